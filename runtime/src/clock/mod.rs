@@ -1,0 +1,80 @@
+//! Local time for leases: a clock that goes on while the machine sleeps.
+//!
+//! `std::time::Instant` stops during suspend on Linux, so a laptop or a virtual machine that wakes up would
+//! believe in a lease that ended long ago. Only points in time live here; who waits for them does not.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const CLOCK: ClockId = ClockId::Boottime;
+// On Apple systems CLOCK_MONOTONIC counts sleep (it is mach_continuous_time).
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const CLOCK: ClockId = ClockId::Monotonic;
+
+/// How much a validity is shortened for clocks that drift: 1 % and 2 ms.
+const DRIFT_DIVISOR: u32 = 100;
+const DRIFT_FLOOR: Duration = Duration::from_millis(2);
+
+/// A point of local time, in nanoseconds since the machine started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Instant(u64);
+
+impl Instant {
+    /// Later than everything.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+    /// Earlier than everything.
+    pub(crate) const START: Self = Self(0);
+
+    pub(crate) fn now() -> Self {
+        let now = clock_gettime(CLOCK);
+        Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+    }
+
+    pub(crate) fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    pub(crate) fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Saturates at [`Instant::NEVER`].
+    pub(crate) fn after(self, duration: Duration) -> Self {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(nanos))
+    }
+
+    /// Until `later`; zero if that is over.
+    pub(crate) fn until(self, later: Self) -> Duration {
+        Duration::from_nanos(later.0.saturating_sub(self.0))
+    }
+
+    /// When a grant of `lease` that was asked for at `self` ends for us, with the allowance for drift.
+    pub(crate) fn validity(self, lease: Duration) -> Self {
+        let shortened = lease.saturating_sub(lease / DRIFT_DIVISOR + DRIFT_FLOOR);
+        self.after(shortened)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_validity_is_shorter_than_the_lease_by_one_percent_and_two_milliseconds() {
+        let sent = Instant::from_nanos(0);
+        assert_eq!(
+            sent.validity(Duration::from_secs(10)),
+            sent.after(Duration::from_millis(9_898))
+        );
+        assert_eq!(sent.validity(Duration::from_millis(1)), sent);
+    }
+
+    #[test]
+    fn time_far_away_saturates() {
+        assert_eq!(Instant::now().after(Duration::MAX), Instant::NEVER);
+        assert_eq!(Instant::NEVER.until(Instant::now()), Duration::ZERO);
+    }
+}

@@ -1,0 +1,179 @@
+//! [`LockError`]: why a lock was not obtained, or not kept.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use thiserror::Error;
+
+use super::StoreError;
+
+/// Why a lock was not obtained, or not kept.
+///
+/// A timeout is never reported as an outage, nor the reverse.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The lock was held by somebody else for all of `block`.
+    #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder))]
+    Timeout {
+        /// The lock.
+        name: String,
+        /// How long the call waited.
+        waited: Duration,
+        /// Who held it when the store was last asked, if it said so.
+        holder: Option<Holder>,
+    },
+
+    /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or
+    /// it was broken with `force_unlock`. Somebody else may hold it now.
+    #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
+    Lost {
+        /// The lock.
+        name: String,
+        /// How long it was held, counted until the loss was noticed.
+        held: Duration,
+    },
+
+    /// The calling task holds this lock already and the handle is not re-entrant.
+    #[error("lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first")]
+    AlreadyHeld {
+        /// The lock.
+        name: String,
+    },
+
+    /// Waiting could never end: the holder cannot go on before the waiter does.
+    #[error("waiting for {} would never end: {}", .cycle.first().map_or("the lock", String::as_str), .cycle.join(" -> "))]
+    Deadlock {
+        /// The locks that wait for each other.
+        cycle: Vec<String>,
+    },
+
+    /// All `retries` found the lock held.
+    #[error("lock `{name}` still held after {attempts} attempts{}", held_by(.holder))]
+    TooManyAttempts {
+        /// The lock.
+        name: String,
+        /// How often the store was asked.
+        attempts: u32,
+        /// Who held it at the last attempt, if the store said so.
+        holder: Option<Holder>,
+    },
+
+    /// The store does not answer or cannot serve. Nothing is known about the lock.
+    #[error("the lock store is unavailable: {source}")]
+    Unavailable {
+        /// What the store or the connection said.
+        source: StoreError,
+    },
+
+    /// The name is in use with another number of permits.
+    #[error("`{name}` is in use with {found} permits, asked for with {expected}: all users of a name must agree")]
+    PermitsMismatch {
+        /// The lock.
+        name: String,
+        /// What this handle says.
+        expected: u32,
+        /// What the current holders and waiters say.
+        found: u32,
+    },
+
+    /// The key of the lock holds something that this library did not write. It was left alone.
+    #[error("the key of lock `{name}` holds data that is not a lock of this library; choose another name or namespace, or delete the key")]
+    ForeignKey {
+        /// The lock.
+        name: String,
+    },
+
+    /// No client is in force: `auto_mutex::setup` was not called.
+    #[error("no lock store: call auto_mutex::setup(\"redis://…\") at the top of main, or use Client::scope")]
+    NotSetUp,
+
+    /// The process was forked after the client was made; the child must make its own.
+    #[error("this process was forked after the client was set up: make a new Client in the child")]
+    Forked,
+
+    /// The client was shut down.
+    #[error("the lock client was shut down")]
+    ShutDown,
+
+    /// The name cannot be used.
+    #[error("invalid lock name `{name}`: {reason}")]
+    InvalidName {
+        /// The name, or its beginning.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+
+    /// An option has a value that cannot work.
+    #[error("invalid `{option}`: {reason}")]
+    InvalidOption {
+        /// The option.
+        option: &'static str,
+        /// What is wrong with its value.
+        reason: &'static str,
+    },
+}
+
+impl LockError {
+    /// The name of the lock, where the error is about one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Timeout { name, .. }
+            | Self::Lost { name, .. }
+            | Self::AlreadyHeld { name }
+            | Self::TooManyAttempts { name, .. }
+            | Self::PermitsMismatch { name, .. }
+            | Self::ForeignKey { name }
+            | Self::InvalidName { name, .. } => Some(name),
+            Self::Deadlock { cycle } => cycle.first().map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// Whether the lock was just held by somebody else: `Timeout` or `TooManyAttempts`.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
+    }
+}
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The machine's host name.
+    pub host: String,
+    /// The process.
+    pub pid: u32,
+    /// The place in the program: an annotated function, or the handle's name.
+    pub site: String,
+    /// Since when, by the store's clock.
+    pub since: SystemTime,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
+    }
+}
+
+fn held_by(holder: &Option<Holder>) -> String {
+    match holder {
+        Some(holder) => format!("; held by {holder}"),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_small_and_can_cross_threads() {
+        fn crosses<T: Send + Sync + 'static>() {}
+        crosses::<LockError>();
+        assert!(size_of::<LockError>() < 128);
+    }
+}

@@ -1,0 +1,12 @@
+//! Everything that can go wrong, typed: [`LockError`] for locks, [`SetupError`] for set-up.
+//!
+//! No error of this crate ever contains a password: addresses are shown without user information.
+
+mod lock;
+mod setup;
+mod store;
+
+pub use lock::{Holder, LockError};
+pub use setup::SetupError;
+pub use store::StoreError;
+pub(crate) use store::StoreErrorKind;

@@ -1,0 +1,108 @@
+//! [`SetupError`]: why a client could not be made.
+
+use std::convert::Infallible;
+
+use thiserror::Error;
+
+use super::StoreError;
+
+/// Why a client could not be made. Every text says what to change; none shows a password.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The URL cannot be understood.
+    #[error("invalid store URL: {reason}")]
+    InvalidUrl {
+        /// What is wrong, without repeating the URL (it may hold a password).
+        reason: String,
+    },
+
+    /// The URL is understood, but this build cannot serve it.
+    #[error("store `{scheme}://` is not available: {reason}")]
+    UnsupportedStore {
+        /// The scheme of the URL.
+        scheme: String,
+        /// What it needs.
+        reason: &'static str,
+    },
+
+    /// An option has a value that cannot work.
+    #[error("invalid `{option}`: {reason}")]
+    InvalidOption {
+        /// The option of `Config`.
+        option: &'static str,
+        /// What is wrong with its value.
+        reason: &'static str,
+    },
+
+    /// An environment variable is missing or unusable.
+    #[error("environment variable {variable}: {reason}")]
+    Environment {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+
+    /// `setup` was called before; the first client stays in force.
+    #[error("auto_mutex::setup was already called: call it once, at the top of main")]
+    AlreadySetUp,
+
+    /// The server cannot be reached.
+    #[error("cannot reach the lock store at {address}: {source}")]
+    Unreachable {
+        /// Where it was looked for, without credentials.
+        address: String,
+        /// What the connection said.
+        source: StoreError,
+    },
+
+    /// The server does not accept the user or the password.
+    #[error("the lock store at {address} refused the credentials: {source}")]
+    Authentication {
+        /// The server, without credentials.
+        address: String,
+        /// What the server said.
+        source: StoreError,
+    },
+
+    /// The user may not run what the locks need.
+    #[error("the user of the lock store at {address} lacks a right: {source}")]
+    Permission {
+        /// The server, without credentials.
+        address: String,
+        /// What the server said.
+        source: StoreError,
+    },
+
+    /// The server is too old, or of another kind.
+    #[error("the lock store at {address} is version {found}; Redis 6.2 or newer is needed")]
+    UnsupportedServer {
+        /// The server, without credentials.
+        address: String,
+        /// The version it reports.
+        found: String,
+    },
+
+    /// The server is a replica: locks must be taken on the primary.
+    #[error("the lock store at {address} is a {role}, not a primary: connect to the primary")]
+    NotPrimary {
+        /// The server, without credentials.
+        address: String,
+        /// Its role.
+        role: String,
+    },
+
+    /// The background thread could not be started.
+    #[error("cannot start the background thread: {reason}")]
+    Engine {
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl From<Infallible> for SetupError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}

@@ -1,0 +1,69 @@
+//! [`StoreError`]: the cause behind an unavailable store. The types of the Redis client stay inside.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Why the store did not answer, or refused to.
+///
+/// Found as the `source` of [`LockError::Unavailable`](crate::LockError::Unavailable) and of some
+/// [`SetupError`](crate::SetupError)s. Its text says what to do and never shows a secret.
+#[derive(Clone)]
+pub struct StoreError {
+    kind: StoreErrorKind,
+    message: Arc<str>,
+}
+
+/// What kind of failure it is; decides what the callers do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreErrorKind {
+    /// No connection, or it broke: the request may or may not have run.
+    Disconnected,
+    /// The server is there but can't serve now (LOADING, OOM, BUSY, MASTERDOWN, READONLY…).
+    Refused,
+    /// Wrong credentials, or a right is missing.
+    Forbidden,
+    /// The state under the name is not ours.
+    Foreign,
+    /// The reply makes no sense.
+    Protocol,
+}
+
+impl StoreError {
+    pub(crate) fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn disconnected(message: impl Into<Arc<str>>) -> Self {
+        Self::new(StoreErrorKind::Disconnected, message)
+    }
+
+    pub(crate) fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+
+    /// Whether the connection is the trouble: the request may or may not have run.
+    #[must_use]
+    pub fn is_disconnected(&self) -> bool {
+        self.kind == StoreErrorKind::Disconnected
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreError")
+            .field("kind", &self.kind)
+            .field("message", &self.message)
+            .finish()
+    }
+}
+
+impl std::error::Error for StoreError {}

@@ -1,0 +1,8 @@
+//! Annotate a function; it runs on one machine of the cluster at a time.
+
+mod clock;
+mod error;
+mod name;
+mod store;
+
+pub use error::{Holder, LockError, SetupError, StoreError};

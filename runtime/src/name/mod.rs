@@ -1,0 +1,145 @@
+//! Names of locks: `namespace:type:method[:key…]`, and the escaping that keeps distinct scopes apart.
+//!
+//! Nothing here knows who asks for a name or where it is stored; the store adds its own prefix.
+
+use std::fmt;
+use std::sync::Arc;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+use crate::error::LockError;
+
+/// The longest name, in bytes after escaping.
+pub(crate) const MAX_BYTES: usize = 1024;
+
+/// What no name contains as it is: braces would end the hash tag of the store early, spaces separate words
+/// on the wire, and `%` is the escape itself. (What is not ASCII is always escaped.)
+const VERBATIM: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%').add(b' ');
+/// What a single part does not contain either: the separator of parts.
+const PART: &AsciiSet = &VERBATIM.add(b':');
+
+/// One part of a name, escaped so that it never contains a separator.
+pub(crate) fn escape(part: &str) -> impl fmt::Display + '_ {
+    utf8_percent_encode(part, PART)
+}
+
+/// The inverse of [`escape`].
+pub(crate) fn unescape(part: &str) -> String {
+    percent_decode_str(part).decode_utf8_lossy().into_owned()
+}
+
+/// A checked, escaped, complete name. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Name(Arc<str>);
+
+impl Name {
+    /// `namespace:name`, where `name` is the user's own text: its colons separate parts.
+    pub(crate) fn verbatim(namespace: &str, name: &str) -> Result<Self, LockError> {
+        if name.is_empty() {
+            return Err(LockError::InvalidName {
+                name: String::new(),
+                reason: "it is empty",
+            });
+        }
+        let mut builder = NameBuilder::new(namespace);
+        builder.push(utf8_percent_encode(name, VERBATIM));
+        builder.finish()
+    }
+
+    /// A name as a store or a [`NameBuilder`] wrote it.
+    pub(crate) fn from_escaped(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// Puts a name together part by part.
+#[derive(Clone, Debug)]
+pub(crate) struct NameBuilder(String);
+
+impl NameBuilder {
+    pub(crate) fn new(namespace: &str) -> Self {
+        Self(escape(namespace).to_string())
+    }
+
+    /// Adds a part; it is escaped.
+    pub(crate) fn part(&mut self, part: &str) {
+        self.push(escape(part));
+    }
+
+    /// Adds the user's own text: its colons separate parts.
+    pub(crate) fn verbatim(&mut self, text: &str) {
+        self.push(utf8_percent_encode(text, VERBATIM));
+    }
+
+    fn push(&mut self, escaped: impl fmt::Display) {
+        use fmt::Write as _;
+        // Writing to a String cannot fail.
+        let _ = write!(self.0, ":{escaped}");
+    }
+
+    pub(crate) fn finish(self) -> Result<Name, LockError> {
+        if self.0.len() > MAX_BYTES {
+            let mut start = self.0;
+            // Escaped text is ASCII, so this is a boundary.
+            start.truncate(64);
+            start.push('…');
+            return Err(LockError::InvalidName {
+                name: start,
+                reason: "it is longer than 1024 bytes; use a digest of the long part",
+            });
+        }
+        Ok(Name(self.0.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(parts: &[&str]) -> Name {
+        let mut builder = NameBuilder::new(parts[0]);
+        for part in &parts[1..] {
+            builder.part(part);
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn distinct_scopes_never_meet() {
+        assert_ne!(parts(&["a", "b:c"]), parts(&["a:b", "c"]));
+        assert_ne!(parts(&["a", "b", ""]), parts(&["a", "b"]));
+        assert_ne!(parts(&["a", "%3A"]), parts(&["a", ":"]));
+        assert_ne!(parts(&["a", "{b}"]), parts(&["a", "b"]));
+    }
+
+    #[test]
+    fn odd_characters_keep_their_identity() {
+        for odd in ["{", "}", "%", "\0", "ü", " ", "a:b", "日本", "\n", "🦀"] {
+            assert_eq!(unescape(&escape(odd).to_string()), odd);
+            assert!(!escape(odd).to_string().contains([':', '{', '}', ' ', '\n']));
+        }
+    }
+
+    #[test]
+    fn a_verbatim_name_keeps_its_colons() {
+        assert_eq!(Name::verbatim("n", "a:b").unwrap().as_str(), "n:a:b");
+        assert!(Name::verbatim("n", "").is_err());
+        assert!(Name::verbatim("n", &"ü".repeat(2000)).is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! What a store is: the operations on a name, their replies and the messages between members.
+//!
+//! The words and the rules are those of `docs/protocol.md`. Here are only the types that the stores
+//! and the local queue share; each store lives in a folder of its own. Nothing here knows about handles,
+//! futures or guards.
+
+pub(crate) mod memory;
+pub(crate) mod redis;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use uuid::Uuid;
+
+use crate::clock::Instant;
+use crate::error::{Holder, StoreError};
+use crate::name::Name;
+
+/// One request for a lock, unique for ever; identifies a waiter, then a holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Ticket(Uuid);
+
+/// One client in one process, as the store knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Member(Uuid);
+
+macro_rules! id {
+    ($id:ident) => {
+        impl $id {
+            pub(crate) fn random() -> Self {
+                Self(Uuid::new_v4())
+            }
+
+            pub(crate) fn parse(text: &str) -> Option<Self> {
+                Uuid::try_parse(text).ok().map(Self)
+            }
+        }
+
+        impl std::fmt::Display for $id {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.simple().fmt(f)
+            }
+        }
+    };
+}
+
+id!(Ticket);
+id!(Member);
+
+/// Whether an acquire that does not fit joins the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Joins the queue.
+    Queue,
+    /// Leaves nothing behind and says who holds.
+    Try,
+}
+
+/// One operation on a name. Durations are whole milliseconds on the wire.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Acquire {
+        ticket: Ticket,
+        counter: u64,
+        units: u32,
+        capacity: u32,
+        hold: Duration,
+        place: Duration,
+        mode: Mode,
+        /// Who asks: see [`Meta`]. Opaque to the store.
+        meta: Arc<str>,
+    },
+    Touch {
+        ticket: Ticket,
+        counter: u64,
+        hold: Duration,
+        place: Duration,
+    },
+    Release {
+        ticket: Ticket,
+        /// How long the ticket stays in the store, held by nobody (`at_least`); zero: not at all.
+        park: Duration,
+        /// Leave a tombstone: a copy of an acquire may still arrive.
+        tomb: bool,
+    },
+    Force,
+    Inspect,
+}
+
+/// What the store answers to an [`Op`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
+    Granted { token: u64 },
+    /// The ticket waits at `position` (from 1) and should touch again after `again`.
+    Queued {
+        position: u64,
+        again: Duration,
+        holder: Option<HolderRecord>,
+    },
+    /// `Mode::Try` only: it does not fit now.
+    Busy { holder: Option<HolderRecord> },
+    /// A tombstone: this ticket was released or cancelled.
+    Refused,
+    /// More units than the capacity.
+    TooMany,
+    /// The name has another capacity at present.
+    Mismatch { capacity: u32 },
+    /// A touch or release of a ticket that the store does not know (any more).
+    Gone,
+    /// The release ended a hold.
+    Released,
+    /// The release ended a wait.
+    Cancelled,
+    /// How many holders a force dropped.
+    Freed { holders: u64 },
+    Info(NameRecord),
+}
+
+/// A ticket that holds a name, as the store remembers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HolderRecord {
+    pub(crate) token: u64,
+    pub(crate) meta: Arc<str>,
+}
+
+/// A ticket as `Op::Inspect` reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TicketRecord {
+    pub(crate) ticket: Ticket,
+    pub(crate) member: Member,
+    pub(crate) units: u32,
+    /// Zero for a waiter.
+    pub(crate) token: u64,
+    pub(crate) meta: Arc<str>,
+    /// Until the lease (of a holder) or the place (of a waiter) ends, if nobody renews it.
+    pub(crate) left: Duration,
+    pub(crate) parked: bool,
+}
+
+/// The state of a name as `Op::Inspect` reports it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NameRecord {
+    /// The last fencing time handed out, in microseconds; zero if forgotten.
+    pub(crate) token: u64,
+    /// Zero when nobody holds or waits.
+    pub(crate) capacity: u32,
+    /// In order of token.
+    pub(crate) holders: Vec<TicketRecord>,
+    /// In order of place.
+    pub(crate) waiters: Vec<TicketRecord>,
+}
+
+/// What a member is told on its channel. A hint: see `docs/protocol.md`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    Grant {
+        ticket: Ticket,
+        token: u64,
+        counter: u64,
+        hold: Duration,
+    },
+    Near { ticket: Ticket },
+    Lost { ticket: Ticket },
+}
+
+/// Who a ticket belongs to, in the form the store keeps.
+///
+/// Three percent-escaped words: host, process id, site.
+pub(crate) struct Meta;
+
+impl Meta {
+    pub(crate) fn write(host: &str, pid: u32, site: &str) -> Arc<str> {
+        use crate::name::escape;
+        format!("{} {pid} {}", escape(host), escape(site)).into()
+    }
+
+    /// `None` for what this library did not write.
+    pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
+        use crate::name::unescape;
+        let mut words = record.meta.split(' ');
+        let host = unescape(words.next()?);
+        let pid = words.next()?.parse().ok()?;
+        let site = unescape(words.next()?);
+        if words.next().is_some() {
+            return None;
+        }
+        Some(Holder {
+            host,
+            pid,
+            site,
+            since: SystemTime::UNIX_EPOCH + Duration::from_micros(record.token),
+        })
+    }
+}
+
+/// A request on its way to the store: an operation, and who wants the reply.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) name: Name,
+    pub(crate) op: Op,
+    pub(crate) id: RequestId,
+}
+
+/// Chosen by whoever submits; the store only hands it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RequestId(pub(crate) u64);
+
+/// How a request ended.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) request: Request,
+    /// When the request that this answers was sent, on the local clock.
+    pub(crate) sent: Instant,
+    pub(crate) result: Result<Reply, StoreError>,
+}
+
+/// What a store tells its member. Called from the engine's thread, never from inside
+/// [`Store::submit`], one call at a time.
+pub(crate) trait Events: Send + Sync + 'static {
+    /// A request was answered. `StoreError::is_disconnected` means that it may or may not have run;
+    /// the member sends what still matters again.
+    fn answered(&self, answer: Answer);
+
+    /// A message of this member's channel about `name`.
+    fn told(&self, name: &Name, message: Message);
+
+    /// The connection is up and the channel subscribed: everything should be asked again.
+    /// Called for every connection, the first one too; `generation` grows with each.
+    fn connected(&self, generation: u64);
+
+    /// The connection is lost; requests fail until `connected`.
+    fn disconnected(&self, error: StoreError);
+}
+
+/// Where locks live.
+pub(crate) trait Store: Send + Sync + 'static {
+    /// Hands a request over. Requests of one member are executed in the order of submission as long
+    /// as the connection lives. Returns the answer at once where the store is in this process,
+    /// otherwise `None`; then [`Events::answered`] is called, exactly once, for every request.
+    ///
+    /// Never blocks, never calls [`Events`].
+    fn submit(&self, request: Request) -> Option<Answer>;
+}
