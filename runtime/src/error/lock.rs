@@ -35,7 +35,9 @@ pub enum LockError {
     },
 
     /// The calling task holds this lock already and the handle is not re-entrant.
-    #[error("lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first")]
+    #[error(
+        "lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first"
+    )]
     AlreadyHeld {
         /// The lock.
         name: String,
@@ -67,7 +69,9 @@ pub enum LockError {
     },
 
     /// The name is in use with another number of permits.
-    #[error("`{name}` is in use with {found} permits, asked for with {expected}: all users of a name must agree")]
+    #[error(
+        "`{name}` is in use with {found} permits, asked for with {expected}: all users of a name must agree"
+    )]
     PermitsMismatch {
         /// The lock.
         name: String,
@@ -78,14 +82,18 @@ pub enum LockError {
     },
 
     /// The key of the lock holds something that this library did not write. It was left alone.
-    #[error("the key of lock `{name}` holds data that is not a lock of this library; choose another name or namespace, or delete the key")]
+    #[error(
+        "the key of lock `{name}` holds data that is not a lock of this library; choose another name or namespace, or delete the key"
+    )]
     ForeignKey {
         /// The lock.
         name: String,
     },
 
     /// No client is in force: `auto_mutex::setup` was not called.
-    #[error("no lock store: call auto_mutex::setup(\"redis://…\") at the top of main, or use Client::scope")]
+    #[error(
+        "no lock store: call auto_mutex::setup(\"redis://…\") at the top of main, or use Client::scope"
+    )]
     NotSetUp,
 
     /// The process was forked after the client was made; the child must make its own.

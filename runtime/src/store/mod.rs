@@ -91,7 +91,9 @@ pub(crate) enum Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
-    Granted { token: u64 },
+    Granted {
+        token: u64,
+    },
     /// The ticket waits at `position` (from 1) and should touch again after `again`.
     Queued {
         position: u64,
@@ -99,13 +101,17 @@ pub(crate) enum Reply {
         holder: Option<HolderRecord>,
     },
     /// `Mode::Try` only: it does not fit now.
-    Busy { holder: Option<HolderRecord> },
+    Busy {
+        holder: Option<HolderRecord>,
+    },
     /// A tombstone: this ticket was released or cancelled.
     Refused,
     /// More units than the capacity.
     TooMany,
     /// The name has another capacity at present.
-    Mismatch { capacity: u32 },
+    Mismatch {
+        capacity: u32,
+    },
     /// A touch or release of a ticket that the store does not know (any more).
     Gone,
     /// The release ended a hold.
@@ -113,7 +119,9 @@ pub(crate) enum Reply {
     /// The release ended a wait.
     Cancelled,
     /// How many holders a force dropped.
-    Freed { holders: u64 },
+    Freed {
+        holders: u64,
+    },
     Info(NameRecord),
 }
 
@@ -160,8 +168,12 @@ pub(crate) enum Message {
         counter: u64,
         hold: Duration,
     },
-    Near { ticket: Ticket },
-    Lost { ticket: Ticket },
+    Near {
+        ticket: Ticket,
+    },
+    Lost {
+        ticket: Ticket,
+    },
 }
 
 /// Who a ticket belongs to, in the form the store keeps.

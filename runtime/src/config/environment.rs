@@ -1,0 +1,92 @@
+//! A [`Config`](super::Config) from the environment.
+
+use std::ffi::OsString;
+
+use super::Config;
+use crate::error::SetupError;
+
+const URL: &str = "AUTO_MUTEX_URL";
+const NAMESPACE: &str = "AUTO_MUTEX_NAMESPACE";
+
+/// `lookup` is `std::env::var_os`, but for tests: setting a variable is not safe in a process with threads.
+pub(super) fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Config, SetupError> {
+    let Some(url) = variable(URL, &lookup)? else {
+        return Err(SetupError::Environment {
+            variable: URL,
+            reason: "it is not set; set it to the URL of the lock store, for example redis://127.0.0.1:6379",
+        });
+    };
+    let config = Config::new(&url)?;
+    Ok(match variable(NAMESPACE, &lookup)? {
+        Some(namespace) => config.namespace(namespace),
+        None => config,
+    })
+}
+
+/// An empty variable counts as none: that is how many tools unset one.
+fn variable(
+    variable: &'static str,
+    lookup: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<String>, SetupError> {
+    match lookup(variable).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(value)) if value.is_empty() => Ok(None),
+        Some(Ok(value)) => Ok(Some(value)),
+        Some(Err(_)) => Err(SetupError::Environment {
+            variable,
+            reason: "it is not valid UTF-8",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Config, SetupError> {
+        read(|name| {
+            let found = pairs.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn the_url_is_needed_and_the_namespace_is_not() {
+        for missing in [&[][..], &[(URL, "")], &[(NAMESPACE, "n")]] {
+            assert!(matches!(
+                with(missing),
+                Err(SetupError::Environment { variable: URL, .. })
+            ));
+        }
+        let settings = with(&[(URL, "memory://")]).unwrap().validate().unwrap();
+        assert_eq!(settings.namespace, None);
+        let settings = with(&[(URL, "memory://"), (NAMESPACE, "prod")])
+            .unwrap()
+            .validate()
+            .unwrap();
+        assert_eq!(settings.namespace.as_deref(), Some("prod"));
+        let settings = with(&[(URL, "memory://"), (NAMESPACE, "")])
+            .unwrap()
+            .validate()
+            .unwrap();
+        assert_eq!(settings.namespace, None);
+    }
+
+    #[test]
+    fn a_bad_url_is_told_without_repeating_it() {
+        let error = with(&[(URL, "redis://u:canary/@h")]).unwrap_err();
+        assert!(matches!(error, SetupError::InvalidUrl { .. }));
+        assert!(!format!("{error} {error:?}").contains("canary"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_unicode_is_refused() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let error = read(|_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
+        assert!(matches!(
+            error,
+            SetupError::Environment { variable: URL, .. }
+        ));
+    }
+}

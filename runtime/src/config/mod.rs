@@ -1,0 +1,168 @@
+//! [`Config`]: which store, and the defaults of its locks.
+//!
+//! Here the options are collected; `url` takes the address apart, `settings` checks the whole. Nothing here
+//! connects.
+
+mod endpoint;
+mod environment;
+mod seconds;
+mod secret;
+mod settings;
+mod url;
+
+use std::time::Duration;
+
+pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
+pub use seconds::Seconds;
+pub(crate) use secret::Secret;
+pub(crate) use settings::Settings;
+
+use crate::error::SetupError;
+
+/// Which store to use, and the defaults of its locks.
+///
+/// A URL alone is enough wherever a `Config` is asked for. Spans of time are in [`Seconds`]: an integer, a
+/// float or a [`Duration`]. A value that cannot work is reported by `setup` and `Client::connect`.
+///
+/// ```no_run
+/// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// use auto_mutex::Config;
+///
+/// let config = Config::new("redis://127.0.0.1:6379")?
+///     .namespace("prod")
+///     .lease(5)
+///     .expire(600)
+///     .block(2.5);
+/// # Ok(()) }
+/// ```
+///
+/// # URLs
+///
+/// | URL | store |
+/// |---|---|
+/// | `memory://` | in this process, private to the client |
+/// | `memory://name` | in this process, shared by all clients with that URL |
+/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP |
+/// | `unix:///path[?db=…&user=…&pass=…]` | a Redis server by a socket file (also `redis+unix://`) |
+///
+/// Special characters of a user, password or path are percent-encoded. No Debug output or error shows them.
+#[derive(Clone, Debug)]
+#[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
+pub struct Config {
+    endpoint: Endpoint,
+    namespace: Option<String>,
+    lease: Option<Result<Duration, &'static str>>,
+    expire: Option<Result<Duration, &'static str>>,
+    never_expire: bool,
+    block: Option<Result<Duration, &'static str>>,
+    patience: Option<Result<Duration, &'static str>>,
+    connect_timeout: Option<Result<Duration, &'static str>>,
+}
+
+impl Config {
+    /// The store at `url`, with the usual defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::InvalidUrl`] if the URL cannot be understood, [`SetupError::UnsupportedStore`] if this
+    /// build cannot serve it.
+    pub fn new(url: impl AsRef<str>) -> Result<Self, SetupError> {
+        Ok(Self {
+            endpoint: url::parse(url.as_ref())?,
+            namespace: None,
+            lease: None,
+            expire: None,
+            never_expire: false,
+            block: None,
+            patience: None,
+            connect_timeout: None,
+        })
+    }
+
+    /// From the environment: the URL in `AUTO_MUTEX_URL`, the namespace, if any, in `AUTO_MUTEX_NAMESPACE`.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and those of
+    /// [`Config::new`].
+    pub fn from_env() -> Result<Self, SetupError> {
+        environment::read(|variable| std::env::var_os(variable))
+    }
+
+    /// The first part of every name, so that several programs or stages can share a store.
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// How long the store keeps what this process holds without hearing from it: 100 ms to 30 s, 10 s unless
+    /// said. Renewed in the background; a killed process frees its locks within one lease.
+    pub fn lease(mut self, seconds: impl Seconds) -> Self {
+        self.lease = Some(seconds::span(seconds));
+        self
+    }
+
+    /// How long a lock may be held at most: 24 hours unless said.
+    pub fn expire(mut self, seconds: impl Seconds) -> Self {
+        self.expire = Some(seconds::span(seconds));
+        self.never_expire = false;
+        self
+    }
+
+    /// A lock may be held for as long as its process lives.
+    pub fn never_expire(mut self) -> Self {
+        self.expire = None;
+        self.never_expire = true;
+        self
+    }
+
+    /// How long to wait for a lock: as long as it takes unless said. `0` does not wait.
+    pub fn block(mut self, seconds: impl Seconds) -> Self {
+        self.block = Some(seconds::span(seconds));
+        self
+    }
+
+    /// How long a call puts up with a store that does not answer before it fails: one lease unless said.
+    pub fn patience(mut self, seconds: impl Seconds) -> Self {
+        self.patience = Some(seconds::span(seconds));
+        self
+    }
+
+    /// How long the first connection may take: 5 s unless said.
+    pub fn connect_timeout(mut self, seconds: impl Seconds) -> Self {
+        self.connect_timeout = Some(seconds::span(seconds));
+        self
+    }
+
+    /// Checks all options.
+    pub(crate) fn validate(self) -> Result<Settings, SetupError> {
+        Settings::check(self)
+    }
+}
+
+impl TryFrom<&str> for Config {
+    type Error = SetupError;
+
+    fn try_from(url: &str) -> Result<Self, SetupError> {
+        Self::new(url)
+    }
+}
+
+impl TryFrom<String> for Config {
+    type Error = SetupError;
+
+    fn try_from(url: String) -> Result<Self, SetupError> {
+        Self::new(url)
+    }
+}
+
+impl TryFrom<&String> for Config {
+    type Error = SetupError;
+
+    fn try_from(url: &String) -> Result<Self, SetupError> {
+        Self::new(url)
+    }
+}
+
+#[cfg(test)]
+mod tests;

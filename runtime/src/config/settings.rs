@@ -1,0 +1,94 @@
+//! [`Settings`]: a configuration that can only hold values that work.
+
+use std::time::Duration;
+
+use super::Config;
+use super::endpoint::Endpoint;
+use crate::error::SetupError;
+
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
+/// After a failover nothing may be granted for as long as a lease can last, so it is bounded.
+const LONGEST_LEASE: Duration = Duration::from_secs(30);
+const DEFAULT_LEASE: Duration = Duration::from_secs(10);
+const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The store counts in milliseconds.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST_NAMESPACE: usize = 256;
+
+/// A checked [`Config`].
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) namespace: Option<String>,
+    /// How long the store keeps a ticket without hearing from its member.
+    pub(crate) lease: Duration,
+    /// How long a holder may hold at most; `None`: for ever.
+    pub(crate) expire: Option<Duration>,
+    /// How long to wait for a lock; `None`: as long as it takes.
+    pub(crate) block: Option<Duration>,
+    /// How long a call puts up with a store that does not answer.
+    pub(crate) patience: Duration,
+    pub(crate) connect_timeout: Duration,
+}
+
+impl Settings {
+    pub(super) fn check(config: Config) -> Result<Self, SetupError> {
+        let lease = take("lease", config.lease)?.unwrap_or(DEFAULT_LEASE);
+        if lease < SHORTEST_LEASE {
+            return Err(invalid("lease", "it is shorter than 100 ms"));
+        }
+        if lease > LONGEST_LEASE {
+            return Err(invalid(
+                "lease",
+                "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder",
+            ));
+        }
+        let expire = match config.never_expire {
+            true => None,
+            false => {
+                Some(at_least_a_millisecond("expire", config.expire)?.unwrap_or(DEFAULT_EXPIRE))
+            }
+        };
+        let namespace = config.namespace;
+        if let Some(namespace) = &namespace {
+            if namespace.is_empty() {
+                return Err(invalid("namespace", "it is empty"));
+            }
+            if namespace.len() > LONGEST_NAMESPACE {
+                return Err(invalid("namespace", "it is longer than 256 bytes"));
+            }
+        }
+        Ok(Self {
+            endpoint: config.endpoint,
+            namespace,
+            lease,
+            expire,
+            block: take("block", config.block)?,
+            patience: at_least_a_millisecond("patience", config.patience)?.unwrap_or(lease),
+            connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
+                .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
+        })
+    }
+}
+
+type Given = Option<Result<Duration, &'static str>>;
+
+fn take(option: &'static str, given: Given) -> Result<Option<Duration>, SetupError> {
+    given.transpose().map_err(|reason| invalid(option, reason))
+}
+
+fn at_least_a_millisecond(
+    option: &'static str,
+    given: Given,
+) -> Result<Option<Duration>, SetupError> {
+    match take(option, given)? {
+        Some(Duration::ZERO) => Err(invalid(option, "it is zero")),
+        Some(duration) if duration < SHORTEST => Err(invalid(option, "it is shorter than 1 ms")),
+        duration => Ok(duration),
+    }
+}
+
+fn invalid(option: &'static str, reason: &'static str) -> SetupError {
+    SetupError::InvalidOption { option, reason }
+}

@@ -1,0 +1,107 @@
+//! The options of a configuration, one by one.
+
+use super::*;
+
+fn memory() -> Config {
+    Config::new("memory://").unwrap()
+}
+
+#[test]
+fn the_defaults() {
+    let settings = memory().validate().unwrap();
+    assert_eq!(settings.endpoint, Endpoint::Memory { shared: None });
+    assert_eq!(settings.namespace, None);
+    assert_eq!(settings.lease, Duration::from_secs(10));
+    assert_eq!(settings.expire, Some(Duration::from_secs(86_400)));
+    assert_eq!(settings.block, None);
+    assert_eq!(settings.patience, settings.lease);
+    assert_eq!(settings.connect_timeout, Duration::from_secs(5));
+}
+
+#[test]
+fn what_is_given_is_kept() {
+    let settings = memory()
+        .namespace("prod")
+        .lease(0.1)
+        .expire(100_000)
+        .block(0)
+        .patience(Duration::from_millis(1))
+        .connect_timeout(1_u32)
+        .validate()
+        .unwrap();
+    assert_eq!(settings.namespace.as_deref(), Some("prod"));
+    assert_eq!(settings.lease, Duration::from_millis(100));
+    assert_eq!(settings.expire, Some(Duration::from_secs(100_000)));
+    assert_eq!(settings.block, Some(Duration::ZERO));
+    assert_eq!(settings.patience, Duration::from_millis(1));
+    assert_eq!(settings.connect_timeout, Duration::from_secs(1));
+    assert_eq!(
+        memory().lease(2).validate().unwrap().patience,
+        Duration::from_secs(2)
+    );
+    assert_eq!(
+        memory().expire(1).never_expire().validate().unwrap().expire,
+        None
+    );
+    let settings = memory().never_expire().expire(1).validate().unwrap();
+    assert_eq!(settings.expire, Some(Duration::from_secs(1)));
+}
+
+#[test]
+fn values_that_cannot_work_are_reported_by_validate() {
+    let table = [
+        ("lease", memory().lease(0)),
+        ("lease", memory().lease(0.099)),
+        ("lease", memory().lease(30.001)),
+        ("lease", memory().lease(-1)),
+        ("lease", memory().lease(f64::NAN)),
+        ("expire", memory().expire(0)),
+        ("expire", memory().expire(0.0001)),
+        ("expire", memory().expire(-0.5)),
+        ("expire", memory().expire(f32::INFINITY)),
+        ("expire", memory().expire(Duration::MAX)),
+        ("block", memory().block(-1)),
+        ("block", memory().block(u64::MAX)),
+        ("block", memory().block(f64::NAN)),
+        ("patience", memory().patience(0)),
+        ("connect_timeout", memory().connect_timeout(0)),
+        ("namespace", memory().namespace("")),
+        ("namespace", memory().namespace("n".repeat(257))),
+    ];
+    for (expected, config) in table {
+        match config.clone().validate() {
+            Err(SetupError::InvalidOption { option, .. }) => assert_eq!(option, expected),
+            other => panic!("{config:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_url_converts_in_every_form() {
+    fn accepted(config: impl TryInto<Config, Error: Into<SetupError>>) {
+        assert!(config.try_into().map_err(Into::into).is_ok());
+    }
+    let url = String::from("memory://");
+    accepted("memory://");
+    accepted(&url);
+    accepted(url);
+    accepted(memory());
+}
+
+#[test]
+fn no_debug_output_shows_credentials() {
+    for url in [
+        "redis://canary-user:canary-pass@h",
+        "unix:///s?user=canary&pass=canary",
+    ] {
+        let config = Config::new(url).unwrap();
+        let settings = config.clone().validate().unwrap();
+        let text = format!("{config:?} {config:#?} {settings:?} {settings:#?}");
+        assert!(text.contains("***") && !text.contains("canary"), "{text}");
+        let Endpoint::Redis(endpoint) = settings.endpoint else {
+            panic!("not Redis");
+        };
+        assert!(!endpoint.address.to_string().contains("canary"));
+        assert!(endpoint.password.unwrap().expose().contains("canary"));
+    }
+}
