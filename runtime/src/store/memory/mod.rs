@@ -1,1 +1,158 @@
-//! The memory store.
+//! The memory store: locks within one process.
+//!
+//! The reference for every other store, and what tests of users run on (`memory://`). `memory://` alone is
+//! a store of one client; `memory://some-name` is shared by all clients of the process with that URL. The
+//! rules of a name are in [`state`]; here are the names, the members that listen and the clock.
+
+mod record;
+pub(crate) mod state;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use once_cell::sync::Lazy;
+use tokio::sync::mpsc;
+
+use self::state::State;
+use super::{Answer, Events, Member, Message, Request, Store};
+use crate::clock::Instant;
+use crate::name::Name;
+
+/// How long the fencing token of an idle name is kept.
+const TOKEN_KEPT: Duration = Duration::from_secs(600);
+/// How many operations pass between two looks for idle names.
+const SWEEP_EVERY: u32 = 4096;
+
+/// The stores that have a name, for as long as a client has them.
+static SHARED: Lazy<Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Mutex::default);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while this was held came from an allocation that failed; the state is whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One store: all its names and listeners.
+#[derive(Debug)]
+struct Space {
+    inner: Mutex<Inner>,
+    /// Server time is the wall clock at the start plus what the steady clock says since.
+    epoch_us: u64,
+    started: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    names: HashMap<Name, State>,
+    listeners: HashMap<Member, mpsc::UnboundedSender<(Name, Message)>>,
+    operations: u32,
+}
+
+impl Space {
+    fn new() -> Arc<Self> {
+        let epoch = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        Arc::new(Self {
+            inner: Mutex::default(),
+            epoch_us: u64::try_from(epoch.as_micros()).unwrap_or(0),
+            started: Instant::now(),
+        })
+    }
+
+    fn named(name: &str) -> Arc<Self> {
+        let mut shared = lock(&SHARED);
+        if let Some(space) = shared.get(name).and_then(Weak::upgrade) {
+            return space;
+        }
+        shared.retain(|_, space| space.strong_count() > 0);
+        let space = Self::new();
+        shared.insert(name.to_owned(), Arc::downgrade(&space));
+        space
+    }
+
+    fn micros(&self, now: Instant) -> u64 {
+        self.epoch_us + self.started.until(now).as_micros() as u64
+    }
+}
+
+/// A member's access to a [`Space`].
+#[derive(Debug)]
+pub(crate) struct MemoryStore {
+    space: Arc<Space>,
+    member: Member,
+}
+
+impl MemoryStore {
+    /// Opens the store called `shared`, or one of its own, and subscribes `member`.
+    pub(crate) fn open(shared: Option<&str>, member: Member) -> (Arc<Self>, Driver) {
+        let space = shared.map_or_else(Space::new, Space::named);
+        let (sender, messages) = mpsc::unbounded_channel();
+        lock(&space.inner).listeners.insert(member, sender);
+        (Arc::new(Self { space, member }), Driver { messages })
+    }
+
+    /// Nobody listens any more; the driver ends.
+    pub(crate) fn close(&self) {
+        lock(&self.space.inner).listeners.remove(&self.member);
+    }
+}
+
+impl Store for MemoryStore {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        let sent = Instant::now();
+        let now = self.space.micros(sent);
+        let mut inner = lock(&self.space.inner);
+        let Inner {
+            names,
+            listeners,
+            operations,
+        } = &mut *inner;
+        let name = &request.name;
+        let mut publish = |member: Member, message: Message| {
+            listeners
+                .get(&member)
+                .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
+        };
+        // Looked up before it is inserted: the name is cloned only once.
+        let reply = match names.get_mut(name) {
+            Some(state) => state.apply(now, self.member, &request.op, &mut publish),
+            None => {
+                let mut state = State::default();
+                let reply = state.apply(now, self.member, &request.op, &mut publish);
+                names.insert(name.clone(), state);
+                reply
+            }
+        };
+        *operations += 1;
+        if *operations >= SWEEP_EVERY {
+            *operations = 0;
+            let kept = TOKEN_KEPT.as_micros() as u64;
+            names.retain(|_, state| {
+                !state.is_idle() || now.saturating_sub(state.last_used()) < kept
+            });
+        }
+        drop(inner);
+        Some(Answer {
+            request,
+            sent,
+            result: Ok(reply),
+        })
+    }
+}
+
+/// Carries the messages of other members to this one, on the engine's thread.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    messages: mpsc::UnboundedReceiver<(Name, Message)>,
+}
+
+impl Driver {
+    /// Runs until the store is closed.
+    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+        events.connected(1);
+        while let Some((name, message)) = self.messages.recv().await {
+            events.told(&name, message);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The global client, made once by [`setup`].
+
+use std::sync::Mutex;
+
+use once_cell::sync::OnceCell;
+
+use super::{Client, scope};
+use crate::config::Config;
+use crate::error::{LockError, SetupError};
+use crate::wait::lock;
+
+static GLOBAL: OnceCell<Client> = OnceCell::new();
+/// Two set-ups at once: the second must not connect for nothing.
+static SETTING_UP: Mutex<()> = Mutex::new(());
+
+/// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
+///
+/// An ordinary function: works with and without a runtime, and blocks until the store has been reached and
+/// checked, for `connect_timeout` at most.
+///
+/// # Errors
+///
+/// A [`SetupError`] that says what is wrong; [`SetupError::AlreadySetUp`] the second time, and then the first
+/// client stays in force. After an error it may be called again.
+///
+/// ```no_run
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     auto_mutex::setup("redis://127.0.0.1:6379")?;
+///     // …
+///     Ok(())
+/// }
+/// ```
+pub fn setup<C>(config: C) -> Result<(), SetupError>
+where
+    C: TryInto<Config>,
+    SetupError: From<C::Error>,
+{
+    let _one_at_a_time = lock(&SETTING_UP);
+    if GLOBAL.get().is_some() {
+        return Err(SetupError::AlreadySetUp);
+    }
+    let client = Client::connect(config)?;
+    GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
+}
+
+/// The client in force here: that of the innermost [`Client::scope`], else the global one.
+///
+/// # Errors
+///
+/// [`LockError::NotSetUp`] if there is neither.
+pub fn client() -> Result<Client, LockError> {
+    let current = scope::current().or_else(|| GLOBAL.get().cloned());
+    current.ok_or(LockError::NotSetUp)
+}
+
+/// Shuts the global client down, if there is one: see [`Client::shutdown`]. It cannot be set up again.
+///
+/// # Cancel safety
+///
+/// Dropping the future does not stop the shutdown.
+pub async fn shutdown() {
+    if let Some(client) = GLOBAL.get() {
+        client.shutdown().await;
+    }
+}
+
+/// As [`shutdown`], blocking the thread.
+pub fn blocking_shutdown() {
+    if let Some(client) = GLOBAL.get() {
+        client.blocking_shutdown();
+    }
+}

@@ -1,0 +1,171 @@
+//! [`Client`]: one connected store plus defaults; which client is in force where.
+
+mod global;
+mod scope;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread;
+
+pub use global::{blocking_shutdown, client, setup, shutdown};
+
+use crate::config::Config;
+use crate::engine;
+use crate::error::{LockError, SetupError};
+use crate::member::Member;
+use crate::mutex::Mutex;
+use crate::process;
+use crate::wait::{Promise, Wakes};
+
+/// One connected store, plus the defaults of its locks.
+///
+/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for
+/// other stores, or for tests. It works in any runtime and in none: a thread of its own does the talking. When
+/// the last clone and the last guard are gone, the thread ends.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let guard = client.mutex("reports").blocking_lock()?;
+/// assert!(client.mutex("reports").blocking_is_locked()?);
+/// drop(guard);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    handle: Arc<Handle>,
+}
+
+/// Notices when the last clone is gone.
+struct Handle {
+    member: Arc<Member>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.member.orphan();
+    }
+}
+
+impl Client {
+    /// Connects to a store: a URL or a [`Config`].
+    ///
+    /// Blocks until the store has been reached and checked, for `connect_timeout` at most. Works with and
+    /// without a runtime.
+    ///
+    /// # Errors
+    ///
+    /// A [`SetupError`] that says what is wrong with the URL, the options, the credentials or the server.
+    pub fn connect<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let settings = config.try_into()?.validate()?;
+        let member = engine::start(settings)?;
+        process::watch(&member);
+        Ok(Self {
+            handle: Arc::new(Handle { member }),
+        })
+    }
+
+    /// A mutex called `name`, in this client's namespace.
+    ///
+    /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control characters and what is not ASCII are
+    /// percent-escaped in the store.
+    pub fn mutex(&self, name: impl Into<String>) -> Mutex {
+        Mutex::of(self.clone(), name.into())
+    }
+
+    /// The namespace that the configuration gives to names.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.member().settings().namespace.as_deref()
+    }
+
+    /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks spawned
+    /// inside are not inside.
+    ///
+    /// # Cancel safety
+    ///
+    /// As that of `future`.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use auto_mutex::{Client, Mutex};
+    ///
+    /// let client = Client::connect("memory://")?;
+    /// let locked = client.scope(async { Mutex::new("reports").is_locked().await }).await?;
+    /// assert!(!locked);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        scope::Scoped::new(self.clone(), future)
+    }
+
+    /// Makes this client the one in force while `run` runs, on this thread.
+    pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+        let _entered = scope::enter(self.clone());
+        run()
+    }
+
+    /// Releases all locks of this client, sends what has not been sent, and closes the connection. Later calls
+    /// get [`LockError::ShutDown`]; guards that still live are lost.
+    ///
+    /// Waits for the store for one `patience` at most; what it does not answer ends with its lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future does not stop the shutdown.
+    pub async fn shutdown(&self) {
+        let done = Arc::new(Promise::new());
+        let (client, signal) = (self.clone(), done.clone());
+        // Rare, so a thread: this must work where there is no runtime.
+        let spawned = thread::Builder::new()
+            .name("auto-mutex-shutdown".to_owned())
+            .spawn(move || {
+                client.blocking_shutdown();
+                let mut wakes = Wakes::default();
+                let _ = signal.complete((), &mut wakes);
+                wakes.wake();
+            });
+        match spawned {
+            Ok(_) => done.wait().await,
+            Err(_) => self.blocking_shutdown(),
+        }
+    }
+
+    /// As [`shutdown`](Self::shutdown), blocking the thread.
+    pub fn blocking_shutdown(&self) {
+        let patience = self.member().settings().patience;
+        if !self.member().shut_down(patience) {
+            tracing::warn!("shut down without an answer to every release; leases free the rest");
+        }
+    }
+
+    /// The client in force here: the innermost scope's, else the global one.
+    pub(crate) fn in_force() -> Result<Self, LockError> {
+        client()
+    }
+
+    /// Unique in the process.
+    pub(crate) fn id(&self) -> u64 {
+        self.member().id()
+    }
+
+    pub(crate) fn member(&self) -> &Arc<Member> {
+        &self.handle.member
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("id", &self.id())
+            .field("namespace", &self.namespace())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+//! When the engine has to look at which name.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::clock::Instant;
+use crate::queue::Local;
+use crate::wait::lock;
+
+/// Points in time, each with a name to look at. Entries are not taken back: a name that was armed
+/// for another time since ignores the old one.
+#[derive(Default)]
+pub(crate) struct Timers {
+    state: Mutex<State>,
+    /// Something earlier was armed, or the engine should look at the member.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    entries: BTreeMap<(Instant, u64), Arc<Local>>,
+    count: u64,
+}
+
+impl Timers {
+    pub(crate) fn arm(&self, at: Instant, local: &Arc<Local>) {
+        if at == Instant::NEVER {
+            return;
+        }
+        let mut state = lock(&self.state);
+        let first = state
+            .entries
+            .first_key_value()
+            .is_none_or(|(key, _)| at < key.0);
+        state.count += 1;
+        let key = (at, state.count);
+        state.entries.insert(key, local.clone());
+        drop(state);
+        if first {
+            self.changed.notify_one();
+        }
+    }
+
+    /// The first entry, if its time has come.
+    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Local>)> {
+        let mut state = lock(&self.state);
+        let entry = state
+            .entries
+            .first_entry()
+            .filter(|entry| entry.key().0 <= now)?;
+        let ((at, _), local) = entry.remove_entry();
+        Some((at, local))
+    }
+
+    pub(crate) fn next(&self) -> Option<Instant> {
+        lock(&self.state)
+            .entries
+            .first_key_value()
+            .map(|(key, _)| key.0)
+    }
+
+    /// Lets the engine look, whatever the time.
+    pub(crate) fn interrupt(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Waits for `wait` (`None`: without end) or until something changes.
+    pub(crate) async fn wait(&self, wait: Option<Duration>) {
+        match wait {
+            // Both ends mean the same: look again.
+            Some(wait) => drop(tokio::time::timeout(wait, self.changed.notified()).await),
+            None => self.changed.notified().await,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! [`Hold`]: one grant, from its arrival to its release or loss.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::name::Name;
+use crate::queue::Local;
+use crate::store::Ticket;
+use crate::wait::lock;
+
+const HELD: u8 = 0;
+const LOST: u8 = 1;
+const RELEASED: u8 = 2;
+
+/// What the holder asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// How long it may hold at most; `None`: no limit.
+    pub(crate) expire: Option<Duration>,
+    /// How long the store keeps the lock at least.
+    pub(crate) at_least: Duration,
+}
+
+/// What the store granted, and how it came about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grant {
+    pub(crate) ticket: Ticket,
+    /// Composed: microseconds × 1024 + the number of the local hand-over.
+    pub(crate) token: u64,
+    pub(crate) valid: Instant,
+    pub(crate) waited: Duration,
+    pub(crate) attempts: u32,
+    /// The thread of the single-threaded runtime that the holder lives on, if it does.
+    pub(crate) home: Option<ThreadId>,
+}
+
+/// One grant of a name to this process.
+///
+/// Shared by the guard or guards that use it and by the local queue, which renews it.
+pub(crate) struct Hold {
+    local: Arc<Local>,
+    grant: Grant,
+    since: Instant,
+    /// Until when the lease is valid here.
+    valid: AtomicU64,
+    /// Until when the holder may hold.
+    expires: AtomicU64,
+    at_least: Duration,
+    state: AtomicU8,
+    /// Guards that share this hold.
+    guards: AtomicU32,
+    listeners: Mutex<Vec<Waker>>,
+}
+
+impl Hold {
+    pub(crate) fn new(local: Arc<Local>, grant: Grant, terms: Terms, now: Instant) -> Arc<Self> {
+        let expires = terms
+            .expire
+            .map_or(Instant::NEVER, |expire| now.after(expire));
+        Arc::new(Self {
+            local,
+            grant,
+            since: now,
+            valid: AtomicU64::new(grant.valid.as_nanos()),
+            expires: AtomicU64::new(expires.as_nanos()),
+            at_least: terms.at_least,
+            state: AtomicU8::new(HELD),
+            guards: AtomicU32::new(1),
+            listeners: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        self.local.name()
+    }
+
+    pub(crate) fn local(&self) -> &Arc<Local> {
+        &self.local
+    }
+
+    /// Which client it belongs to.
+    pub(crate) fn client_id(&self) -> u64 {
+        self.local.member().id()
+    }
+
+    pub(crate) fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
+    /// Until when it holds by the local clock, if nothing renews it.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.valid().min(self.expires())
+    }
+
+    pub(crate) fn valid(&self) -> Instant {
+        Instant::from_nanos(self.valid.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn expires(&self) -> Instant {
+        Instant::from_nanos(self.expires.load(Ordering::Acquire))
+    }
+
+    /// How much longer it may be held before `expire` ends it.
+    pub(crate) fn expires_in(&self, now: Instant) -> Duration {
+        now.until(self.expires())
+    }
+
+    /// Lets `expire` count again, from now.
+    pub(crate) fn restart(&self, expire: Option<Duration>, now: Instant) {
+        let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
+        self.expires.store(expires.as_nanos(), Ordering::Release);
+    }
+
+    /// The store renewed the lease until `valid`. Never brings back what was lost.
+    pub(crate) fn renewed(&self, valid: Instant) {
+        self.valid.fetch_max(valid.as_nanos(), Ordering::AcqRel);
+    }
+
+    /// How much longer the store should keep the ticket after a release now.
+    pub(crate) fn park(&self, now: Instant) -> Duration {
+        self.at_least.saturating_sub(self.since.until(now))
+    }
+
+    /// Whether the lock may belong to somebody else by now. Once true, always true.
+    pub(crate) fn is_lost(&self) -> bool {
+        match self.state.load(Ordering::Acquire) {
+            // Whoever listens is woken by the engine, which looks at this deadline too.
+            HELD if Instant::now() >= self.deadline() => self.mark_lost(),
+            state => state == LOST,
+        }
+    }
+
+    /// Held by the local clock, neither lost nor released.
+    pub(crate) fn is_valid(&self) -> bool {
+        !self.is_lost() && self.state.load(Ordering::Acquire) == HELD
+    }
+
+    /// Marks it as lost, unless it was released. Returns whom to wake.
+    pub(crate) fn lose(&self) -> Vec<Waker> {
+        if self.mark_lost() {
+            tracing::warn!(name = %self.name(), held = ?self.held(), "lock lost");
+        }
+        std::mem::take(&mut *lock(&self.listeners))
+    }
+
+    fn mark_lost(&self) -> bool {
+        match self
+            .state
+            .compare_exchange(HELD, LOST, Ordering::AcqRel, Ordering::Acquire)
+        {
+            Ok(_) => true,
+            Err(state) => state == LOST,
+        }
+    }
+
+    /// Marks it as released; `false` if it was lost or released before.
+    pub(crate) fn end(&self) -> bool {
+        !self.is_lost()
+            && self
+                .state
+                .compare_exchange(HELD, RELEASED, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+    }
+
+    /// Ready once it is lost; a released hold is never lost.
+    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.is_lost() {
+            return Poll::Ready(());
+        }
+        let mut listeners = lock(&self.listeners);
+        if !listeners.iter().any(|known| known.will_wake(cx.waker())) {
+            listeners.push(cx.waker().clone());
+        }
+        drop(listeners);
+        // Between the first look and the registration it may have been lost.
+        if self.is_lost() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    pub(crate) fn held(&self) -> Duration {
+        self.since.until(Instant::now())
+    }
+
+    pub(crate) fn lost_error(&self) -> LockError {
+        LockError::Lost {
+            name: self.name().to_string(),
+            held: self.held(),
+        }
+    }
+
+    /// One more guard uses this hold.
+    pub(crate) fn share(&self) {
+        self.guards.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A guard is gone; `true` for the last one.
+    pub(crate) fn unshare(&self) -> bool {
+        self.guards.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold")
+            .field("name", self.name())
+            .field("token", &self.grant.token)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,8 @@
+//! Leases as a holder sees them: how long a grant is valid here, and how its loss is told.
+//!
+//! [`Hold`] is one grant; [`beat`] says when renewals are due. Sending renewals is the queue's part.
+
+pub(crate) mod beat;
+mod hold;
+
+pub(crate) use hold::{Grant, Hold, Terms};

@@ -1,0 +1,36 @@
+//! Whether the store can be reached.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clock::Instant;
+use crate::error::StoreError;
+use crate::wait::lock;
+
+/// The state of the connection as the driver of the store reports it.
+#[derive(Debug, Default)]
+pub(crate) struct Link {
+    // Looked at in every step, so kept apart from the lock.
+    is_down: AtomicBool,
+    outage: Mutex<Option<(Instant, StoreError)>>,
+}
+
+impl Link {
+    pub(crate) fn up(&self) {
+        *lock(&self.outage) = None;
+        self.is_down.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn down(&self, error: StoreError) {
+        lock(&self.outage).get_or_insert_with(|| (Instant::now(), error));
+        self.is_down.store(true, Ordering::Release);
+    }
+
+    /// Since when and why, while it cannot be reached.
+    pub(crate) fn outage(&self) -> Option<(Instant, StoreError)> {
+        if !self.is_down.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.outage).clone()
+    }
+}

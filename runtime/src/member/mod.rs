@@ -1,0 +1,248 @@
+//! A member: one client in one process, as its locks see it.
+//!
+//! Knows the store, the settings, which names are in use here ([`Register`]) and whether the store can be
+//! reached ([`Link`]). It passes what the store says on to the names. What happens with a name is the local
+//! queue's matter; the thread that runs all this is the engine's.
+
+mod link;
+mod register;
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use self::link::Link;
+use self::register::Register;
+use crate::clock::Instant;
+use crate::config::Settings;
+use crate::engine::Timers;
+use crate::error::{LockError, StoreError};
+use crate::name::Name;
+use crate::process;
+use crate::queue::Local;
+use crate::store::{Answer, Events, Message, RequestId, Store};
+use crate::wait::lock;
+
+const OPEN: u8 = 0;
+const CLOSING: u8 = 1;
+const CLOSED: u8 = 2;
+
+/// One client in one process.
+pub(crate) struct Member {
+    id: u64,
+    settings: Settings,
+    store: Arc<dyn Store>,
+    register: Register,
+    link: Link,
+    timers: Timers,
+    phase: AtomicU8,
+    /// No handle of the client is left.
+    orphaned: AtomicBool,
+    requests: AtomicU64,
+    forks: u32,
+    host: String,
+    pid: u32,
+    /// Signalled when a name has nothing left.
+    emptied: (Mutex<()>, Condvar),
+}
+
+impl Member {
+    pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            settings,
+            store,
+            register: Register::default(),
+            link: Link::default(),
+            timers: Timers::default(),
+            phase: AtomicU8::new(OPEN),
+            orphaned: AtomicBool::new(false),
+            requests: AtomicU64::new(1),
+            forks: process::forks(),
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            pid: std::process::id(),
+            emptied: Default::default(),
+        })
+    }
+
+    /// Unique in the process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The machine that this process runs on.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(crate) fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    pub(crate) fn request_id(&self) -> RequestId {
+        RequestId(self.requests.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether this process is a fork of the one that made the client: its thread and its connection
+    /// stayed behind.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.forks != process::forks()
+    }
+
+    /// Whether locks can be taken.
+    pub(crate) fn check(&self) -> Result<(), LockError> {
+        if self.is_forked() {
+            return Err(LockError::Forked);
+        }
+        if self.phase.load(Ordering::Acquire) != OPEN {
+            return Err(LockError::ShutDown);
+        }
+        Ok(())
+    }
+
+    /// Since when the store cannot be reached, and why; `None` while it can.
+    pub(crate) fn outage(&self) -> Option<(Instant, StoreError)> {
+        self.link.outage()
+    }
+
+    /// The local queue of `name`, for one step. Run again if it was retired in between.
+    pub(crate) fn with_local<T>(
+        self: &Arc<Self>,
+        name: &Name,
+        mut run: impl FnMut(&Arc<Local>) -> Option<T>,
+    ) -> T {
+        loop {
+            let local = self
+                .register
+                .get(name, || Local::new(name.clone(), self.clone()));
+            if let Some(result) = run(&local) {
+                return result;
+            }
+        }
+    }
+
+    /// Looks at the names whose time has come; returns when to look next.
+    pub(crate) fn tick(&self) -> Option<Instant> {
+        while let Some((armed, local)) = self.timers.pop(Instant::now()) {
+            if !local.due(armed) {
+                self.register.retire(&local);
+            }
+        }
+        self.timers.next()
+    }
+
+    /// Releases everything, refuses everything new, and waits until the store has answered, for `limit` at
+    /// most. `false`: something was not answered; its lease ends it.
+    pub(crate) fn shut_down(&self, limit: Duration) -> bool {
+        if self.is_forked() {
+            return true;
+        }
+        let _ = self
+            .phase
+            .compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
+        for local in self.register.all() {
+            local.close();
+        }
+        let ends = Instant::now().after(limit);
+        let mut guard = lock(&self.emptied.0);
+        let flushed = loop {
+            if self.register.all().iter().all(|local| local.is_done()) {
+                break true;
+            }
+            let left = Instant::now().until(ends);
+            if left.is_zero() || self.phase.load(Ordering::Acquire) == CLOSED {
+                break false;
+            }
+            // Looked at now and then as well: an answer may come between the look and the wait.
+            let nap = left.min(Duration::from_millis(5));
+            guard = self
+                .emptied
+                .1
+                .wait_timeout(guard, nap)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        };
+        drop(guard);
+        self.phase.store(CLOSED, Ordering::Release);
+        self.timers.interrupt();
+        flushed
+    }
+
+    /// The engine is gone: nobody must wait for it any more.
+    pub(crate) fn abandon(&self) {
+        self.phase.store(CLOSED, Ordering::Release);
+        for local in self.register.all() {
+            local.close();
+        }
+        self.register.clear();
+    }
+
+    /// Whether the engine may end: shut down, or of no use to anybody any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == CLOSED
+            || self.orphaned.load(Ordering::Acquire)
+                && self.register.all().iter().all(|local| local.is_done())
+    }
+
+    /// The last handle of the client is gone: locks that are held stay held, and when none is left
+    /// the engine ends.
+    pub(crate) fn orphan(&self) {
+        self.orphaned.store(true, Ordering::Release);
+        self.timers.interrupt();
+    }
+}
+
+impl Events for Member {
+    fn answered(&self, answer: Answer) {
+        // Not found: retired, so nothing is left that could want the answer.
+        if let Some(local) = self.register.find(&answer.request.name) {
+            local.answered(answer);
+            if self.phase.load(Ordering::Acquire) != OPEN {
+                self.emptied.1.notify_all();
+            }
+        }
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        if let Some(local) = self.register.find(name) {
+            local.told(&message);
+        }
+    }
+
+    fn connected(&self, generation: u64) {
+        self.link.up();
+        if generation > 1 {
+            for local in self.register.all() {
+                local.reconnected();
+            }
+        }
+    }
+
+    fn disconnected(&self, error: StoreError) {
+        self.link.down(error);
+        for local in self.register.all() {
+            local.disconnected();
+        }
+    }
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Member")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,47 @@
+//! Termination by signal, for those who ask for it.
+
+use std::thread;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::error::SetupError;
+
+/// Releases all locks when the process is told to end by SIGTERM or SIGINT, then lets it end as usual.
+///
+/// Without this, such a process frees its locks within one lease, like a killed one. Do not use it where the
+/// program has a handler of its own for these signals: let that one call
+/// [`shutdown`](crate::shutdown) instead. SIGKILL and `abort` are always the lease's business.
+///
+/// Takes at most half a second per client when the store does not answer.
+///
+/// # Errors
+///
+/// [`SetupError::Engine`] if the system refuses the handler or its thread.
+///
+/// ```no_run
+/// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// auto_mutex::setup("redis://127.0.0.1:6379")?;
+/// auto_mutex::release_on_termination()?;
+/// # Ok(()) }
+/// ```
+pub fn release_on_termination() -> Result<(), SetupError> {
+    let failed = |error: std::io::Error| SetupError::Engine {
+        reason: error.to_string(),
+    };
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
+    let wait = move || {
+        if let Some(signal) = signals.forever().next() {
+            super::exit::flush();
+            if emulate_default_handler(signal).is_err() {
+                std::process::exit(128 + signal);
+            }
+        }
+    };
+    thread::Builder::new()
+        .name("auto-mutex-signals".to_owned())
+        .spawn(wait)
+        .map_err(failed)?;
+    Ok(())
+}

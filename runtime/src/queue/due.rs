@@ -1,0 +1,213 @@
+//! A point in time has come: renewals, deadlines, the end of patience.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::local::{Local, Step};
+use super::ticket::Attempt;
+use super::waiter::{Patience, Waiter};
+use crate::clock::Instant;
+use crate::error::{LockError, StoreError};
+use crate::store::Meta;
+
+/// How long a call that does not want to wait puts up with a store that does not answer.
+const BRIEF: Duration = Duration::from_secs(1);
+/// How often a waiter whose `block` is over is looked at while the store owes an answer.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+impl Local {
+    /// The engine looks here at the time that was armed. `false`: nothing is left of this name.
+    pub(crate) fn due(self: &Arc<Self>, armed: Instant) -> bool {
+        self.step(|step| {
+            if step.state.armed.is_none_or(|current| current != armed) {
+                return true;
+            }
+            step.state.armed = None;
+            step.due();
+            !step.state.is_idle()
+        })
+        .unwrap_or(true)
+    }
+
+    /// The connection broke: patience counts from now.
+    pub(crate) fn disconnected(self: &Arc<Self>) {
+        self.step(|_| {});
+    }
+}
+
+impl Step<'_> {
+    /// When the engine should look here. An idle name is looked at once more, to be forgotten.
+    pub(super) fn next_due(&self) -> Instant {
+        let state = &*self.state;
+        let mut due = if state.is_idle() {
+            self.next_beat()
+        } else {
+            Instant::NEVER
+        };
+        let mut at = |when: Instant| due = due.min(when);
+        for held in &state.held {
+            at(held.renew.min(held.hold.deadline()));
+        }
+        if let Some(first) = state.first_deadline {
+            at(first);
+        }
+        if let Some(ask) = &state.ask {
+            at(ask.again);
+        }
+        if let Some((since, _)) = self.outage() {
+            let patience = self.local.member().settings().patience;
+            // Waiters that came later have patience for longer: looked at again then.
+            let first = state
+                .waiters
+                .front()
+                .map(|waiter| waiter.started.max(since).after(patience));
+            at(first.unwrap_or(Instant::NEVER));
+        }
+        for attempt in &state.attempts {
+            at(attempt.next.unwrap_or_else(|| self.attempt_ends(attempt)));
+        }
+        for leaving in &state.leaving {
+            at(leaving.again);
+            at(leaving
+                .unlocker
+                .as_ref()
+                .map_or(Instant::NEVER, |unlocker| unlocker.0));
+        }
+        for query in &state.queries {
+            at(query.deadline);
+        }
+        due
+    }
+
+    fn due(&mut self) {
+        self.due_held();
+        if let Some(mut ask) = self.state.ask.take() {
+            if ask.again <= self.now {
+                self.touch_ask(&mut ask);
+            }
+            self.state.ask = Some(ask);
+        }
+        self.due_waiters();
+        self.due_attempts();
+        self.due_leaving();
+        self.due_queries();
+    }
+
+    fn due_held(&mut self) {
+        let mut kept = Vec::with_capacity(self.state.held.len());
+        for mut held in std::mem::take(&mut self.state.held) {
+            if held.hold.is_lost() {
+                self.lose(held);
+                continue;
+            }
+            if held.renew <= self.now {
+                self.touch_held(&mut held);
+            }
+            kept.push(held);
+        }
+        self.state.held.append(&mut kept);
+    }
+
+    fn due_waiters(&mut self) {
+        let outage = self.outage();
+        let overdue = self
+            .state
+            .first_deadline
+            .is_some_and(|first| first <= self.now);
+        if !overdue && outage.is_none() {
+            return;
+        }
+        let patience = self.local.member().settings().patience;
+        let mut first_deadline: Option<Instant> = None;
+        for waiter in std::mem::take(&mut self.state.waiters) {
+            let ends = match &outage {
+                // Not a timeout: nobody knows who holds. A short `block` gets a moment for the answer.
+                Some((since, _)) => {
+                    let brief = waiter.deadline.max(waiter.started.after(BRIEF));
+                    brief.min(waiter.started.max(*since).after(patience))
+                }
+                None => waiter.deadline,
+            };
+            if ends <= self.now {
+                let error = match &outage {
+                    Some((_, error)) => LockError::Unavailable {
+                        source: error.clone(),
+                    },
+                    None => self.timeout(&waiter),
+                };
+                let _ = waiter.promise.complete(Err(error), self.wakes);
+                continue;
+            }
+            // The outage may end before: then `block` alone counts again.
+            let look = ends.min(waiter.deadline.max(self.now.after(LOOK_AGAIN)));
+            first_deadline = Some(first_deadline.map_or(look, |first| first.min(look)));
+            self.state.waiters.push_back(waiter);
+        }
+        self.state.first_deadline = first_deadline;
+    }
+
+    fn timeout(&self, waiter: &Waiter) -> LockError {
+        let holder = self.state.ask.as_ref().and_then(|ask| ask.holder.as_ref());
+        LockError::Timeout {
+            name: self.local.name().to_string(),
+            waited: waiter.started.until(self.now),
+            holder: holder.and_then(Meta::read),
+        }
+    }
+
+    /// Since when nothing can be known of the store, and why.
+    fn outage(&self) -> Option<(Instant, StoreError)> {
+        self.local.member().outage().or_else(|| {
+            let ask = self.state.ask.as_ref().filter(|ask| !ask.queued)?;
+            Some((ask.sendings.since, unanswered()))
+        })
+    }
+
+    /// When an attempt without an answer is given up.
+    fn attempt_ends(&self, attempt: &Attempt) -> Instant {
+        let patience = self.local.member().settings().patience;
+        let block = match attempt.waiter.want.patience {
+            Patience::Queue(block) | Patience::Poll { block, .. } => block.unwrap_or(patience),
+        };
+        attempt.sendings.since.after(patience.min(block.max(BRIEF)))
+    }
+
+    fn due_attempts(&mut self) {
+        for mut attempt in std::mem::take(&mut self.state.attempts) {
+            match attempt.next {
+                Some(next) if next <= self.now => {
+                    attempt.next = None;
+                    self.attempt(attempt.waiter, attempt.number + 1);
+                }
+                None if self.attempt_ends(&attempt) <= self.now => {
+                    let outage = self.local.member().outage();
+                    let source = outage.map_or_else(unanswered, |outage| outage.1);
+                    self.withdraw(&attempt.sendings);
+                    let error = LockError::Unavailable { source };
+                    let _ = attempt.waiter.promise.complete(Err(error), self.wakes);
+                }
+                _ => self.state.attempts.push(attempt),
+            }
+        }
+    }
+
+    fn due_leaving(&mut self) {
+        let mut all = std::mem::take(&mut self.state.leaving);
+        for leaving in &mut all {
+            if leaving.again <= self.now {
+                self.send_leaving(leaving);
+            }
+            if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| unlocker.0 <= self.now)
+            {
+                let outage = self.local.member().outage();
+                let source = outage.map_or_else(unanswered, |outage| outage.1);
+                let _ = promise.complete(Err(LockError::Unavailable { source }), self.wakes);
+            }
+        }
+        self.state.leaving.append(&mut all);
+    }
+}
+
+pub(super) fn unanswered() -> StoreError {
+    StoreError::disconnected("the store did not answer in time")
+}

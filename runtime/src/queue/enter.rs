@@ -1,0 +1,274 @@
+//! A waiter comes or goes; the one ticket in the store follows the first waiter.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::local::{Local, Step};
+use super::ticket::{Ask, Attempt, Held, Sendings};
+use super::waiter::{Acquire, Patience, Waiter, Want};
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::lease::{Grant, Hold};
+use crate::store::{Mode, Op};
+
+/// How long a grant by message may stay unclaimed by us: most bodies are over by then, and then
+/// the release says it all. The store waits two seconds.
+const CLAIM_WITHIN: Duration = Duration::from_millis(20);
+
+impl Local {
+    /// Joins the queue; `None` if the name was retired.
+    pub(crate) fn enter(self: &Arc<Self>, want: Want) -> Option<Result<Acquire, LockError>> {
+        self.step(|step| {
+            if want.blocking && step.would_block_itself(&want) {
+                let name = self.name().to_string();
+                return Err(LockError::Deadlock {
+                    cycle: vec![name.clone(), name],
+                });
+            }
+            let waiter = Waiter::new(want, step.now);
+            match waiter.want.patience {
+                Patience::Queue(block) if block != Some(Duration::ZERO) => {
+                    step.note_deadline(waiter.deadline);
+                    step.state.waiters.push_back(waiter.clone());
+                }
+                _ => step.attempt(waiter.clone(), 1),
+            }
+            Ok(Acquire::new(self.clone(), waiter))
+        })
+    }
+
+    /// The waiter is not interested any more: it leaves, and what it was granted meanwhile is given back.
+    pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
+        if self.member().is_forked() {
+            return;
+        }
+        let mut granted = None;
+        self.step(|step| {
+            granted = waiter.promise.close();
+            step.state
+                .waiters
+                .retain(|other| !Arc::ptr_eq(other, waiter));
+            let attempts = &mut step.state.attempts;
+            if let Some(index) = attempts
+                .iter()
+                .position(|try_| Arc::ptr_eq(&try_.waiter, waiter))
+            {
+                let attempt = attempts.swap_remove(index);
+                if attempt.next.is_none() {
+                    step.withdraw(&attempt.sendings);
+                }
+            }
+        });
+        if let Some(Ok(hold)) = granted {
+            self.release(&hold);
+        }
+    }
+
+    /// The client shuts down: nobody is granted anything any more.
+    pub(crate) fn close(self: &Arc<Self>) {
+        self.step(|step| {
+            step.fail_all(&LockError::ShutDown);
+            for query in std::mem::take(&mut step.state.queries) {
+                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
+            }
+            while let Some(held) = step.state.held.pop() {
+                step.lose(held);
+            }
+        });
+    }
+}
+
+impl Step<'_> {
+    /// Whether the caller would block the only thread that can bring the lock back.
+    fn would_block_itself(&self, want: &Want) -> bool {
+        want.home.is_some()
+            && (self
+                .state
+                .held
+                .iter()
+                .any(|held| held.hold.grant().home == want.home)
+                || self
+                    .state
+                    .waiters
+                    .iter()
+                    .any(|waiter| waiter.want.home == want.home))
+    }
+
+    /// A waiter will have waited enough at `deadline`.
+    fn note_deadline(&mut self, deadline: Instant) {
+        let first = self.state.first_deadline.get_or_insert(deadline);
+        *first = (*first).min(deadline);
+    }
+
+    fn lease_for(&self, want: &Want) -> Duration {
+        let lease = self.local.lease();
+        want.terms.expire.map_or(lease, |expire| expire.min(lease))
+    }
+
+    /// Sends an attempt that does not wait in the store.
+    pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, number: u32) {
+        let mut attempt = Attempt {
+            sendings: Sendings::new(self.now),
+            hold: self.lease_for(&waiter.want),
+            waiter,
+            number,
+            next: None,
+            holder: None,
+        };
+        self.send_attempt(&mut attempt);
+        self.state.attempts.push(attempt);
+    }
+
+    /// Sends it, or sends it again.
+    pub(super) fn send_attempt(&mut self, attempt: &mut Attempt) {
+        let want = &attempt.waiter.want;
+        let op = Op::Acquire {
+            ticket: attempt.sendings.ticket,
+            counter: attempt.sendings.next(self.now),
+            units: want.units,
+            capacity: want.capacity,
+            hold: attempt.hold,
+            place: self.local.lease(),
+            mode: Mode::Try,
+            meta: want.meta.clone(),
+        };
+        self.submit(op);
+    }
+
+    /// Sees to it that a ticket waits in the store exactly while somebody waits here, for what the first wants.
+    pub(super) fn match_ask(&mut self) {
+        let first = self.state.waiters.front().cloned();
+        if let Some(ask) = &self.state.ask {
+            let fits = first.as_ref().is_some_and(|waiter| {
+                (waiter.want.units, waiter.want.capacity) == (ask.units, ask.capacity)
+            });
+            if fits {
+                return;
+            }
+            if let Some(ask) = self.state.ask.take() {
+                self.withdraw(&ask.sendings);
+            }
+        }
+        if let Some(waiter) = first {
+            let mut ask = Ask {
+                sendings: Sendings::new(self.now),
+                units: waiter.want.units,
+                capacity: waiter.want.capacity,
+                hold: self.lease_for(&waiter.want),
+                again: Instant::NEVER,
+                queued: false,
+                holder: None,
+            };
+            self.send_ask(&mut ask, &waiter);
+            self.state.ask = Some(ask);
+        }
+    }
+
+    /// Asks for the first time, or asks again: a copy does no harm.
+    pub(super) fn send_ask(&mut self, ask: &mut Ask, first: &Waiter) {
+        let op = Op::Acquire {
+            ticket: ask.sendings.ticket,
+            counter: ask.sendings.next(self.now),
+            units: ask.units,
+            capacity: ask.capacity,
+            hold: ask.hold,
+            place: self.local.lease(),
+            mode: Mode::Queue,
+            meta: first.want.meta.clone(),
+        };
+        ask.again = Instant::NEVER;
+        self.submit(op);
+    }
+
+    /// Touches the waiting ticket.
+    pub(super) fn touch_ask(&mut self, ask: &mut Ask) {
+        let op = Op::Touch {
+            ticket: ask.sendings.ticket,
+            counter: ask.sendings.next(self.now),
+            hold: ask.hold,
+            place: self.local.lease(),
+        };
+        ask.again = Instant::NEVER;
+        self.submit(op);
+    }
+
+    /// The waiting ticket was granted: the first waiter that still wants it gets it.
+    pub(super) fn granted(&mut self, ask: Ask, token: u64, valid: Instant, provisional: bool) {
+        let Ask {
+            mut sendings,
+            hold: lease,
+            ..
+        } = ask;
+        while let Some(waiter) = self.state.waiters.pop_front() {
+            let attempts = sendings.count();
+            match self.hand(
+                &waiter,
+                sendings,
+                lease,
+                (token, valid, provisional),
+                attempts,
+            ) {
+                Ok(()) => return,
+                Err(unused) => sendings = unused,
+            }
+        }
+        self.withdraw(&sendings);
+    }
+
+    /// Gives a granted ticket to `waiter`; it comes back if the waiter has gone.
+    pub(super) fn hand(
+        &mut self,
+        waiter: &Arc<Waiter>,
+        sendings: Sendings,
+        lease: Duration,
+        (token, valid, provisional): (u64, Instant, bool),
+        attempts: u32,
+    ) -> Result<(), Sendings> {
+        let grant = Grant {
+            ticket: sendings.ticket,
+            token: token.saturating_mul(1024),
+            valid,
+            waited: waiter.started.until(self.now),
+            attempts,
+            home: waiter.want.home,
+        };
+        let hold = Hold::new(self.local.clone(), grant, waiter.want.terms, self.now);
+        if waiter
+            .promise
+            .complete(Ok(hold.clone()), self.wakes)
+            .is_err()
+        {
+            return Err(sendings);
+        }
+        let renew = if provisional {
+            self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
+        } else {
+            self.next_beat()
+        };
+        self.state.held.push(Held {
+            asked: (0, lease),
+            sendings,
+            hold,
+            renew,
+            provisional,
+            refreshers: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Nobody who waits or tries here will get anything.
+    pub(super) fn fail_all(&mut self, error: &LockError) {
+        for waiter in std::mem::take(&mut self.state.waiters) {
+            let _ = waiter.promise.complete(Err(error.clone()), self.wakes);
+        }
+        for attempt in std::mem::take(&mut self.state.attempts) {
+            let _ = attempt
+                .waiter
+                .promise
+                .complete(Err(error.clone()), self.wakes);
+            if attempt.next.is_none() {
+                self.withdraw(&attempt.sendings);
+            }
+        }
+    }
+}

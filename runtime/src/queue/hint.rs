@@ -1,0 +1,96 @@
+//! The store tells something unasked: a message of the member's channel, or that the connection is back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::local::{Local, Step};
+use crate::store::Message;
+
+/// How often the first waiters ask.
+const NEAR: Duration = Duration::from_millis(667);
+
+impl Local {
+    /// A message about this name. What it claims is checked.
+    pub(crate) fn told(self: &Arc<Self>, message: &Message) {
+        self.step(|step| step.told(message));
+    }
+
+    /// A new connection: whatever waits or holds is asked for again, and what was not answered is sent again.
+    pub(crate) fn reconnected(self: &Arc<Self>) {
+        self.step(|step| step.reconnected());
+    }
+}
+
+impl Step<'_> {
+    fn told(&mut self, message: &Message) {
+        match *message {
+            Message::Grant {
+                ticket,
+                token,
+                counter,
+                hold,
+            } => {
+                let Some(mut ask) = self.state.ask.take_if(|ask| ask.sendings.ticket == ticket)
+                else {
+                    return;
+                };
+                let Some(sent) = ask.sendings.at(counter) else {
+                    // Not something that we sent last: ask.
+                    self.touch_ask(&mut ask);
+                    self.state.ask = Some(ask);
+                    return;
+                };
+                let valid = sent.validity(hold.min(ask.hold));
+                if self.now < valid {
+                    ask.sendings.executed(counter);
+                    self.granted(ask, token, valid, true);
+                } else {
+                    self.touch_ask(&mut ask);
+                    self.state.ask = Some(ask);
+                }
+            }
+            Message::Near { ticket } => {
+                let soon = self.now.after(NEAR);
+                if let Some(ask) = &mut self.state.ask {
+                    if ask.sendings.ticket == ticket {
+                        ask.again = ask.again.min(soon);
+                    }
+                }
+            }
+            Message::Lost { ticket } => {
+                if let Some(index) = self.find_held(ticket) {
+                    let mut held = self.state.held.swap_remove(index);
+                    self.touch_held(&mut held);
+                    self.state.held.push(held);
+                }
+            }
+        }
+    }
+
+    fn reconnected(&mut self) {
+        if let Some(mut ask) = self.state.ask.take() {
+            if let (false, Some(first)) = (ask.queued, self.state.waiters.front().cloned()) {
+                self.send_ask(&mut ask, &first);
+            } else {
+                self.touch_ask(&mut ask);
+            }
+            self.state.ask = Some(ask);
+        }
+        let mut attempts = std::mem::take(&mut self.state.attempts);
+        for attempt in attempts.iter_mut().filter(|attempt| attempt.next.is_none()) {
+            self.send_attempt(attempt);
+        }
+        self.state.attempts.append(&mut attempts);
+        let mut held = std::mem::take(&mut self.state.held);
+        for held in &mut held {
+            self.touch_held(held);
+        }
+        self.state.held.append(&mut held);
+        let mut leaving = std::mem::take(&mut self.state.leaving);
+        for leaving in &mut leaving {
+            self.send_leaving(leaving);
+        }
+        self.state.leaving.append(&mut leaving);
+        self.ask_queries_again();
+    }
+}

@@ -1,0 +1,201 @@
+//! A hold ends or is prolonged; what must leave the store is sent until the store has answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::local::{Local, Step};
+use super::ticket::{Held, Leaving, Sendings};
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::lease::Hold;
+use crate::store::{Op, Ticket};
+use crate::wait::{Promise, Wakes};
+
+impl Local {
+    /// The last guard is gone. Does not wait for the store.
+    pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
+        if self.member().is_forked() {
+            return;
+        }
+        self.step(|step| step.release(hold, None));
+    }
+
+    /// Releases and says whether the lock was still held. Wait on the promise.
+    pub(crate) fn unlock(
+        self: &Arc<Self>,
+        hold: &Arc<Hold>,
+    ) -> Arc<Promise<Result<bool, LockError>>> {
+        let promise = Arc::new(Promise::new());
+        let forked = self.member().is_forked();
+        if forked
+            || self
+                .step(|step| step.release(hold, Some(promise.clone())))
+                .is_none()
+        {
+            let _ = promise.complete(Ok(false), &mut Wakes::default());
+        }
+        promise
+    }
+
+    /// Asks the store to renew the lease now. `None` if it is lost or released.
+    pub(crate) fn renew(
+        self: &Arc<Self>,
+        hold: &Arc<Hold>,
+    ) -> Option<Arc<Promise<Result<(), LockError>>>> {
+        if self.member().is_forked() {
+            return None;
+        }
+        let promise = Arc::new(Promise::new());
+        self.step(|step| {
+            let index = step.find_held(hold.grant().ticket)?;
+            let mut held = step.state.held.swap_remove(index);
+            let counter = step.touch_held(&mut held);
+            held.refreshers.push((counter, promise.clone()));
+            step.state.held.push(held);
+            Some(promise)
+        })?
+    }
+
+    /// `expire` counts again from now; the store is told. `None` if it is lost or released.
+    pub(crate) fn refresh(
+        self: &Arc<Self>,
+        hold: &Arc<Hold>,
+        expire: Duration,
+    ) -> Result<Option<Arc<Promise<Result<(), LockError>>>>, LockError> {
+        if expire.is_zero() {
+            return Err(LockError::InvalidOption {
+                option: "refresh",
+                reason: "a lock that ends at once protects nothing: use more than zero",
+            });
+        }
+        if !hold.is_valid() {
+            return Ok(None);
+        }
+        hold.restart(Some(expire), Instant::now());
+        Ok(self.renew(hold))
+    }
+
+    /// A nested call entered `hold` again: `expire` counts again from now.
+    pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, expire: Option<Duration>) {
+        let now = Instant::now();
+        hold.restart(expire, now);
+        // The lease was cut to what was left of `expire`: the store must hear of it before the next beat.
+        if hold.valid() < self.next_beat_after(now).min(hold.expires()) {
+            self.renew(hold);
+        }
+    }
+}
+
+impl Step<'_> {
+    pub(super) fn find_held(&self, ticket: Ticket) -> Option<usize> {
+        let held = &self.state.held;
+        held.iter()
+            .position(|held| held.hold.grant().ticket == ticket)
+    }
+
+    fn release(
+        &mut self,
+        hold: &Arc<Hold>,
+        unlocker: Option<Arc<Promise<Result<bool, LockError>>>>,
+    ) {
+        let valid = hold.end();
+        let found = self.find_held(hold.grant().ticket);
+        let Some(index) = found else {
+            // It was lost or released before, and the store knows.
+            if let Some(unlocker) = unlocker {
+                let _ = unlocker.complete(Ok(false), self.wakes);
+            }
+            return;
+        };
+        let mut held = self.state.held.swap_remove(index);
+        held.fail_refreshers(self);
+        let park_until = if valid {
+            self.now.after(hold.park(self.now))
+        } else {
+            self.now
+        };
+        let patience = self.now.after(self.local.member().settings().patience);
+        self.leave(
+            &held.sendings,
+            park_until,
+            unlocker.map(|promise| (patience, promise)),
+        );
+    }
+
+    /// A ticket that nobody wants any more leaves the store, whatever it is there.
+    pub(super) fn withdraw(&mut self, sendings: &Sendings) {
+        self.leave(sendings, self.now, None);
+    }
+
+    fn leave(
+        &mut self,
+        sendings: &Sendings,
+        park_until: Instant,
+        unlocker: Option<(Instant, Arc<Promise<Result<bool, LockError>>>)>,
+    ) {
+        let mut leaving = Leaving {
+            ticket: sendings.ticket,
+            park_until,
+            tomb: sendings.late,
+            in_flight: false,
+            again: Instant::NEVER,
+            unlocker,
+        };
+        self.send_leaving(&mut leaving);
+        self.state.leaving.push(leaving);
+    }
+
+    pub(super) fn send_leaving(&mut self, leaving: &mut Leaving) {
+        leaving.in_flight = true;
+        leaving.again = Instant::NEVER;
+        self.submit(Op::Release {
+            ticket: leaving.ticket,
+            park: self.now.until(leaving.park_until),
+            tomb: leaving.tomb,
+        });
+    }
+
+    /// Renews the lease of a holder, or claims a grant.
+    pub(super) fn touch_held(&mut self, held: &mut Held) -> u64 {
+        let lease = self.local.lease();
+        let hold = lease
+            .min(held.hold.expires_in(self.now))
+            .max(Duration::from_millis(1));
+        let counter = held.sendings.next(self.now);
+        held.asked = (counter, hold);
+        held.renew = self.next_beat();
+        self.submit(Op::Touch {
+            ticket: held.sendings.ticket,
+            counter,
+            hold,
+            place: lease,
+        });
+        counter
+    }
+
+    /// The lock is lost: its holder is told, and the store is told to forget the ticket.
+    pub(super) fn lose(&mut self, mut held: Held) {
+        self.wakes.add(held.hold.lose());
+        held.fail_refreshers(self);
+        self.withdraw(&held.sendings);
+    }
+}
+
+impl Held {
+    /// A renewal was answered: whoever asked for it or an earlier one may go on.
+    pub(super) fn refreshed(&mut self, counter: u64, step: &mut Step<'_>) {
+        self.refreshers.retain(|(asked, promise)| {
+            let done = *asked <= counter;
+            if done {
+                let _ = promise.complete(Ok(()), step.wakes);
+            }
+            !done
+        });
+    }
+
+    fn fail_refreshers(&mut self, step: &mut Step<'_>) {
+        for (_, promise) in self.refreshers.drain(..) {
+            let _ = promise.complete(Err(self.hold.lost_error()), step.wakes);
+        }
+    }
+}

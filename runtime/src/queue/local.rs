@@ -1,0 +1,170 @@
+//! [`Local`]: the state of one name in this process, and the frame of every step.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::ticket::{Ask, Attempt, Held, Leaving, Query};
+use super::waiter::Waiter;
+use crate::clock::Instant;
+use crate::lease::beat;
+use crate::member::Member;
+use crate::name::Name;
+use crate::store::{Answer, Op, Request, RequestId};
+use crate::wait::{Wakes, lock};
+
+/// One name in one process.
+pub(crate) struct Local {
+    name: Name,
+    member: Arc<Member>,
+    state: Mutex<State>,
+}
+
+/// What is under the lock.
+#[derive(Default)]
+pub(super) struct State {
+    /// Taken out of the register: whoever still has it must look the name up again.
+    pub(super) retired: bool,
+    /// When the engine will look here next.
+    pub(super) armed: Option<Instant>,
+    /// Not later than the first deadline of `waiters`.
+    pub(super) first_deadline: Option<Instant>,
+    pub(super) waiters: VecDeque<Arc<Waiter>>,
+    pub(super) ask: Option<Ask>,
+    pub(super) attempts: Vec<Attempt>,
+    pub(super) held: Vec<Held>,
+    pub(super) leaving: Vec<Leaving>,
+    pub(super) queries: Vec<Query>,
+    /// Answers that came at once and are not handled yet.
+    pub(super) answers: VecDeque<Answer>,
+}
+
+impl State {
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiters.is_empty()
+            && self.ask.is_none()
+            && self.attempts.is_empty()
+            && self.held.is_empty()
+            && self.leaving.is_empty()
+            && self.queries.is_empty()
+    }
+}
+
+/// One step: the state, the time it happens at, and whom to wake after it.
+pub(super) struct Step<'a> {
+    pub(super) local: &'a Arc<Local>,
+    pub(super) state: &'a mut State,
+    pub(super) now: Instant,
+    pub(super) wakes: &'a mut Wakes,
+}
+
+impl Local {
+    pub(crate) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            member,
+            state: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        &self.name
+    }
+
+    pub(crate) fn member(&self) -> &Arc<Member> {
+        &self.member
+    }
+
+    pub(super) fn lease(&self) -> Duration {
+        self.member.settings().lease
+    }
+
+    pub(super) fn next_beat_after(&self, now: Instant) -> Instant {
+        beat::next(now, self.lease())
+    }
+
+    /// Takes this name out of use if nothing is left of it.
+    pub(crate) fn retire(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.retired |= state.is_idle();
+        state.retired
+    }
+
+    /// Whether nothing is held, wanted or on its way out.
+    pub(crate) fn is_done(&self) -> bool {
+        lock(&self.state).is_idle()
+    }
+
+    /// Runs one step; `None` if the name was retired.
+    pub(super) fn step<T>(self: &Arc<Self>, run: impl FnOnce(&mut Step<'_>) -> T) -> Option<T> {
+        let mut wakes = Wakes::default();
+        let mut state = lock(&self.state);
+        if state.retired {
+            return None;
+        }
+        let mut step = Step {
+            local: self,
+            state: &mut state,
+            now: Instant::now(),
+            wakes: &mut wakes,
+        };
+        let result = run(&mut step);
+        step.settle();
+        drop(state);
+        wakes.wake();
+        Some(result)
+    }
+}
+
+impl Step<'_> {
+    /// Hands an operation to the store.
+    pub(super) fn submit(&mut self, op: Op) {
+        self.submit_as(RequestId(0), op);
+    }
+
+    pub(super) fn submit_as(&mut self, id: RequestId, op: Op) {
+        let request = Request {
+            name: self.local.name.clone(),
+            op,
+            id,
+        };
+        let answer = self.local.member.store().submit(request);
+        self.state.answers.extend(answer);
+    }
+
+    /// What every step ends with.
+    fn settle(&mut self) {
+        loop {
+            while let Some(answer) = self.state.answers.pop_front() {
+                self.answer(answer);
+            }
+            self.match_ask();
+            if self.state.answers.is_empty() {
+                break;
+            }
+        }
+        self.arm();
+    }
+
+    /// Sees to it that the engine looks here in time.
+    fn arm(&mut self) {
+        let due = self.next_due();
+        if self.state.armed.is_none_or(|armed| due < armed) {
+            self.state.armed = Some(due);
+            self.local.member.timers().arm(due, self.local);
+        }
+    }
+
+    pub(super) fn next_beat(&self) -> Instant {
+        self.local.next_beat_after(self.now)
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,36 @@
+//! The local queue: what one process wants of one name.
+//!
+//! A [`Local`] holds the FIFO of this process's waiters and speaks to the store for them. One ticket at a
+//! time waits in the store, for the first of them; when it is granted the first waiter gets it and a new
+//! ticket asks for the next. What is granted stays here as a [`Held`](ticket::Held) and is renewed until its
+//! guard is gone; what is released stays until the store has answered.
+//!
+//! Everything happens in short steps under one lock per name: somebody acquires, cancels or releases; the
+//! store answers or tells; a point in time comes. Each step ends in [`settle`](local), which handles the
+//! answers that came at once and arms the next point in time. A step never waits and never calls a waker or
+//! any code of users while it holds the lock.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `local` | the state, and the frame of a step |
+//! | `enter` | a waiter comes or goes |
+//! | `leave` | a hold ends: release, refresh, resending |
+//! | `answer` | the store answers a request |
+//! | `hint` | the store tells something unasked |
+//! | `due` | a point in time has come |
+//! | `query` | asking about a name, breaking its lock |
+//! | `ticket` | what is known of one ticket |
+//! | `waiter` | one local waiter |
+
+mod answer;
+mod due;
+mod enter;
+mod hint;
+mod leave;
+mod local;
+mod query;
+mod ticket;
+mod waiter;
+
+pub(crate) use local::Local;
+pub(crate) use waiter::{Acquire, Patience, Want, home};

@@ -1,0 +1,82 @@
+//! Asking about a name, and breaking its lock.
+
+use std::sync::Arc;
+
+use super::due::unanswered;
+use super::local::{Local, Step};
+use super::ticket::Query;
+use crate::error::{LockError, StoreError};
+use crate::store::{Op, Reply, RequestId};
+use crate::wait::Promise;
+
+type Asked = Arc<Promise<Result<Reply, LockError>>>;
+
+impl Local {
+    /// Sends `op`, which is about the name and not about a ticket; `None` if the name was retired.
+    pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Asked> {
+        self.step(|step| {
+            let promise = Arc::new(Promise::new());
+            let member = step.local.member().clone();
+            let query = Query {
+                id: member.request_id(),
+                op: op.clone(),
+                deadline: step.now.after(member.settings().patience),
+                promise: promise.clone(),
+            };
+            step.submit_as(query.id, query.op.clone());
+            step.state.queries.push(query);
+            promise
+        })
+    }
+}
+
+impl Step<'_> {
+    pub(super) fn answer_query(&mut self, id: RequestId, result: Result<Reply, StoreError>) {
+        let queries = &mut self.state.queries;
+        let Some(index) = queries.iter().position(|query| query.id == id) else {
+            return;
+        };
+        let harmless_twice = matches!(queries[index].op, Op::Inspect);
+        let result = match result {
+            Ok(reply) => Ok(reply),
+            // Asked again when the connection is back. A force is not: a second copy could break the
+            // lock of the next holder.
+            Err(error) if error.is_disconnected() && harmless_twice => return,
+            Err(error) => Err(self.lock_error(error)),
+        };
+        let query = self.state.queries.swap_remove(index);
+        let _ = query.promise.complete(result, self.wakes);
+    }
+
+    pub(super) fn ask_queries_again(&mut self) {
+        let again: Vec<_> = self
+            .state
+            .queries
+            .iter()
+            .filter(|query| matches!(query.op, Op::Inspect))
+            .map(|query| (query.id, query.op.clone()))
+            .collect();
+        for (id, op) in again {
+            self.submit_as(id, op);
+        }
+    }
+
+    pub(super) fn due_queries(&mut self) {
+        let outage = self.local.member().outage();
+        let source = || {
+            outage
+                .as_ref()
+                .map_or_else(unanswered, |outage| outage.1.clone())
+        };
+        let now = self.now;
+        for query in self
+            .state
+            .queries
+            .extract_if(.., |query| query.deadline <= now)
+        {
+            let _ = query
+                .promise
+                .complete(Err(LockError::Unavailable { source: source() }), self.wakes);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the local queue knows of one ticket: waiting, trying, held, or on its way out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::waiter::Waiter;
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::lease::Hold;
+use crate::store::{HolderRecord, Op, Reply, RequestId, Ticket};
+use crate::wait::Promise;
+
+/// What was sent for a ticket, so that an answer counts from the sending that it answers.
+#[derive(Debug)]
+pub(super) struct Sendings {
+    pub(super) ticket: Ticket,
+    /// When it was asked for first.
+    pub(super) since: Instant,
+    /// Counter and time of each sending that can still be answered.
+    sent: Vec<(u64, Instant)>,
+    last: u64,
+    /// An acquire was sent on a connection that broke before the answer: a copy may still arrive.
+    pub(super) late: bool,
+}
+
+impl Sendings {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            ticket: Ticket::random(),
+            since: now,
+            sent: Vec::with_capacity(1),
+            last: 0,
+            late: false,
+        }
+    }
+
+    /// A counter for a sending at `now`.
+    pub(super) fn next(&mut self, now: Instant) -> u64 {
+        self.last += 1;
+        self.sent.push((self.last, now));
+        self.last
+    }
+
+    /// When `counter` was sent; `None` if it never was.
+    pub(super) fn at(&self, counter: u64) -> Option<Instant> {
+        let found = self.sent.iter().find(|sent| sent.0 == counter);
+        found.map(|sent| sent.1)
+    }
+
+    /// `counter` was executed: no earlier sending will be answered with its own time.
+    pub(super) fn executed(&mut self, counter: u64) {
+        self.sent.retain(|sent| sent.0 >= counter);
+    }
+
+    /// How often the store was asked.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.last).unwrap_or(u32::MAX)
+    }
+}
+
+/// The ticket that waits in the store for the first of the local waiters.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) sendings: Sendings,
+    pub(super) units: u32,
+    pub(super) capacity: u32,
+    /// The lease asked for.
+    pub(super) hold: Duration,
+    /// When to touch again.
+    pub(super) again: Instant,
+    /// The store has put the ticket into its queue.
+    pub(super) queued: bool,
+    /// Who held the name at the last answer.
+    pub(super) holder: Option<HolderRecord>,
+}
+
+/// A ticket that does not wait in the store: `block = 0`, `try_lock`, `retries`.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) sendings: Sendings,
+    pub(super) waiter: Arc<Waiter>,
+    /// The lease asked for.
+    pub(super) hold: Duration,
+    /// Attempts made, this one included.
+    pub(super) number: u32,
+    /// The next attempt, while this one is over.
+    pub(super) next: Option<Instant>,
+    /// Who held the name at the last attempt.
+    pub(super) holder: Option<HolderRecord>,
+}
+
+/// A ticket that holds.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) sendings: Sendings,
+    pub(super) hold: Arc<Hold>,
+    /// When to touch.
+    pub(super) renew: Instant,
+    /// Granted by message and not claimed yet.
+    pub(super) provisional: bool,
+    /// The lease asked for last, and with which counter.
+    pub(super) asked: (u64, Duration),
+    /// Who waits for a renewal with this counter or a later one.
+    pub(super) refreshers: Vec<(u64, Arc<Promise<Result<(), LockError>>>)>,
+}
+
+/// A ticket that must leave the store; kept until the store has answered.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    pub(super) ticket: Ticket,
+    pub(super) park_until: Instant,
+    pub(super) tomb: bool,
+    pub(super) in_flight: bool,
+    /// When to send it again, if the store refused.
+    pub(super) again: Instant,
+    /// Who waits for the answer, and for how long.
+    pub(super) unlocker: Option<(Instant, Arc<Promise<Result<bool, LockError>>>)>,
+}
+
+/// A question about the name.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) id: RequestId,
+    pub(super) op: Op,
+    pub(super) deadline: Instant,
+    pub(super) promise: Arc<Promise<Result<Reply, LockError>>>,
+}

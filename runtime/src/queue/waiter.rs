@@ -1,0 +1,126 @@
+//! One local waiter: what it wants, for how long, and the future that gives up cleanly when dropped.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use super::local::Local;
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::lease::{Hold, Terms};
+use crate::wait::Promise;
+
+/// How long to wait for a lock, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// In the queue, at most this long; `None`: as long as it takes.
+    Queue(Option<Duration>),
+    /// Not at all, but try again this often after such a pause.
+    Poll {
+        retries: u32,
+        interval: Duration,
+        block: Option<Duration>,
+    },
+}
+
+/// What somebody wants of a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Want {
+    pub(crate) units: u32,
+    pub(crate) capacity: u32,
+    pub(crate) terms: Terms,
+    pub(crate) patience: Patience,
+    /// Who asks, in the form of the store.
+    pub(crate) meta: Arc<str>,
+    /// The thread of the single-threaded runtime that the caller's task lives on.
+    pub(crate) home: Option<ThreadId>,
+    /// The caller blocks its thread while it waits.
+    pub(crate) blocking: bool,
+}
+
+/// A place in the local queue.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    pub(crate) want: Want,
+    pub(super) started: Instant,
+    /// When `block` ends.
+    pub(super) deadline: Instant,
+    pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
+}
+
+impl Waiter {
+    pub(super) fn new(want: Want, now: Instant) -> Arc<Self> {
+        let block = match want.patience {
+            Patience::Queue(block) | Patience::Poll { block, .. } => block,
+        };
+        Arc::new(Self {
+            deadline: block.map_or(Instant::NEVER, |block| now.after(block)),
+            want,
+            started: now,
+            promise: Promise::new(),
+        })
+    }
+
+    /// Blocks the thread until the lock is obtained or `block` is over.
+    pub(crate) fn blocking_wait(&self) -> Result<Arc<Hold>, LockError> {
+        self.promise.blocking_wait()
+    }
+}
+
+/// Whether this task lives on a runtime with one thread, which is then this one.
+///
+/// Blocking that thread for a lock that one of its own tasks holds would never end.
+pub(crate) fn home() -> Option<ThreadId> {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let handle = Handle::try_current().ok()?;
+    (handle.runtime_flavor() == RuntimeFlavor::CurrentThread).then(|| thread::current().id())
+}
+
+/// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub(crate) struct Acquire {
+    local: Arc<Local>,
+    waiter: Option<Arc<Waiter>>,
+}
+
+impl Acquire {
+    pub(super) fn new(local: Arc<Local>, waiter: Arc<Waiter>) -> Self {
+        Self {
+            local,
+            waiter: Some(waiter),
+        }
+    }
+
+    /// Blocks the thread instead of the task.
+    pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
+        match self.waiter.take() {
+            Some(waiter) => waiter.blocking_wait(),
+            None => Err(LockError::ShutDown),
+        }
+    }
+}
+
+impl Future for Acquire {
+    type Output = Result<Arc<Hold>, LockError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(waiter) = &self.waiter else {
+            return Poll::Pending;
+        };
+        let result = ready!(waiter.promise.poll(cx));
+        self.waiter = None;
+        Poll::Ready(result)
+    }
+}
+
+impl Drop for Acquire {
+    fn drop(&mut self) {
+        if let Some(waiter) = self.waiter.take() {
+            self.local.give_up(&waiter);
+        }
+    }
+}

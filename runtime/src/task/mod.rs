@@ -1,0 +1,83 @@
+//! Which locks the running task holds, tracked by poll scope.
+//!
+//! While the body of a protected call is polled (or runs, if it is sync), a frame with its hold lies on a
+//! stack of this thread. A nested call of the same lock finds it there and re-enters. So "the same
+//! task" needs neither a thread nor a runtime, and a spawned task is another one. What a lock is, and how it
+//! is obtained, is not known here.
+
+mod run;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::lease::Hold;
+use crate::name::Name;
+
+pub(crate) use run::{finish, run};
+
+struct Frame {
+    id: u64,
+    hold: Arc<Hold>,
+    /// A sync body may drive a runtime on this thread: its other tasks must not find the frame.
+    task: Option<tokio::task::Id>,
+}
+
+#[derive(Default)]
+struct Stack {
+    frames: Vec<Frame>,
+    last_id: u64,
+}
+
+thread_local! {
+    static STACK: RefCell<Stack> = RefCell::default();
+}
+
+/// A frame on this thread's stack, until it is dropped.
+///
+/// Not `Send`: it must be dropped on the thread that it lies on.
+#[must_use]
+pub(crate) struct Entered {
+    id: u64,
+    not_send: std::marker::PhantomData<*const ()>,
+}
+
+/// Lets calls on this thread re-enter `hold`, until the result is dropped.
+pub(crate) fn enter(hold: &Arc<Hold>) -> Entered {
+    STACK.with_borrow_mut(|stack| {
+        stack.last_id += 1;
+        stack.frames.push(Frame {
+            id: stack.last_id,
+            hold: hold.clone(),
+            task: tokio::task::try_id(),
+        });
+        Entered {
+            id: stack.last_id,
+            not_send: std::marker::PhantomData,
+        }
+    })
+}
+
+/// The hold of `name` that an enclosing protected call of the running task has.
+pub(crate) fn find(client: u64, name: &Name) -> Option<Arc<Hold>> {
+    let task = tokio::task::try_id();
+    STACK.with_borrow(|stack| {
+        let mut frames = stack.frames.iter().rev();
+        let found = frames.find(|frame| {
+            frame.task == task && frame.hold.client_id() == client && frame.hold.name() == name
+        });
+        found.map(|frame| frame.hold.clone())
+    })
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // By id: guards of sync bodies may be dropped in any order. The thread may be ending.
+        let frame = STACK.try_with(|stack| {
+            let mut stack = stack.borrow_mut();
+            let index = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
+            Some(stack.frames.remove(index))
+        });
+        // Dropped after the borrow: a hold may run code of its own.
+        drop(frame);
+    }
+}

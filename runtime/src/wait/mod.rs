@@ -1,0 +1,112 @@
+//! Waiting for one value, in an async task of any executor or on a plain thread.
+//!
+//! No runtime is involved on the waiting side: a task is woken by its waker, a thread by a condition
+//! variable, so neither a missing nor a dying runtime matters.
+
+use std::future::poll_fn;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Locks a mutex; what a panic left behind is whole, since no code of users runs under our locks.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakers to call once no lock is held: a waker may run anything.
+#[derive(Debug, Default)]
+pub(crate) struct Wakes(Vec<Waker>);
+
+impl Wakes {
+    pub(crate) fn add(&mut self, waker: impl IntoIterator<Item = Waker>) {
+        self.0.extend(waker);
+    }
+
+    pub(crate) fn wake(self) {
+        self.0.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// A value that comes once, for one receiver.
+#[derive(Debug)]
+pub(crate) struct Promise<T> {
+    state: Mutex<State<T>>,
+    arrived: Condvar,
+}
+
+#[derive(Debug)]
+enum State<T> {
+    Waiting(Option<Waker>),
+    Ready(T),
+    Taken,
+}
+
+impl<T> Promise<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: Mutex::new(State::Waiting(None)),
+            arrived: Condvar::new(),
+        }
+    }
+
+    /// Delivers the value, unless there is one already; then it comes back.
+    pub(crate) fn complete(&self, value: T, wakes: &mut Wakes) -> Result<(), T> {
+        let mut state = lock(&self.state);
+        match &mut *state {
+            State::Waiting(waker) => {
+                wakes.add(waker.take());
+                *state = State::Ready(value);
+                self.arrived.notify_all();
+                Ok(())
+            }
+            State::Ready(_) | State::Taken => Err(value),
+        }
+    }
+
+    /// The value if it is there. Nobody waits any more after this: a later value comes back to its sender.
+    pub(crate) fn close(&self) -> Option<T> {
+        match std::mem::replace(&mut *lock(&self.state), State::Taken) {
+            State::Ready(value) => Some(value),
+            State::Waiting(_) | State::Taken => None,
+        }
+    }
+
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
+        let mut state = lock(&self.state);
+        match &mut *state {
+            State::Waiting(waker) => {
+                match waker {
+                    Some(known) if known.will_wake(cx.waker()) => {}
+                    _ => *waker = Some(cx.waker().clone()),
+                }
+                Poll::Pending
+            }
+            State::Ready(_) => match std::mem::replace(&mut *state, State::Taken) {
+                State::Ready(value) => Poll::Ready(value),
+                State::Waiting(_) | State::Taken => Poll::Pending,
+            },
+            // A future polled after its end: pending is the harmless answer.
+            State::Taken => Poll::Pending,
+        }
+    }
+
+    /// Cancel safe: the value stays for the next call.
+    pub(crate) async fn wait(&self) -> T {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    /// Blocks the thread. Whoever made the promise sees to it that it is completed in the end.
+    pub(crate) fn blocking_wait(&self) -> T {
+        let mut state = lock(&self.state);
+        loop {
+            if let State::Ready(_) = &*state {
+                if let State::Ready(value) = std::mem::replace(&mut *state, State::Taken) {
+                    return value;
+                }
+            }
+            state = self
+                .arrived
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
