@@ -5,11 +5,13 @@
 
 mod timers;
 
+use std::future::Future;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 pub(crate) use timers::Timers;
+use tokio::task::JoinHandle;
 
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
@@ -52,19 +54,31 @@ impl Opened {
         let events: Arc<dyn Events> = member.clone();
         match self {
             Self::Memory(store, driver) => {
-                let driver = tokio::spawn(driver.run(events));
+                let driver = drive(&member, driver.run(events));
                 tick(&member).await;
                 store.close();
                 let _ = driver.await;
             }
             Self::Redis(store, driver) => {
-                let driver = tokio::spawn(driver.run(events));
+                let driver = drive(&member, driver.run(events));
                 tick(&member).await;
                 store.close();
                 let _ = driver.await;
             }
         }
     }
+}
+
+/// Runs the driver of a store beside the timers.
+fn drive(
+    member: &Arc<Member>,
+    driver: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<()> {
+    let ending = Ending(member.clone());
+    tokio::spawn(async move {
+        driver.await;
+        drop(ending);
+    })
 }
 
 async fn tick(member: &Member) {
@@ -77,7 +91,7 @@ async fn tick(member: &Member) {
     }
 }
 
-/// Tells the member when the thread ends for whatever reason: nobody must wait for it then.
+/// Tells the member when the thread or the driver ends for whatever reason: nobody must wait for it then.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {

@@ -62,6 +62,12 @@ impl Timers {
             .map(|(key, _)| key.0)
     }
 
+    pub(crate) fn clear(&self) {
+        // Dropped after the lock: an entry may be the last that has its name.
+        let entries = std::mem::take(&mut lock(&self.state).entries);
+        drop(entries);
+    }
+
     /// Lets the engine look, whatever the time.
     pub(crate) fn interrupt(&self) {
         self.changed.notify_one();

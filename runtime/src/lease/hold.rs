@@ -130,6 +130,10 @@ impl Hold {
 
     /// Whether the lock may belong to somebody else by now. Once true, always true.
     pub(crate) fn is_lost(&self) -> bool {
+        // In the child of a fork this is a copy: the parent goes on holding.
+        if self.local.member().is_forked() {
+            return true;
+        }
         match self.state.load(Ordering::Acquire) {
             // Whoever listens is woken by the engine, which looks at this deadline too.
             HELD if Instant::now() >= self.deadline() => self.mark_lost(),

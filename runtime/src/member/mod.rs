@@ -123,13 +123,15 @@ impl Member {
         self: &Arc<Self>,
         name: &Name,
         mut run: impl FnMut(&Arc<Local>) -> Option<T>,
-    ) -> T {
+    ) -> Result<T, LockError> {
         loop {
-            let local = self
-                .register
-                .get(name, || Local::new(name.clone(), self.clone()));
+            self.check()?;
+            let make = || Local::new(name.clone(), self.clone());
+            let Some(local) = self.register.get(name, make) else {
+                return Err(LockError::ShutDown);
+            };
             if let Some(result) = run(&local) {
-                return result;
+                return Ok(result);
             }
         }
     }
@@ -184,10 +186,11 @@ impl Member {
     /// The engine is gone: nobody must wait for it any more.
     pub(crate) fn abandon(&self) {
         self.phase.store(CLOSED, Ordering::Release);
-        for local in self.register.all() {
-            local.close();
+        for local in self.register.close() {
+            local.abandon();
         }
-        self.register.clear();
+        self.timers.clear();
+        self.timers.interrupt();
     }
 
     /// Whether the engine may end: shut down, or of no use to anybody any more.

@@ -15,33 +15,43 @@ const SHARDS: usize = 16;
 #[derive(Default)]
 pub(crate) struct Register {
     hasher: RandomState,
-    shards: [Mutex<HashMap<Name, Arc<Local>>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+#[derive(Default)]
+struct Shard {
+    names: HashMap<Name, Arc<Local>>,
+    closed: bool,
 }
 
 impl Register {
-    fn shard(&self, name: &Name) -> &Mutex<HashMap<Name, Arc<Local>>> {
+    fn shard(&self, name: &Name) -> &Mutex<Shard> {
         &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
     }
 
     pub(crate) fn find(&self, name: &Name) -> Option<Arc<Local>> {
-        lock(self.shard(name)).get(name).cloned()
+        lock(self.shard(name)).names.get(name).cloned()
     }
 
-    pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Local>) -> Arc<Local> {
+    /// `None` if the register is closed.
+    pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Local>) -> Option<Arc<Local>> {
         let mut shard = lock(self.shard(name));
-        if let Some(local) = shard.get(name) {
-            return local.clone();
+        if shard.closed {
+            return None;
+        }
+        if let Some(local) = shard.names.get(name) {
+            return Some(local.clone());
         }
         let local = make();
-        shard.insert(name.clone(), local.clone());
-        local
+        shard.names.insert(name.clone(), local.clone());
+        Some(local)
     }
 
     /// Takes `local` out if nothing is left of it.
     pub(crate) fn retire(&self, local: &Arc<Local>) {
         let mut shard = lock(self.shard(local.name()));
         if local.retire() {
-            shard.remove(local.name());
+            shard.names.remove(local.name());
         }
     }
 
@@ -49,13 +59,21 @@ impl Register {
     pub(crate) fn all(&self) -> Vec<Arc<Local>> {
         let shards = self.shards.iter();
         shards
-            .flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>())
+            .flat_map(|shard| lock(shard).names.values().cloned().collect::<Vec<_>>())
             .collect()
     }
 
-    pub(crate) fn clear(&self) {
-        for shard in &self.shards {
-            lock(shard).clear();
-        }
+    /// Takes all out, and lets none in again.
+    pub(crate) fn close(&self) -> Vec<Arc<Local>> {
+        let take = |shard: &Mutex<Shard>| {
+            let mut shard = lock(shard);
+            shard.closed = true;
+            std::mem::take(&mut shard.names)
+        };
+        self.shards
+            .iter()
+            .flat_map(take)
+            .map(|(_, local)| local)
+            .collect()
     }
 }

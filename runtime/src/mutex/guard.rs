@@ -70,9 +70,10 @@ impl MutexGuard {
     }
 
     /// Whether the lock may belong to somebody else by now. Once true, always true.
+    /// Also true after [`Mutex::unlock`](super::Mutex::unlock) has released it under this guard.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.hold.is_lost()
+        !self.hold.is_valid()
     }
 
     /// Completes when the lock is lost; never, if it is released before.

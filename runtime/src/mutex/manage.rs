@@ -13,7 +13,7 @@ type Asked = Arc<Promise<Result<Reply, LockError>>>;
 impl Mutex {
     fn ask(&self, op: &Op) -> Result<Asked, LockError> {
         let (client, name) = self.resolve()?;
-        Ok(client.member().with_local(&name, |local| local.query(op)))
+        client.member().with_local(&name, |local| local.query(op))
     }
 
     /// Whether anybody has the lock, by the store.

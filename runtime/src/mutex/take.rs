@@ -180,7 +180,7 @@ impl Mutex {
             blocking,
         };
         let member = client.member();
-        let acquire = member.with_local(&name, |local| local.enter(want.clone()))?;
+        let acquire = member.with_local(&name, |local| local.enter(want.clone()))??;
         Ok(Started::Waiting(acquire))
     }
 

@@ -64,16 +64,29 @@ impl Local {
         }
     }
 
-    /// The client shuts down: nobody is granted anything any more.
+    /// The client shuts down: nobody is granted anything any more, and what is held is released.
     pub(crate) fn close(self: &Arc<Self>) {
         self.step(|step| {
             step.fail_all(&LockError::ShutDown);
-            for query in std::mem::take(&mut step.state.queries) {
-                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
-            }
             while let Some(held) = step.state.held.pop() {
                 step.lose(held);
             }
+        });
+    }
+
+    /// The engine is gone: whoever still waits for an answer gets none.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        self.close();
+        self.step(|step| {
+            for leaving in std::mem::take(&mut step.state.leaving) {
+                if let Some((_, unlocker)) = leaving.unlocker {
+                    let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
+                }
+            }
+            for query in std::mem::take(&mut step.state.queries) {
+                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
+            }
+            step.state.retired = true;
         });
     }
 }
