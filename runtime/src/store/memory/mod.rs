@@ -6,6 +6,8 @@
 
 mod record;
 pub(crate) mod state;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,0 +1,291 @@
+//! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
+
+use std::time::Duration;
+
+use super::state::State;
+use crate::store::{Member, Message, Mode, NameRecord, Op, Reply, Ticket};
+
+/// A name, a clock, and what the members were told.
+struct World {
+    state: State,
+    now: u64,
+    told: Vec<(Member, Message)>,
+    deaf: Vec<Member>,
+    counter: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            state: State::default(),
+            now: 1_700_000_000_000_000,
+            told: Vec::new(),
+            deaf: Vec::new(),
+            counter: 0,
+        }
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.now += millis * 1000;
+    }
+
+    fn run(&mut self, member: Member, op: &Op) -> Reply {
+        let (told, deaf) = (&mut self.told, &self.deaf);
+        let mut publish = |to: Member, message: Message| {
+            let hears = !deaf.contains(&to);
+            if hears {
+                told.push((to, message));
+            }
+            hears
+        };
+        self.state.apply(self.now, member, op, &mut publish)
+    }
+
+    fn acquire(
+        &mut self,
+        member: Member,
+        ticket: Ticket,
+        units: u32,
+        capacity: u32,
+        mode: Mode,
+    ) -> Reply {
+        self.counter += 1;
+        let op = Op::Acquire {
+            ticket,
+            counter: self.counter,
+            units,
+            capacity,
+            hold: Duration::from_secs(10),
+            place: Duration::from_secs(10),
+            mode,
+            meta: "h 1 s".into(),
+        };
+        self.run(member, &op)
+    }
+
+    fn lock(&mut self, member: Member, ticket: Ticket) -> Reply {
+        self.acquire(member, ticket, 1, 1, Mode::Queue)
+    }
+
+    fn touch(&mut self, member: Member, ticket: Ticket) -> Reply {
+        self.counter += 1;
+        let op = Op::Touch {
+            ticket,
+            counter: self.counter,
+            hold: Duration::from_secs(10),
+            place: Duration::from_secs(10),
+        };
+        self.run(member, &op)
+    }
+
+    fn release(&mut self, member: Member, ticket: Ticket, park: u64, tomb: bool) -> Reply {
+        let park = Duration::from_millis(park);
+        self.run(member, &Op::Release { ticket, park, tomb })
+    }
+
+    fn info(&mut self, member: Member) -> NameRecord {
+        match self.run(member, &Op::Inspect) {
+            Reply::Info(record) => record,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn granted_to(&self) -> Vec<Member> {
+        let grants = self
+            .told
+            .iter()
+            .filter(|told| matches!(told.1, Message::Grant { .. }));
+        grants.map(|told| told.0).collect()
+    }
+}
+
+fn ids() -> (Member, Ticket) {
+    (Member::random(), Ticket::random())
+}
+
+fn is_granted(reply: &Reply) -> bool {
+    matches!(reply, Reply::Granted { .. })
+}
+
+#[test]
+fn a_release_grants_the_next_in_line_and_tokens_grow() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    let Reply::Granted { token } = world.lock(a, ta) else {
+        panic!()
+    };
+    assert!(matches!(
+        world.lock(b, tb),
+        Reply::Queued { position: 1, .. }
+    ));
+    assert!(matches!(
+        world.lock(c, tc),
+        Reply::Queued { position: 2, .. }
+    ));
+    assert_eq!(world.release(a, ta, 0, false), Reply::Released);
+    assert_eq!(world.granted_to(), [b]);
+    let Reply::Granted { token: second } = world.touch(b, tb) else {
+        panic!()
+    };
+    assert!(second > token);
+    assert_eq!(world.release(a, ta, 0, false), Reply::Gone);
+}
+
+#[test]
+fn nobody_barges_past_the_queue() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    assert!(is_granted(&world.acquire(a, ta, 2, 3, Mode::Queue)));
+    assert!(!is_granted(&world.acquire(b, tb, 3, 3, Mode::Queue)));
+    // One unit is free, but the large request is first.
+    assert!(!is_granted(&world.acquire(c, tc, 1, 3, Mode::Queue)));
+    assert!(matches!(
+        world.acquire(c, Ticket::random(), 1, 3, Mode::Try),
+        Reply::Busy { .. }
+    ));
+    world.release(a, ta, 0, false);
+    assert_eq!(world.granted_to(), [b]);
+}
+
+#[test]
+fn a_dead_holder_costs_one_lease() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.lock(a, ta);
+    world.pass(9_000);
+    assert!(!is_granted(&world.lock(b, tb)));
+    world.pass(1_000);
+    assert!(is_granted(&world.touch(b, tb)));
+    assert_eq!(world.touch(a, ta), Reply::Gone);
+}
+
+#[test]
+fn an_unclaimed_grant_passes_on_and_its_ticket_is_next() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    for (member, ticket) in [(a, ta), (b, tb), (c, tc)] {
+        world.lock(member, ticket);
+    }
+    world.release(a, ta, 0, false);
+    world.pass(2_000);
+    // The third asks again when the claim ends, and is granted in its own call.
+    assert!(is_granted(&world.touch(c, tc)));
+    assert_eq!(world.info(a).waiters[0].ticket, tb);
+    assert!(matches!(
+        world.touch(b, tb),
+        Reply::Queued { position: 1, .. }
+    ));
+}
+
+#[test]
+fn a_waiter_nobody_hears_for_is_passed_over_and_keeps_its_place() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    for (member, ticket) in [(a, ta), (b, tb), (c, tc)] {
+        world.lock(member, ticket);
+    }
+    world.deaf.push(b);
+    world.release(a, ta, 0, false);
+    assert_eq!(world.granted_to(), [c]);
+    assert!(matches!(
+        world.touch(b, tb),
+        Reply::Queued { position: 1, .. }
+    ));
+}
+
+#[test]
+fn a_silent_waiter_costs_nothing() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    for (member, ticket) in [(a, ta), (b, tb), (c, tc)] {
+        world.lock(member, ticket);
+    }
+    world.pass(3_000);
+    world.touch(c, tc);
+    world.release(a, ta, 0, false);
+    assert_eq!(world.granted_to(), [c]);
+}
+
+#[test]
+fn a_tombstone_refuses_a_late_copy() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    assert_eq!(world.release(a, ta, 0, true), Reply::Gone);
+    assert_eq!(world.lock(a, ta), Reply::Refused);
+    world.pass(30_000);
+    assert!(is_granted(&world.lock(a, ta)));
+}
+
+#[test]
+fn a_parked_ticket_holds_for_nobody_and_cannot_be_revived() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.lock(a, ta);
+    assert_eq!(world.release(a, ta, 60_000, false), Reply::Released);
+    assert_eq!(world.touch(a, ta), Reply::Gone);
+    assert_eq!(world.lock(a, ta), Reply::Refused);
+    assert!(matches!(
+        world.acquire(b, tb, 1, 1, Mode::Try),
+        Reply::Busy { .. }
+    ));
+    world.pass(60_000);
+    assert!(is_granted(&world.acquire(b, tb, 1, 1, Mode::Try)));
+}
+
+#[test]
+fn a_clock_stepped_back_prolongs_nothing_and_tokens_still_grow() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    let Reply::Granted { token } = world.lock(a, ta) else {
+        panic!()
+    };
+    world.now -= 3_600_000_000;
+    assert!(!is_granted(&world.lock(b, tb)));
+    world.pass(10_000);
+    let Reply::Granted { token: second } = world.touch(b, tb) else {
+        panic!()
+    };
+    assert!(second > token);
+}
+
+#[test]
+fn a_touch_never_creates_and_a_force_tells_the_holder() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    assert_eq!(world.touch(a, ta), Reply::Gone);
+    world.lock(a, ta);
+    assert_eq!(world.run(b, &Op::Force), Reply::Freed { holders: 1 });
+    assert_eq!(world.told, [(a, Message::Lost { ticket: ta })]);
+    assert_eq!(world.touch(a, ta), Reply::Gone);
+    assert!(is_granted(&world.lock(b, tb)));
+}
+
+#[test]
+fn capacities_must_agree_while_anybody_holds_or_waits() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    assert_eq!(world.acquire(a, ta, 3, 2, Mode::Queue), Reply::TooMany);
+    world.acquire(a, ta, 1, 2, Mode::Queue);
+    assert_eq!(
+        world.acquire(b, tb, 1, 5, Mode::Queue),
+        Reply::Mismatch { capacity: 2 }
+    );
+    world.release(a, ta, 0, false);
+    assert!(is_granted(&world.acquire(b, tb, 1, 5, Mode::Queue)));
+}
+
+#[test]
+fn the_fourth_is_told_when_it_enters_the_first_three() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    world.lock(a, ta);
+    let waiting: Vec<_> = (0..4).map(|_| ids()).collect();
+    for &(member, ticket) in &waiting {
+        world.lock(member, ticket);
+    }
+    world.release(a, ta, 0, false);
+    let near = Message::Near {
+        ticket: waiting[3].1,
+    };
+    assert!(world.told.contains(&(waiting[3].0, near)));
+}
