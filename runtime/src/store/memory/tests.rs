@@ -241,7 +241,9 @@ fn a_clock_stepped_back_prolongs_nothing_and_tokens_still_grow() {
     };
     world.now -= 3_600_000_000;
     assert!(!is_granted(&world.lock(b, tb)));
-    world.pass(10_000);
+    world.pass(5_000);
+    assert!(!is_granted(&world.touch(b, tb)));
+    world.pass(5_000);
     let Reply::Granted { token: second } = world.touch(b, tb) else {
         panic!()
     };
