@@ -13,7 +13,7 @@ use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::Local;
 use crate::store::Ticket;
-use crate::wait::lock;
+use crate::wait::{Wakes, lock};
 
 const HELD: u8 = 0;
 const LOST: u8 = 1;
@@ -146,12 +146,13 @@ impl Hold {
         !self.is_lost() && self.state.load(Ordering::Acquire) == HELD
     }
 
-    /// Marks it as lost, unless it was released. Returns whom to wake.
-    pub(crate) fn lose(&self) -> Vec<Waker> {
+    /// Marks it as lost, unless it was released, and wakes whoever listens.
+    pub(crate) fn lose(&self, wakes: &mut Wakes) {
+        wakes.add(lock(&self.listeners).drain(..));
         if self.mark_lost() {
-            tracing::warn!(name = %self.name(), held = ?self.held(), "lock lost");
+            let (name, held) = (self.name().clone(), self.held());
+            wakes.report(move || tracing::warn!(%name, ?held, "lock lost"));
         }
-        std::mem::take(&mut *lock(&self.listeners))
     }
 
     fn mark_lost(&self) -> bool {

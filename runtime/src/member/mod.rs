@@ -203,6 +203,9 @@ impl Member {
     /// The last handle of the client is gone: locks that are held stay held, and when none is left
     /// the engine ends.
     pub(crate) fn orphan(&self) {
+        if self.is_forked() {
+            return;
+        }
         self.orphaned.store(true, Ordering::Release);
         self.timers.interrupt();
     }

@@ -169,6 +169,7 @@ impl MutexGuard {
 impl Drop for MutexGuard {
     fn drop(&mut self) {
         if !self.unlocked && self.hold.unshare() {
+            tracing::debug!(name = %self.hold.name(), held = ?self.hold.held(), "lock released");
             self.hold.local().release(&self.hold);
         }
     }

@@ -118,6 +118,8 @@ impl Mutex {
     }
 
     fn guard(&self, hold: Arc<Hold>, blocking: bool) -> MutexGuard {
+        let grant = hold.grant();
+        tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
         *lock(&self.last) = Last {
             hold: Arc::downgrade(&hold),
             by: Identity::current(blocking),

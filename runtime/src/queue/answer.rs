@@ -193,7 +193,9 @@ impl Step<'_> {
             Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose(held),
             Err(error) => {
                 // Until its deadline the lock is ours; after a reconnect everything is touched anyway.
-                tracing::debug!(name = %self.local.name(), %error, "renewal failed, trying again");
+                let name = self.local.name().clone();
+                self.wakes
+                    .report(move || tracing::warn!(%name, %error, "renewal failed, trying again"));
                 held.renew = held.renew.min(self.now.after(RETRY));
                 self.state.held.push(held);
             }
@@ -304,7 +306,10 @@ impl Step<'_> {
                 // It can't be ours any more, and a retry would not change that.
                 StoreErrorKind::Foreign => Err(self.lock_error(error)),
                 StoreErrorKind::Refused | StoreErrorKind::Forbidden | StoreErrorKind::Protocol => {
-                    tracing::debug!(name = %self.local.name(), %error, "release failed, trying again");
+                    let name = self.local.name().clone();
+                    self.wakes.report(
+                        move || tracing::warn!(%name, %error, "release failed, trying again"),
+                    );
                     leaving[index].in_flight = false;
                     leaving[index].again = self.now.after(RETRY);
                     return;

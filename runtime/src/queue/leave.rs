@@ -175,7 +175,7 @@ impl Step<'_> {
 
     /// The lock is lost: its holder is told, and the store is told to forget the ticket.
     pub(super) fn lose(&mut self, mut held: Held) {
-        self.wakes.add(held.hold.lose());
+        held.hold.lose(self.wakes);
         held.fail_refreshers(self);
         self.withdraw(&held.sendings);
     }

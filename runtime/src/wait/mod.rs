@@ -12,17 +12,29 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakers to call once no lock is held: a waker may run anything.
-#[derive(Debug, Default)]
-pub(crate) struct Wakes(Vec<Waker>);
+/// What to do once no lock is held: call wakers, which may run anything, and say what happened, to a subscriber
+/// that may do anything too.
+#[derive(Default)]
+pub(crate) struct Wakes {
+    wakers: Vec<Waker>,
+    reports: Vec<Box<dyn FnOnce() + Send>>,
+}
 
 impl Wakes {
-    pub(crate) fn add(&mut self, waker: impl IntoIterator<Item = Waker>) {
-        self.0.extend(waker);
+    pub(crate) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
+        self.wakers.extend(wakers);
+    }
+
+    /// Runs `report` when no lock is held. For what is rare.
+    pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
+        self.reports.push(Box::new(report));
     }
 
     pub(crate) fn wake(self) {
-        self.0.into_iter().for_each(Waker::wake);
+        self.wakers.into_iter().for_each(Waker::wake);
+        for report in self.reports {
+            report();
+        }
     }
 }
 

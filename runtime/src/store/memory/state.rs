@@ -257,6 +257,7 @@ impl State {
                 self.drop_waiter(ticket);
             }
         }
+        self.forget_if_empty();
     }
 
     /// The clock was stepped back: nothing may last longer than if it were set now.
