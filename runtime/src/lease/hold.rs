@@ -165,18 +165,29 @@ impl Hold {
         }
     }
 
-    /// Marks it as released; `false` if it was lost or released before.
-    pub(crate) fn end(&self) -> bool {
-        !self.is_lost()
+    /// Marks it as released; `false` if it was lost or released before. Guards that still live learn of it.
+    pub(crate) fn end(&self, wakes: &mut Wakes) -> bool {
+        let ended = !self.is_lost()
             && self
                 .state
                 .compare_exchange(HELD, RELEASED, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok()
+                .is_ok();
+        wakes.add(lock(&self.listeners).drain(..));
+        ended
     }
 
     /// Ready once it is lost; a released hold is never lost.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.is_lost() {
+        self.poll_until(cx, Self::is_lost)
+    }
+
+    /// Ready once it is lost or was released.
+    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_until(cx, |hold| !hold.is_valid())
+    }
+
+    fn poll_until(&self, cx: &mut Context<'_>, over: impl Fn(&Self) -> bool) -> Poll<()> {
+        if over(self) {
             return Poll::Ready(());
         }
         let mut listeners = lock(&self.listeners);
@@ -184,8 +195,8 @@ impl Hold {
             listeners.push(cx.waker().clone());
         }
         drop(listeners);
-        // Between the first look and the registration it may have been lost.
-        if self.is_lost() {
+        // Between the first look and the registration it may have ended.
+        if over(self) {
             Poll::Ready(())
         } else {
             Poll::Pending

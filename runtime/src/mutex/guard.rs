@@ -48,9 +48,13 @@ impl MutexGuard {
         self.hold.grant().token
     }
 
-    /// How much longer it may be held before `expire` ends it; [`Duration::MAX`] if nothing does.
+    /// How much longer it may be held before `expire` ends it; [`Duration::MAX`] if nothing does, zero if it
+    /// is lost.
     #[must_use]
     pub fn expires_in(&self) -> Duration {
+        if self.is_lost() {
+            return Duration::ZERO;
+        }
         if self.hold.expires() == Instant::NEVER {
             return Duration::MAX;
         }
@@ -76,13 +80,13 @@ impl MutexGuard {
         !self.hold.is_valid()
     }
 
-    /// Completes when the lock is lost; never, if it is released before.
+    /// Completes when the lock is lost, or was released by [`Mutex::unlock`](super::Mutex::unlock).
     ///
     /// # Cancel safety
     ///
     /// Nothing is lost by dropping the future.
     pub async fn lost(&self) {
-        poll_fn(|cx| self.hold.poll_lost(cx)).await;
+        poll_fn(|cx| self.hold.poll_ended(cx)).await;
     }
 
     /// Whether the lock is still held, as an error to return with `?`. Does not ask the store.

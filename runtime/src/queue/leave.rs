@@ -98,7 +98,7 @@ impl Step<'_> {
         hold: &Arc<Hold>,
         unlocker: Option<Arc<Promise<Result<bool, LockError>>>>,
     ) {
-        let valid = hold.end();
+        let valid = hold.end(self.wakes);
         let found = self.find_held(hold.grant().ticket);
         let Some(index) = found else {
             // It was lost or released before, and the store knows.
