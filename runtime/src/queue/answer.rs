@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::enter::Granted;
 use super::local::Step;
 use super::ticket::{Attempt, Held};
 use super::waiter::Patience;
@@ -100,8 +101,11 @@ impl Step<'_> {
         {
             self.answer_ask(asked);
         } else if let Some(index) = self.find_held(ticket) {
-            let held = self.state.held.swap_remove(index);
-            self.answer_held(held, asked);
+            // Replies and messages overtake each other: what is older than the grant says nothing about it.
+            if asked.counter > self.state.held[index].granted {
+                let held = self.state.held.swap_remove(index);
+                self.answer_held(held, asked);
+            }
         }
         // Otherwise it was withdrawn meanwhile, and its release is on the way.
     }
@@ -116,7 +120,16 @@ impl Step<'_> {
                 ask.sendings.executed(asked.counter);
                 let valid = sent.map_or(Instant::START, |sent| sent.validity(asked.hold));
                 if self.now < valid {
-                    self.granted(ask, token, valid, false);
+                    let counter = asked.counter;
+                    self.granted(
+                        ask,
+                        &Granted {
+                            token,
+                            counter,
+                            valid,
+                            provisional: false,
+                        },
+                    );
                     return;
                 }
                 // The answer took as long as the lease: what it says cannot be shown any more.
@@ -131,7 +144,7 @@ impl Step<'_> {
             }
             // The store lost the ticket, or refuses it: ask anew.
             Ok(Reply::Gone | Reply::Refused) => {
-                self.withdraw(&ask.sendings);
+                self.forget(&ask.sendings);
                 return;
             }
             Ok(Reply::Mismatch { capacity }) => {
@@ -140,10 +153,12 @@ impl Step<'_> {
                     expected: ask.capacity,
                     found: capacity,
                 };
+                self.forget(&ask.sendings);
                 self.refuse_first(&error);
                 return;
             }
             Ok(Reply::TooMany) => {
+                self.forget(&ask.sendings);
                 self.refuse_first(&too_many());
                 return;
             }
@@ -156,6 +171,10 @@ impl Step<'_> {
             }
             // Asked again when the connection is back; `due` knows when patience ends.
             Err(error) if error.is_disconnected() => {}
+            // Its place in the queue is worth another try.
+            Err(error) if ask.queued && error.kind() == StoreErrorKind::Refused => {
+                ask.again = self.now.after(RETRY);
+            }
             Err(error) => {
                 self.withdraw(&ask.sendings);
                 let error = self.lock_error(error);
@@ -220,7 +239,12 @@ impl Step<'_> {
                     self.withdraw(&attempt.sendings);
                     return self.attempt(waiter, attempt.number);
                 }
-                let grant = (token, valid, false);
+                let grant = &Granted {
+                    token,
+                    counter: asked.counter,
+                    valid,
+                    provisional: false,
+                };
                 let sendings = attempt.sendings;
                 if let Err(unused) = self.hand(&waiter, sendings, asked.hold, grant, attempt.number)
                 {
@@ -230,22 +254,28 @@ impl Step<'_> {
             }
             Ok(Reply::Busy { holder }) => {
                 attempt.holder = holder;
+                self.forget(&attempt.sendings);
                 let Some(error) = self.another_attempt(&mut attempt) else {
                     self.state.attempts.push(attempt);
                     return;
                 };
                 error
             }
-            Ok(Reply::Refused | Reply::Gone) => return self.attempt(waiter, attempt.number),
-            Ok(Reply::Mismatch { capacity }) => LockError::PermitsMismatch {
-                name: self.local.name().to_string(),
-                expected: waiter.want.capacity,
-                found: capacity,
-            },
-            Ok(Reply::TooMany) => too_many(),
-            Ok(other) => LockError::Unavailable {
-                source: nonsense(&other),
-            },
+            Ok(reply) => {
+                self.forget(&attempt.sendings);
+                match reply {
+                    Reply::Refused | Reply::Gone => return self.attempt(waiter, attempt.number),
+                    Reply::Mismatch { capacity } => LockError::PermitsMismatch {
+                        name: self.local.name().to_string(),
+                        expected: waiter.want.capacity,
+                        found: capacity,
+                    },
+                    Reply::TooMany => too_many(),
+                    other => LockError::Unavailable {
+                        source: nonsense(&other),
+                    },
+                }
+            }
             Err(error) if error.is_disconnected() => {
                 self.state.attempts.push(attempt);
                 return;

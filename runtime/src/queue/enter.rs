@@ -15,6 +15,18 @@ use crate::store::{Mode, Op};
 /// the release says it all. The store waits two seconds.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
+/// What the store said when it granted.
+pub(super) struct Granted {
+    /// The fencing time.
+    pub(super) token: u64,
+    /// The last request of the ticket that the store had executed.
+    pub(super) counter: u64,
+    /// Until when it can be shown to be valid.
+    pub(super) valid: Instant,
+    /// By message, to be claimed.
+    pub(super) provisional: bool,
+}
+
 impl Local {
     /// Joins the queue; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: Want) -> Option<Result<Acquire, LockError>> {
@@ -206,7 +218,7 @@ impl Step<'_> {
     }
 
     /// The waiting ticket was granted: the first waiter that still wants it gets it.
-    pub(super) fn granted(&mut self, ask: Ask, token: u64, valid: Instant, provisional: bool) {
+    pub(super) fn granted(&mut self, ask: Ask, granted: &Granted) {
         let Ask {
             mut sendings,
             hold: lease,
@@ -214,13 +226,7 @@ impl Step<'_> {
         } = ask;
         while let Some(waiter) = self.state.waiters.pop_front() {
             let attempts = sendings.count();
-            match self.hand(
-                &waiter,
-                sendings,
-                lease,
-                (token, valid, provisional),
-                attempts,
-            ) {
+            match self.hand(&waiter, sendings, lease, granted, attempts) {
                 Ok(()) => return,
                 Err(unused) => sendings = unused,
             }
@@ -234,13 +240,13 @@ impl Step<'_> {
         waiter: &Arc<Waiter>,
         sendings: Sendings,
         lease: Duration,
-        (token, valid, provisional): (u64, Instant, bool),
+        granted: &Granted,
         attempts: u32,
     ) -> Result<(), Sendings> {
         let grant = Grant {
             ticket: sendings.ticket,
-            token: token.saturating_mul(1024),
-            valid,
+            token: granted.token.saturating_mul(1024),
+            valid: granted.valid,
             waited: waiter.started.until(self.now),
             attempts,
             home: waiter.want.home,
@@ -253,8 +259,9 @@ impl Step<'_> {
         {
             return Err(sendings);
         }
-        let renew = if provisional {
-            self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
+        let renew = if granted.provisional {
+            self.now
+                .after(CLAIM_WITHIN.min(self.now.until(granted.valid) / 4))
         } else {
             self.next_beat()
         };
@@ -263,7 +270,8 @@ impl Step<'_> {
             sendings,
             hold,
             renew,
-            provisional,
+            granted: granted.counter,
+            provisional: granted.provisional,
             refreshers: Vec::new(),
         });
         Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::enter::Granted;
 use super::local::{Local, Step};
 use crate::store::Message;
 
@@ -43,7 +44,15 @@ impl Step<'_> {
                 let valid = sent.validity(hold.min(ask.hold));
                 if self.now < valid {
                     ask.sendings.executed(counter);
-                    self.granted(ask, token, valid, true);
+                    self.granted(
+                        ask,
+                        &Granted {
+                            token,
+                            counter,
+                            valid,
+                            provisional: true,
+                        },
+                    );
                 } else {
                     self.touch_ask(&mut ask);
                     self.state.ask = Some(ask);

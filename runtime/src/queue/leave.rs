@@ -122,6 +122,13 @@ impl Step<'_> {
         );
     }
 
+    /// A ticket that the store has not kept: it matters only if a copy of its acquire may still arrive.
+    pub(super) fn forget(&mut self, sendings: &Sendings) {
+        if sendings.late {
+            self.withdraw(sendings);
+        }
+    }
+
     /// A ticket that nobody wants any more leaves the store, whatever it is there.
     pub(super) fn withdraw(&mut self, sendings: &Sendings) {
         self.leave(sendings, self.now, None);

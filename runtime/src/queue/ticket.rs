@@ -96,6 +96,8 @@ pub(super) struct Held {
     pub(super) hold: Arc<Hold>,
     /// When to touch.
     pub(super) renew: Instant,
+    /// The counter that the store had executed when it granted: answers up to it are older than the grant.
+    pub(super) granted: u64,
     /// Granted by message and not claimed yet.
     pub(super) provisional: bool,
     /// The lease asked for last, and with which counter.
