@@ -28,6 +28,10 @@ impl Instant {
     pub(crate) const START: Self = Self(0);
 
     pub(crate) fn now() -> Self {
+        #[cfg(test)]
+        if let Some(now) = by_hand::now() {
+            return now;
+        }
         let now = clock_gettime(CLOCK);
         Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
@@ -55,6 +59,26 @@ impl Instant {
     pub(crate) fn validity(self, lease: Duration) -> Self {
         let shortened = lease.saturating_sub(lease / DRIFT_DIVISOR + DRIFT_FLOOR);
         self.after(shortened)
+    }
+}
+
+/// A clock that a test moves by hand, for its own thread.
+#[cfg(test)]
+pub(crate) mod by_hand {
+    use std::cell::Cell;
+
+    use super::Instant;
+
+    thread_local! {
+        static NOW: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn now() -> Option<Instant> {
+        NOW.get()
+    }
+
+    pub(crate) fn set(now: Instant) {
+        NOW.set(Some(now));
     }
 }
 

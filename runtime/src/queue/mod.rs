@@ -29,6 +29,8 @@ mod hint;
 mod leave;
 mod local;
 mod query;
+#[cfg(test)]
+mod simulation;
 mod ticket;
 mod waiter;
 
