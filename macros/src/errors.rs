@@ -43,6 +43,8 @@ impl Errors {
 
     /// One `compile_error!` for each.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
-        self.0.map(syn::Error::into_compile_error).unwrap_or_default()
+        self.0
+            .map(syn::Error::into_compile_error)
+            .unwrap_or_default()
     }
 }

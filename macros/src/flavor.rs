@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::{GenericArgument, PathArguments, ReturnType, Type, TypeParamBound, TypePath};
 
 use crate::item::{Body, Function};
-use crate::tokens::{bare_type, ours, start, whole};
+use crate::tokens::{bare_type, ours, whole};
 
 /// How the body runs.
 pub(crate) enum Flavor {
@@ -39,8 +39,18 @@ impl Flavor {
         let sig = &function.sig;
         let ReturnType::Type(_, ty) = &sig.output else {
             let span = sig.ident.span();
-            let returns = Returns { ty: Some(quote_spanned!(ours(span)=> ())), span };
-            return (if sig.asyncness.is_some() { Self::Async } else { Self::Sync }, returns);
+            let returns = Returns {
+                ty: Some(quote_spanned!(ours(span)=> ())),
+                span,
+            };
+            return (
+                if sig.asyncness.is_some() {
+                    Self::Async
+                } else {
+                    Self::Sync
+                },
+                returns,
+            );
         };
         if sig.asyncness.is_some() {
             return (Self::Async, Returns::of(ty));
@@ -76,7 +86,11 @@ impl Returns {
 /// Only these spellings say that a type is a future; the compiler finds the others.
 fn future(ty: &Type) -> Option<(&Type, bool)> {
     match bare_type(ty) {
-        Type::ImplTrait(opaque) => opaque.bounds.iter().find_map(bound_output).map(|output| (output, false)),
+        Type::ImplTrait(opaque) => opaque
+            .bounds
+            .iter()
+            .find_map(bound_output)
+            .map(|output| (output, false)),
         Type::Path(path) => {
             let segment = path.path.segments.last()?;
             let mut types = arguments(&segment.arguments).filter_map(|argument| match argument {
@@ -116,7 +130,9 @@ fn boxed_output(boxed: &TypePath) -> Option<&Type> {
 /// Input:  `Future<Output = T>`
 /// Output: `T`
 fn bound_output(bound: &TypeParamBound) -> Option<&Type> {
-    let TypeParamBound::Trait(bound) = bound else { return None };
+    let TypeParamBound::Trait(bound) = bound else {
+        return None;
+    };
     let segment = bound.path.segments.last()?;
     if segment.ident != "Future" {
         return None;
@@ -179,19 +195,28 @@ impl AsyncBlock {
             return Some(Self { body, pin: None });
         }
         let mut path: Vec<TokenTree> = tokens.clone().into_iter().collect();
-        let TokenTree::Group(call) = path.pop()? else { return None };
+        let TokenTree::Group(call) = path.pop()? else {
+            return None;
+        };
         let is_path = path.iter().all(|token| match token {
             TokenTree::Ident(_) => true,
             TokenTree::Punct(punct) => punct.as_char() == ':',
             _ => false,
         });
         let pins = path.last().is_some_and(|last| last.to_string() == "pin")
-            && path.iter().rev().nth(3).is_some_and(|owner| owner.to_string() == "Box");
+            && path
+                .iter()
+                .rev()
+                .nth(3)
+                .is_some_and(|owner| owner.to_string() == "Box");
         if call.delimiter() != Delimiter::Parenthesis || !is_path || !pins {
             return None;
         }
         let body = async_block(call.stream())?;
-        Some(Self { body, pin: Some((path.into_iter().collect(), call.span())) })
+        Some(Self {
+            body,
+            pin: Some((path.into_iter().collect(), call.span())),
+        })
     }
 }
 
@@ -206,7 +231,9 @@ fn async_block(tokens: TokenStream) -> Option<Body> {
     if next.to_string() == "move" {
         next = tokens.next()?;
     }
-    let TokenTree::Group(body) = next else { return None };
+    let TokenTree::Group(body) = next else {
+        return None;
+    };
     let rest = tokens.collect::<TokenStream>().to_string();
     (body.delimiter() == Delimiter::Brace && matches!(rest.as_str(), "" | ",")).then(|| Body {
         tokens: body.stream(),
@@ -216,14 +243,11 @@ fn async_block(tokens: TokenStream) -> Option<Body> {
 
 /// Whether the body was made by one of these attributes already.
 pub(crate) fn is_protected(body: &TokenStream) -> bool {
-    let words: Vec<String> = body.clone().into_iter().take(3).map(|token| token.to_string()).collect();
+    let words: Vec<String> = body
+        .clone()
+        .into_iter()
+        .take(3)
+        .map(|token| token.to_string())
+        .collect();
     words == ["let", "mut", "__request"]
-}
-
-/// Where to point for what is wrong with the future of a function.
-pub(crate) fn place(function: &Function) -> Span {
-    match &function.sig.output {
-        ReturnType::Type(_, ty) => start(ty),
-        ReturnType::Default => function.sig.ident.span(),
-    }
 }

@@ -1,7 +1,10 @@
 //! "Did you mean …": the known word nearest to a misspelt one.
 
 /// The candidate nearest to `word`, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let tolerated = word.chars().count().div_ceil(3).max(1);
     candidates
         .into_iter()

@@ -21,7 +21,10 @@ pub(crate) fn start(tokens: &impl ToTokens) -> Span {
 
 /// All of an expression or type, as a single span where the compiler can join them.
 pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
-    let mut spans = tokens.to_token_stream().into_iter().map(|token| token.span());
+    let mut spans = tokens
+        .to_token_stream()
+        .into_iter()
+        .map(|token| token.span());
     let Some(first) = spans.next() else {
         return Span::call_site();
     };

@@ -21,20 +21,28 @@ pub(crate) enum Handler {
 impl Handler {
     pub(crate) fn parse(option: &str, value: Expr) -> Result<Self> {
         match bare_expr(&value) {
-            Expr::Path(path) if path.path.is_ident("skip") => Ok(Self::Skip(path.path.segments[0].ident.span())),
-            Expr::Path(path) if path.path.is_ident("panic") => Ok(Self::Panic(path.path.segments[0].ident.span())),
+            Expr::Path(path) if path.path.is_ident("skip") => {
+                Ok(Self::Skip(path.path.segments[0].ident.span()))
+            }
+            Expr::Path(path) if path.path.is_ident("panic") => {
+                Ok(Self::Panic(path.path.segments[0].ident.span()))
+            }
             Expr::Path(path) => Ok(Self::Path(path.clone())),
             Expr::Closure(closure) => Ok(Self::Closure(Box::new(closure.clone()))),
             Expr::Call(call) => Err(Error::new_spanned(
                 &value,
                 match bare_expr(&call.func) {
-                    Expr::Path(_) => format!("name the function without calling it, or write a closure: `{option} = || …`"),
+                    Expr::Path(_) => format!(
+                        "name the function without calling it, or write a closure: `{option} = || …`"
+                    ),
                     _ => forms(option),
                 },
             )),
             Expr::Field(_) | Expr::MethodCall(_) => Err(Error::new_spanned(
                 &value,
-                format!("name a method by its path, as in `{option} = Self::busy`, or write a closure: `{option} = || …`"),
+                format!(
+                    "name a method by its path, as in `{option} = Self::busy`, or write a closure: `{option} = || …`"
+                ),
             )),
             _ => Err(Error::new_spanned(&value, forms(option))),
         }
@@ -46,7 +54,8 @@ impl Handler {
         let mut segments = path.path.segments.iter();
         let (first, second) = (segments.next()?, segments.next()?);
         let named = first.ident == "Self" || owner.is_some_and(|owner| first.ident == owner);
-        (named && segments.next().is_none() && path.qself.is_none()).then(|| second.ident.to_string())
+        (named && segments.next().is_none() && path.qself.is_none())
+            .then(|| second.ident.to_string())
     }
 }
 

@@ -26,7 +26,11 @@ pub(crate) enum Part {
     /// The value of an expression.
     Value(Expr),
     /// A placeholder between two texts.
-    Shown { before: String, place: Place, after: String },
+    Shown {
+        before: String,
+        place: Place,
+        after: String,
+    },
 }
 
 /// A parameter, or a field of it.
@@ -40,9 +44,20 @@ impl Key {
     pub(crate) fn parse(value: Expr) -> Result<Self> {
         match bare_expr(&value) {
             Expr::Tuple(tuple) if tuple.elems.is_empty() => Ok(Self::Dropped),
-            Expr::Tuple(tuple) => tuple.elems.iter().map(element).collect::<Result<_>>().map(Self::Parts),
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => template(text).map(Self::Parts),
-            Expr::Array(_) => Err(Error::new_spanned(&value, "several parts of one key are a tuple: `key = (a, b)`")),
+            Expr::Tuple(tuple) => tuple
+                .elems
+                .iter()
+                .map(element)
+                .collect::<Result<_>>()
+                .map(Self::Parts),
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) => template(text).map(Self::Parts),
+            Expr::Array(_) => Err(Error::new_spanned(
+                &value,
+                "several parts of one key are a tuple: `key = (a, b)`",
+            )),
             _ => Ok(Self::Parts(vec![Part::Value(value)])),
         }
     }
@@ -66,7 +81,8 @@ impl Key {
     }
 }
 
-const NO_SELF: &str = "there is no `self` here: the key of a function without a receiver is made of its parameters";
+const NO_SELF: &str =
+    "there is no `self` here: the key of a function without a receiver is made of its parameters";
 
 impl Place {
     fn check(&self, params: &Params, errors: &mut Errors) {
@@ -89,7 +105,13 @@ impl Place {
             let names: Vec<_> = known().map(|name| format!("`{{{name}}}`")).collect();
             format!("use {}, or an expression: `key = …`", names.join(", "))
         };
-        errors.at(self.span, format!("`{root}` is no parameter of `{}`: {hint}", params.function()));
+        errors.at(
+            self.span,
+            format!(
+                "`{root}` is no parameter of `{}`: {hint}",
+                params.function()
+            ),
+        );
     }
 }
 
@@ -127,7 +149,11 @@ fn ident(word: &str, span: Span) -> Ident {
 }
 
 fn element(value: &Expr) -> Result<Part> {
-    let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = bare_expr(value) else {
+    let Expr::Lit(ExprLit {
+        lit: Lit::Str(text),
+        ..
+    }) = bare_expr(value)
+    else {
         return Ok(Part::Value(value.clone()));
     };
     if text.value().is_empty() {
@@ -142,7 +168,8 @@ fn element(value: &Expr) -> Result<Part> {
     Ok(Part::Text(text.clone()))
 }
 
-const EMPTY: &str = "an empty part makes no lock of its own: leave it out, or name a parameter: `key = \"{id}\"`";
+const EMPTY: &str =
+    "an empty part makes no lock of its own: leave it out, or name a parameter: `key = \"{id}\"`";
 
 /// Input:  `"user-{id}:{order.n}"`
 /// Output: `user-` id ``, then `` order.n ``
@@ -168,17 +195,25 @@ fn template(text: &LitStr) -> Result<Vec<Part>> {
                     match chars.next() {
                         Some('}') => break,
                         Some('{') | None => {
-                            return wrong("unbalanced `{`: close the placeholder with `}`, or write `{{` for a brace");
+                            return wrong(
+                                "unbalanced `{`: close the placeholder with `}`, or write `{{` for a brace",
+                            );
                         }
                         Some(c) => inside.push(c),
                     }
                 }
                 if part.place.is_some() {
-                    return wrong("two placeholders in one part: separate them with `:`, so that distinct values never make the same name");
+                    return wrong(
+                        "two placeholders in one part: separate them with `:`, so that distinct values never make the same name",
+                    );
                 }
                 part.place = Some(place(inside.trim(), text.span())?);
             }
-            '}' => return wrong("unbalanced `}`: open the placeholder with `{`, or write `}}` for a brace"),
+            '}' => {
+                return wrong(
+                    "unbalanced `}`: open the placeholder with `{`, or write `}}` for a brace",
+                );
+            }
             ':' => parts.push(std::mem::take(&mut part).finish(text)?),
             c => part.text(c),
         }
@@ -203,9 +238,17 @@ impl Draft {
     }
 
     fn finish(self, text: &LitStr) -> Result<Part> {
-        let Self { before, place, after } = self;
+        let Self {
+            before,
+            place,
+            after,
+        } = self;
         match place {
-            Some(place) => Ok(Part::Shown { before, place, after }),
+            Some(place) => Ok(Part::Shown {
+                before,
+                place,
+                after,
+            }),
             None if before.is_empty() => Err(Error::new(text.span(), EMPTY)),
             None => Ok(Part::Text(LitStr::new(&before, text.span()))),
         }
@@ -228,11 +271,18 @@ fn place(inside: &str, span: Span) -> Result<Place> {
         .map(|word| word.trim().trim_start_matches("r#").to_owned())
         .collect();
     let is_name = |word: &str| {
-        word.chars().enumerate().all(|(i, c)| c == '_' || c.is_alphabetic() || i > 0 && c.is_alphanumeric()) && !word.is_empty()
+        word.chars()
+            .enumerate()
+            .all(|(i, c)| c == '_' || c.is_alphabetic() || i > 0 && c.is_alphanumeric())
+            && !word.is_empty()
     };
-    let is_field = |word: &String| is_name(word) || !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+    let is_field = |word: &String| {
+        is_name(word) || !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
+    };
     if !is_name(&path[0]) || !path[1..].iter().all(is_field) {
-        return wrong(format!("`{{{inside}}}` is neither a parameter nor a field of one: use an expression, as in `key = {inside}`"));
+        return wrong(format!(
+            "`{{{inside}}}` is neither a parameter nor a field of one: use an expression, as in `key = {inside}`"
+        ));
     }
     Ok(Place { path, span })
 }

@@ -21,8 +21,8 @@ use crate::tokens::bare_expr;
 
 pub(crate) use handler::{Handler, is_awaited};
 pub(crate) use key::{Key, Part};
-pub(crate) use length::{Count, Length};
 use length::Zero;
+pub(crate) use length::{Count, Length};
 pub(crate) use word::DONE;
 
 /// The options of one attribute, or of one function after its block's defaults were added.
@@ -94,7 +94,10 @@ impl Options {
     /// `word = value`, or a bare word.
     fn option(&mut self, input: ParseStream) -> Result<()> {
         if !input.peek(Ident::peek_any) {
-            return Err(Error::new(input.span(), "expected an option, as in `expire = 100`"));
+            return Err(Error::new(
+                input.span(),
+                "expected an option, as in `expire = 100`",
+            ));
         }
         let word = input.call(Ident::parse_any)?;
         let text = word.to_string();
@@ -103,7 +106,10 @@ impl Options {
             if input.parse::<Option<Token![=]>>()?.is_some() {
                 input.parse::<Expr>()?;
             }
-            return Err(Error::new(word.span(), format!("`{text}` is given twice: keep one")));
+            return Err(Error::new(
+                word.span(),
+                format!("`{text}` is given twice: keep one"),
+            ));
         }
         self.given.push(word.clone());
 
@@ -119,11 +125,17 @@ impl Options {
             return Err(word::unknown(&word));
         };
         if !input.peek(Token![=]) || input.peek(Token![==]) {
-            return Err(Error::new(word.span(), format!("`{text}` needs a value: write `{example}`")));
+            return Err(Error::new(
+                word.span(),
+                format!("`{text}` needs a value: write `{example}`"),
+            ));
         }
         input.parse::<Token![=]>()?;
         if input.is_empty() || input.peek(Token![,]) {
-            return Err(Error::new(word.span(), format!("`{text}` needs a value: write `{example}`")));
+            return Err(Error::new(
+                word.span(),
+                format!("`{text}` needs a value: write `{example}`"),
+            ));
         }
         self.value(&word, example, input)
     }
@@ -163,13 +175,21 @@ impl Options {
             );
         }
         if let (Some(interval), None) = (self.word("interval"), self.word("retries")) {
-            errors.at(interval.span(), "`interval` is the time between `retries`: say how many, as in `retries = 3`");
+            errors.at(
+                interval.span(),
+                "`interval` is the time between `retries`: say how many, as in `retries = 3`",
+            );
         }
         if let Some(explicit) = self.explicit {
-            errors.at(explicit, "`explicit` is for `impl` and `trait` blocks: leave it out");
+            errors.at(
+                explicit,
+                "`explicit` is for `impl` and `trait` blocks: leave it out",
+            );
         }
         if let Some(name) = &self.name
-            && let Some(param) = params.names().find(|param| name.value().contains(&format!("{{{param}}}")))
+            && let Some(param) = params
+                .names()
+                .find(|param| name.value().contains(&format!("{{{param}}}")))
         {
             errors.at(
                 name.span(),
@@ -215,25 +235,39 @@ impl OnLost {
 impl Guard {
     fn parse(value: Expr) -> Result<Self> {
         match bare_expr(&value) {
-            Expr::Path(path) if path.path.get_ident().is_some_and(|ident| ident != "self") => Ok(Self {
-                ident: path.path.segments[0].ident.clone(),
-                inherited: false,
-            }),
-            _ => Err(Error::new_spanned(value, "`guard` takes the name that the guard gets in the body: `guard = lock`")),
+            Expr::Path(path) if path.path.get_ident().is_some_and(|ident| ident != "self") => {
+                Ok(Self {
+                    ident: path.path.segments[0].ident.clone(),
+                    inherited: false,
+                })
+            }
+            _ => Err(Error::new_spanned(
+                value,
+                "`guard` takes the name that the guard gets in the body: `guard = lock`",
+            )),
         }
     }
 }
 
 /// A text that is not empty.
 fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
-    let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = bare_expr(value) else {
+    let Expr::Lit(ExprLit {
+        lit: Lit::Str(text),
+        ..
+    }) = bare_expr(value)
+    else {
         return Err(Error::new_spanned(
             value,
-            format!("`{option}` takes a text: write `{example}`; what varies from call to call belongs in `key`"),
+            format!(
+                "`{option}` takes a text: write `{example}`; what varies from call to call belongs in `key`"
+            ),
         ));
     };
     if text.value().is_empty() {
-        return Err(Error::new(text.span(), format!("`{option}` is empty: leave it out, or write `{example}`")));
+        return Err(Error::new(
+            text.span(),
+            format!("`{option}` is empty: leave it out, or write `{example}`"),
+        ));
     }
     Ok(text.clone())
 }
@@ -244,7 +278,9 @@ fn skip_option(input: ParseStream) -> Result<()> {
         if input.peek(Token![,]) {
             let next = input.fork();
             next.parse::<Token![,]>()?;
-            if next.is_empty() || next.peek(Ident::peek_any) && (next.peek2(Token![=]) || next.peek2(Token![,])) {
+            if next.is_empty()
+                || next.peek(Ident::peek_any) && (next.peek2(Token![=]) || next.peek2(Token![,]))
+            {
                 return Ok(());
             }
         }

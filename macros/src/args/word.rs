@@ -32,14 +32,29 @@ pub(crate) const DONE: &str = "__auto_mutex_done";
 
 /// Words that will mean something, and words that users of other libraries try.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("keys", "`keys` is not available yet: name a single lock with `key`"),
+    (
+        "keys",
+        "`keys` is not available yet: name a single lock with `key`",
+    ),
     ("was", "`was` is not available yet"),
-    ("owner", "`owner` is not available yet: the owner of a lock is the calling task"),
-    ("permits", "a mutex has a single permit: leave `permits` out"),
-    ("timeout", "say `block = …` for how long to wait, `expire = …` for how long to hold at most"),
+    (
+        "owner",
+        "`owner` is not available yet: the owner of a lock is the calling task",
+    ),
+    (
+        "permits",
+        "a mutex has a single permit: leave `permits` out",
+    ),
+    (
+        "timeout",
+        "say `block = …` for how long to wait, `expire = …` for how long to hold at most",
+    ),
     ("wait", "say `block = …` for how long to wait"),
     ("ttl", "say `expire = …` for how long to hold at most"),
-    ("lease", "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most"),
+    (
+        "lease",
+        "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",
+    ),
 ];
 
 /// How the option is written, if `word` is one.
@@ -59,7 +74,13 @@ pub(crate) fn unknown(word: &Ident) -> Error {
     let names = || KNOWN.iter().map(|(name, _)| *name).chain([EXPLICIT]);
     let hint = match suggest::nearest(&text, names()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => format!("the options are {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "the options are {}",
+            names()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     };
     Error::new(word.span(), format!("unknown option `{text}`: {hint}"))
 }

@@ -31,8 +31,13 @@ impl Answers<'_> {
     }
 
     /// The arm for `on_timeout`; without a handler a timeout is an error like the others.
-    pub(crate) fn timeout_arm(&self, wrap: impl Fn(TokenStream) -> TokenStream) -> Result<Option<TokenStream>> {
-        let Some(handler) = &self.options.on_timeout else { return Ok(None) };
+    pub(crate) fn timeout_arm(
+        &self,
+        wrap: impl Fn(TokenStream) -> TokenStream,
+    ) -> Result<Option<TokenStream>> {
+        let Some(handler) = &self.options.on_timeout else {
+            return Ok(None);
+        };
         let span = Span::mixed_site();
         let private = self.private(span);
         let answer = wrap(self.handle("on_timeout", handler)?);
@@ -83,7 +88,10 @@ impl Answers<'_> {
 
     fn skip(&self, span: Span) -> Result<TokenStream> {
         let Some(ty) = &self.returns.ty else {
-            return Err(Error::new(span, "this return type has no default to return: write a closure, `|| …`"));
+            return Err(Error::new(
+                span,
+                "this return type has no default to return: write a closure, `|| …`",
+            ));
         };
         let private = self.private(span);
         let span = ours(span);
@@ -117,8 +125,15 @@ impl Answers<'_> {
     /// Output: `{ let (month,) = (month,); Err(Busy(month)) }`
     fn in_place(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
         if is_awaited(closure) && !self.awaits {
-            let span = closure.asyncness.map_or_else(|| start(&closure.body), |token| token.span);
-            return Err(Error::new(span, format!("a sync function cannot await its `{option}`: make the closure sync, or the function async")));
+            let span = closure
+                .asyncness
+                .map_or_else(|| start(&closure.body), |token| token.span);
+            return Err(Error::new(
+                span,
+                format!(
+                    "a sync function cannot await its `{option}`: make the closure sync, or the function async"
+                ),
+            ));
         }
         let span = Span::mixed_site();
         let bindings = self.bindings(option, &closure.inputs)?;
@@ -148,16 +163,25 @@ impl Answers<'_> {
         let arguments = self.arguments.clone()?;
         let all: Vec<TokenStream> = error.clone().into_iter().chain(arguments.clone()).collect();
         // The body sees `self` anyway, so a closure may leave it out.
-        let behind_self: Vec<TokenStream> = error.into_iter().chain(arguments.into_iter().skip(1)).collect();
+        let behind_self: Vec<TokenStream> = error
+            .into_iter()
+            .chain(arguments.into_iter().skip(1))
+            .collect();
         let values = match inputs.len() {
             n if n == all.len() => all,
             n if self.has_self && n == behind_self.len() => behind_self,
             _ => {
-                let first = if is_error { "the error, or the error and" } else { "no parameters, or" };
+                let first = if is_error {
+                    "the error, or the error and"
+                } else {
+                    "no parameters, or"
+                };
                 let count = all.len() - usize::from(is_error);
                 return Err(Error::new_spanned(
                     quote!(| #inputs |),
-                    format!("a closure for `{option}` takes {first} all {count} arguments of the function"),
+                    format!(
+                        "a closure for `{option}` takes {first} all {count} arguments of the function"
+                    ),
                 ));
             }
         };

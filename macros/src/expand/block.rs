@@ -25,7 +25,10 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
             Member::Other(tokens) => Err(tokens),
             Member::Function(mut function) => {
                 let marks = Marks::take(&mut function, &mut errors);
-                Ok(Candidate { function: *function, marks })
+                Ok(Candidate {
+                    function: *function,
+                    marks,
+                })
             }
         });
     }
@@ -46,7 +49,8 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
                 untouched.extend(plain.clone());
                 match options(&function, marks, defaults, &answering) {
                     Some(options) => {
-                        let protected = protect(function, &options, block.owner.as_deref(), &mut errors);
+                        let protected =
+                            protect(function, &options, block.owner.as_deref(), &mut errors);
                         expanded.extend(quote!(#passed #protected));
                     }
                     None => expanded.extend(plain),
@@ -62,7 +66,12 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
 }
 
 /// The options of a function, or `None` if it is not protected.
-fn options(function: &Function, marks: Marks, defaults: &Options, answering: &[String]) -> Option<Options> {
+fn options(
+    function: &Function,
+    marks: Marks,
+    defaults: &Options,
+    answering: &[String],
+) -> Option<Options> {
     let marked = marks.options.is_some();
     let by_default = defaults.explicit.is_none()
         && function.body.is_some()
@@ -75,8 +84,15 @@ fn options(function: &Function, marks: Marks, defaults: &Options, answering: &[S
 
 /// The functions of the block that handlers in it call: protected, they would wait for the lock that was not
 /// to be had.
-fn answering(members: &[Result<Candidate, TokenStream>], defaults: &Options, owner: Option<&str>) -> Vec<String> {
-    let marked = members.iter().flatten().filter_map(|candidate| candidate.marks.options.as_ref());
+fn answering(
+    members: &[Result<Candidate, TokenStream>],
+    defaults: &Options,
+    owner: Option<&str>,
+) -> Vec<String> {
+    let marked = members
+        .iter()
+        .flatten()
+        .filter_map(|candidate| candidate.marks.options.as_ref());
     marked
         .chain([defaults])
         .flat_map(|options| [&options.on_timeout, &options.on_error])

@@ -21,10 +21,17 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
 }
 
 /// A function of a block or alone, under all of its options; `owner` is the type in the block's header.
-pub(crate) fn protect(mut function: Function, options: &Options, owner: Option<&str>, errors: &mut Errors) -> TokenStream {
+pub(crate) fn protect(
+    mut function: Function,
+    options: &Options,
+    owner: Option<&str>,
+    errors: &mut Errors,
+) -> TokenStream {
     function.check(errors);
     options.check(&Params::of(&function.sig), errors);
-    let Some(body) = function.body.take() else { return TokenStream::new() };
+    let Some(body) = function.body.take() else {
+        return TokenStream::new();
+    };
     let (flavor, returns) = Flavor::of(&function, &body);
     let tokens = match &flavor {
         Flavor::Block(block) => &block.body.tokens,
@@ -41,7 +48,11 @@ pub(crate) fn protect(mut function: Function, options: &Options, owner: Option<&
         .into_iter()
         .flatten()
         .any(|handler| matches!(handler, Handler::Path(_) | Handler::Closure(_)));
-    let arguments = if needs_arguments { forwarded(&mut function.sig) } else { Ok(Vec::new()) };
+    let arguments = if needs_arguments {
+        forwarded(&mut function.sig)
+    } else {
+        Ok(Vec::new())
+    };
     let expansion = Expansion {
         options,
         owner,
@@ -140,7 +151,12 @@ impl Expansion<'_> {
     ///
     /// Where the answer to a timeout may use what the body consumes, or the body uses the guard, acquiring and
     /// running are two steps.
-    fn in_future(&self, function: &Function, body: &Body, edge: TokenStream) -> syn::Result<TokenStream> {
+    fn in_future(
+        &self,
+        function: &Function,
+        body: &Body,
+        edge: TokenStream,
+    ) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let request = request(function, self.options, self.owner, edge);
         let finishes = self.finishes();
@@ -149,7 +165,11 @@ impl Expansion<'_> {
             || finishes && matches!(self.options.on_error, Some(Handler::Closure(_)));
         let body = self.future(body);
         if !apart {
-            let around = if finishes { quote!(around_finishing) } else { quote!(around) };
+            let around = if finishes {
+                quote!(around_finishing)
+            } else {
+                quote!(around)
+            };
             return self.around(request, &around, body);
         }
         let guard = self.guard();
@@ -185,7 +205,12 @@ impl Expansion<'_> {
         })
     }
 
-    fn around(&self, before: TokenStream, around: &TokenStream, body: TokenStream) -> syn::Result<TokenStream> {
+    fn around(
+        &self,
+        before: TokenStream,
+        around: &TokenStream,
+        body: TokenStream,
+    ) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let arms = self.answers.arms()?;
         Ok(quote_spanned! {*span=>
@@ -228,7 +253,11 @@ impl Expansion<'_> {
     fn made(&self, function: &Function, body: &Body, boxed: bool) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let request = request(function, self.options, self.owner, TokenStream::new());
-        let around = if self.finishes() { quote!(around_finishing) } else { quote!(around) };
+        let around = if self.finishes() {
+            quote!(around_finishing)
+        } else {
+            quote!(around)
+        };
         let edge = self.edge();
         let inside = self.around(edge, &around, quote_spanned!(*span=> __future))?;
         let body = body.group();
@@ -237,7 +266,11 @@ impl Expansion<'_> {
             _ => TokenStream::new(),
         };
         let future = quote_spanned!(*span=> async move { #inside });
-        let future = if boxed { quote_spanned!(*span=> #private::Box::pin(#future)) } else { future };
+        let future = if boxed {
+            quote_spanned!(*span=> #private::Box::pin(#future))
+        } else {
+            future
+        };
         Ok(quote_spanned! {*span=>
             #request
             let __future = #private::make(move || #output #body);
@@ -257,14 +290,18 @@ impl Expansion<'_> {
     /// Tells the compiler what an async block returns, so that coercions, `?` and errors in it are those of
     /// the function.
     fn edge(&self) -> TokenStream {
-        let Some(ty) = &self.returns.ty else { return TokenStream::new() };
+        let Some(ty) = &self.returns.ty else {
+            return TokenStream::new();
+        };
         let Self { private, span, .. } = self;
         quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
     }
 
     /// `let g = &__guard;`
     fn guard(&self) -> TokenStream {
-        let Some(guard) = &self.options.guard else { return TokenStream::new() };
+        let Some(guard) = &self.options.guard else {
+            return TokenStream::new();
+        };
         let span = self.span;
         let ident = &guard.ident;
         // A default of the block is not for every function.
@@ -285,6 +322,9 @@ impl Expansion<'_> {
     }
 
     fn finishes(&self) -> bool {
-        self.options.on_lost.as_ref().is_some_and(|on_lost| on_lost.finish)
+        self.options
+            .on_lost
+            .as_ref()
+            .is_some_and(|on_lost| on_lost.finish)
     }
 }

@@ -23,7 +23,11 @@ pub(crate) fn auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
     match errors.note(Item::parse(item.clone())) {
         Some(Item::Function(function)) => {
             let expansion = function::annotated(*function, &options, &mut errors);
-            if errors.is_empty() { expansion } else { fallback::item(errors, item) }
+            if errors.is_empty() {
+                expansion
+            } else {
+                fallback::item(errors, item)
+            }
         }
         Some(Item::Block(block)) => block::expand(block, &options, errors),
         None => fallback::item(errors, item),

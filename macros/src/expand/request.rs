@@ -13,7 +13,7 @@ use crate::tokens::{ours, private, whole};
 ///
 /// ```text
 /// let mut __request = {
-///     static __SITE: Site = Site { scope: Scope::Type("Ledger"), function: "close_month", … };
+///     static __SITE: Site = Site { owner: Owner::Type("Ledger"), function: "close_month", … };
 ///     Request::new(&__SITE)
 /// };
 /// Request::expire(&mut __request, Duration::from_secs(100));
@@ -21,10 +21,15 @@ use crate::tokens::{ours, private, whole};
 /// ```
 ///
 /// `edge` comes before the options, which may use `?`.
-pub(crate) fn request(function: &Function, options: &Options, owner: Option<&str>, edge: TokenStream) -> TokenStream {
+pub(crate) fn request(
+    function: &Function,
+    options: &Options,
+    owner: Option<&str>,
+    edge: TokenStream,
+) -> TokenStream {
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref(), span);
-    let scope = if let Some(name) = &options.name {
+    let owner_is = if let Some(name) = &options.name {
         quote_spanned!(span=> Named(#name))
     } else if let Some(owner) = owner {
         quote_spanned!(span=> Type(#owner))
@@ -49,9 +54,10 @@ pub(crate) fn request(function: &Function, options: &Options, owner: Option<&str
                 package: ::core::option_env!("CARGO_PKG_NAME"),
                 module: ::core::module_path!(),
                 place: ::core::concat!(::core::module_path!(), "::", #name, " at ", ::core::file!(), ":", ::core::line!()),
-                scope: #private::Scope::#scope,
+                owner: #private::Owner::#owner_is,
                 function: #name,
                 namespace: #namespace,
+                shown: #private::Shown::NEW,
             };
             #private::Request::#new(&__SITE)
         };
@@ -72,7 +78,11 @@ fn settings(options: &Options) -> TokenStream {
     if let Some(client) = &options.client {
         set("client", borrowed(client), whole(client));
     }
-    let lengths = [("expire", &options.expire), ("block", &options.block), ("at_least", &options.at_least)];
+    let lengths = [
+        ("expire", &options.expire),
+        ("block", &options.block),
+        ("at_least", &options.at_least),
+    ];
     for (option, length) in lengths {
         if let Some(length) = length {
             let (value, span) = duration(length, options);
@@ -95,12 +105,24 @@ fn settings(options: &Options) -> TokenStream {
             match part {
                 Part::Text(text) => set("part", text.to_token_stream(), Span::mixed_site()),
                 Part::Value(value) => set("part", borrowed(value), whole(value)),
-                Part::Shown { before, place, after } if before.is_empty() && after.is_empty() => {
+                Part::Shown {
+                    before,
+                    place,
+                    after,
+                } if before.is_empty() && after.is_empty() => {
                     set("part", borrowed(place), whole(place));
                 }
-                Part::Shown { before, place, after } => {
+                Part::Shown {
+                    before,
+                    place,
+                    after,
+                } => {
                     let place_value = borrowed(place);
-                    set("affixed", quote!(#before, #place_value, #after), whole(place));
+                    set(
+                        "affixed",
+                        quote!(#before, #place_value, #after),
+                        whole(place),
+                    );
                 }
             }
         }
@@ -121,7 +143,10 @@ fn duration(length: &Length, options: &Options) -> (TokenStream, Span) {
             let span = Span::mixed_site();
             let private = private(options.runtime.as_ref(), span);
             let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
-            (quote_spanned!(span=> #private::Duration::new(#seconds, #nanos)), span)
+            (
+                quote_spanned!(span=> #private::Duration::new(#seconds, #nanos)),
+                span,
+            )
         }
         Length::Given(value) => (value.to_token_stream(), whole(value)),
     }

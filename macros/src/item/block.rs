@@ -3,7 +3,10 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Error, GenericParam, Generics, ImplItem, ItemImpl, ItemTrait, Result, Token, TraitItem, Type, TypeParamBound, Visibility};
+use syn::{
+    Attribute, Error, GenericParam, Generics, ImplItem, ItemImpl, ItemTrait, Result, Token,
+    TraitItem, Type, TypeParamBound, Visibility,
+};
 
 use super::Function;
 use crate::tokens::{bare_type, braced};
@@ -30,7 +33,12 @@ pub(crate) enum Member {
 impl Block {
     /// The same block with these members.
     pub(crate) fn with_members(&self, members: TokenStream) -> TokenStream {
-        let Self { attrs, header, span, .. } = self;
+        let Self {
+            attrs,
+            header,
+            span,
+            ..
+        } = self;
         let body = braced(members, *span);
         quote!(#(#attrs)* #header #body)
     }
@@ -46,15 +54,26 @@ impl Parse for Block {
                 return Err(Error::new(start, "expected a block with `{ … }`"));
             }
             match input.parse::<TokenTree>()? {
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && input.is_empty() => break group,
+                TokenTree::Group(group)
+                    if group.delimiter() == Delimiter::Brace && input.is_empty() =>
+                {
+                    break group;
+                }
                 token => header.extend([token]),
             }
         };
         let kind = Kind::parse(header.clone())?;
         let is_trait = matches!(kind, Kind::Trait);
-        let (inner, members) = (|input: ParseStream| members(input, is_trait)).parse2(braces.stream())?;
+        let (inner, members) =
+            (|input: ParseStream| members(input, is_trait)).parse2(braces.stream())?;
         attrs.extend(inner);
-        Ok(Self { attrs, header, span: braces.span(), owner: kind.owner(), members })
+        Ok(Self {
+            attrs,
+            header,
+            span: braces.span(),
+            owner: kind.owner(),
+            members,
+        })
     }
 }
 
@@ -87,7 +106,9 @@ impl Kind {
     }
 
     fn owner(&self) -> Option<String> {
-        let Self::Impl(generics, ty) = self else { return None };
+        let Self::Impl(generics, ty) = self else {
+            return None;
+        };
         let name = identifier(ty)?;
         let is_parameter = generics.params.iter().any(|param| match param {
             GenericParam::Type(param) => param.ident == name,
@@ -112,14 +133,19 @@ fn identifier(ty: &Type) -> Option<String> {
         })?,
         _ => return None,
     };
-    path.segments.last().map(|segment| segment.ident.unraw().to_string())
+    path.segments
+        .last()
+        .map(|segment| segment.ident.unraw().to_string())
 }
 
 fn members(input: ParseStream, is_trait: bool) -> Result<(Vec<Attribute>, Vec<Member>)> {
     let inner = input.call(Attribute::parse_inner)?;
     let attrs = inner
         .into_iter()
-        .map(|attribute| Attribute { style: syn::AttrStyle::Outer, ..attribute })
+        .map(|attribute| Attribute {
+            style: syn::AttrStyle::Outer,
+            ..attribute
+        })
         .collect();
     let mut members = Vec::new();
     while !input.is_empty() {

@@ -52,7 +52,13 @@ impl Function {
 
     /// The tokens as they were, without the attributes that were taken out.
     pub(crate) fn untouched(&self) -> TokenStream {
-        let Self { attrs, visibility, default, sig, body } = self;
+        let Self {
+            attrs,
+            visibility,
+            default,
+            sig,
+            body,
+        } = self;
         let body = match body {
             Some(body) => body.group().into_token_stream(),
             None => quote!(;),
@@ -62,7 +68,13 @@ impl Function {
 
     /// The same function with another body.
     pub(crate) fn with_body(&self, body: TokenTree) -> TokenStream {
-        let Self { attrs, visibility, default, sig, .. } = self;
+        let Self {
+            attrs,
+            visibility,
+            default,
+            sig,
+            ..
+        } = self;
         quote!(#(#attrs)* #visibility #default #sig #body)
     }
 
@@ -75,12 +87,23 @@ impl Function {
         if sig.receiver().is_some() {
             return true;
         }
-        let written = sig.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+        let written = sig
+            .generics
+            .where_clause
+            .iter()
+            .flat_map(|clause| &clause.predicates);
         let written = written
             .map(ToTokens::to_token_stream)
             .filter(|predicate| find_word(predicate.clone(), "async_trait").is_none());
-        let parts = [sig.generics.params.to_token_stream(), sig.inputs.to_token_stream(), sig.output.to_token_stream()];
-        parts.into_iter().chain(written).any(|tokens| find_word(tokens, "Self").is_some())
+        let parts = [
+            sig.generics.params.to_token_stream(),
+            sig.inputs.to_token_stream(),
+            sig.output.to_token_stream(),
+        ];
+        parts
+            .into_iter()
+            .chain(written)
+            .any(|tokens| find_word(tokens, "Self").is_some())
     }
 
     /// What no lock can be put around.
@@ -109,11 +132,19 @@ impl Function {
     /// `main` and tests become sync by an attribute, which must have done its work.
     fn check_runtime(&self, errors: &mut Errors) {
         let runtime = self.attrs.iter().find(|attribute| {
-            let last = attribute.path().segments.last().map(|segment| segment.ident.to_string());
+            let last = attribute
+                .path()
+                .segments
+                .last()
+                .map(|segment| segment.ident.to_string());
             matches!(last.as_deref(), Some("main" | "test" | "bench"))
         });
         if let Some(runtime) = runtime {
-            let path = runtime.path().to_token_stream().to_string().replace(' ', "");
+            let path = runtime
+                .path()
+                .to_token_stream()
+                .to_string()
+                .replace(' ', "");
             errors.on(runtime, format!("`#[{path}]` starts the runtime, so it comes first: put `#[auto_mutex]` below it"));
         } else if self.sig.ident == "main" {
             errors.at(
@@ -143,14 +174,30 @@ impl Parse for Function {
             None
         } else {
             let braces: Group = match input.parse()? {
-                TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace => group,
-                other => return Err(Error::new(other.span(), "expected the body of the function, `{ … }`")),
+                TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace => {
+                    group
+                }
+                other => {
+                    return Err(Error::new(
+                        other.span(),
+                        "expected the body of the function, `{ … }`",
+                    ));
+                }
             };
             let (inner, tokens) = split.parse2(braces.stream())?;
             attrs.extend(inner);
-            Some(Body { tokens, span: braces.span() })
+            Some(Body {
+                tokens,
+                span: braces.span(),
+            })
         };
-        Ok(Self { attrs, visibility, default, sig, body })
+        Ok(Self {
+            attrs,
+            visibility,
+            default,
+            sig,
+            body,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The attributes on the functions of a block: `#[auto_mutex]`, `#[no_auto_mutex]`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{quote, ToTokens};
+use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Meta, Token};
 
@@ -24,7 +24,9 @@ impl Marks {
     /// Takes the marks off a function.
     pub(crate) fn take(function: &mut Function, errors: &mut Errors) -> Self {
         let mut marks = Self::default();
-        let (found, attrs) = std::mem::take(&mut function.attrs).into_iter().partition(is_mark);
+        let (found, attrs) = std::mem::take(&mut function.attrs)
+            .into_iter()
+            .partition(is_mark);
         function.attrs = attrs;
         for attribute in Vec::<Attribute>::from(found) {
             marks.read(&attribute, errors);
@@ -36,13 +38,18 @@ impl Marks {
     }
 
     fn read(&mut self, attribute: &Attribute, errors: &mut Errors) {
-        let Some(tokens) = errors.note(args::arguments(attribute)) else { return };
+        let Some(tokens) = errors.note(args::arguments(attribute)) else {
+            return;
+        };
         if is_done(&tokens) {
             return;
         }
         if named(attribute, "no_auto_mutex") {
             if !tokens.is_empty() {
-                errors.on(tokens, "`#[no_auto_mutex]` takes no options: a function without a lock needs none");
+                errors.on(
+                    tokens,
+                    "`#[no_auto_mutex]` takes no options: a function without a lock needs none",
+                );
             }
             self.left_out = true;
         } else if self.options.is_some() {
@@ -51,7 +58,10 @@ impl Marks {
             self.options = Some(Options::parse(tokens, errors));
         }
         if self.left_out && self.options.is_some() {
-            errors.on(attribute, "`#[auto_mutex]` and `#[no_auto_mutex]` on one function: keep one");
+            errors.on(
+                attribute,
+                "`#[auto_mutex]` and `#[no_auto_mutex]` on one function: keep one",
+            );
         }
         let path = attribute.path();
         let done = Ident::new(DONE, path.segments[0].ident.span());
@@ -68,7 +78,11 @@ pub(crate) fn is_mark(attribute: &Attribute) -> bool {
 }
 
 fn named(attribute: &Attribute, name: &str) -> bool {
-    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
+    attribute
+        .path()
+        .segments
+        .last()
+        .is_some_and(|segment| segment.ident == name)
 }
 
 fn is_done(tokens: &TokenStream) -> bool {
@@ -80,11 +94,16 @@ fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
     if !attribute.path().is_ident("cfg_attr") {
         return;
     }
-    let Ok(metas) = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
+    let Ok(metas) = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
+    else {
         return;
     };
     for meta in metas.iter().skip(1) {
-        let last = meta.path().segments.last().map(|segment| segment.ident.to_string());
+        let last = meta
+            .path()
+            .segments
+            .last()
+            .map(|segment| segment.ident.to_string());
         if matches!(last.as_deref(), Some("auto_mutex" | "no_auto_mutex")) {
             errors.on(
                 meta.to_token_stream(),

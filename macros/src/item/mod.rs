@@ -35,10 +35,16 @@ impl Item {
         let visible = !matches!(head.parse()?, Visibility::Inherited);
         let start = head.span();
         if Function::is_next(&head) {
-            return input.parse().map(|function| Self::Function(Box::new(function)));
+            return input
+                .parse()
+                .map(|function| Self::Function(Box::new(function)));
         }
-        let mut word = head.call(Ident::parse_any).map_err(|_| refused(start, "this"))?;
-        while matches!(word.to_string().as_str(), "unsafe" | "default" | "auto") && head.peek(Ident::peek_any) {
+        let mut word = head
+            .call(Ident::parse_any)
+            .map_err(|_| refused(start, "this"))?;
+        while matches!(word.to_string().as_str(), "unsafe" | "default" | "auto")
+            && head.peek(Ident::peek_any)
+        {
             word = head.call(Ident::parse_any)?;
         }
         match word.to_string().as_str() {
@@ -62,6 +68,8 @@ impl Item {
 fn refused(span: Span, what: &str) -> Error {
     Error::new(
         span,
-        format!("`#[auto_mutex]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"),
+        format!(
+            "`#[auto_mutex]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"
+        ),
     )
 }

@@ -62,7 +62,11 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Result<Vec<TokenStream>> {
                     }));
                 }
                 let value = value(&param.pat)?;
-                let conditions: Vec<&Attribute> = param.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect();
+                let conditions: Vec<&Attribute> = param
+                    .attrs
+                    .iter()
+                    .filter(|attribute| attribute.path().is_ident("cfg"))
+                    .collect();
                 quote!(#(#conditions)* #value)
             }
         });
@@ -73,13 +77,18 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Result<Vec<TokenStream>> {
 /// Input:  the pattern `Point { x, y: (a, b) }`
 /// Output: the expression `Point { x, y: (a, b) }`
 fn value(pattern: &Pat) -> Result<TokenStream> {
-    let all = |patterns: &mut dyn Iterator<Item = &Pat>| patterns.map(value).collect::<Result<Vec<_>>>();
+    let all =
+        |patterns: &mut dyn Iterator<Item = &Pat>| patterns.map(value).collect::<Result<Vec<_>>>();
     Ok(match pattern {
         Pat::Ident(binding) if binding.by_ref.is_none() => binding.ident.to_token_stream(),
         Pat::Paren(paren) => value(&paren.pat)?,
         Pat::Type(typed) => value(&typed.pat)?,
         Pat::Reference(reference) => {
-            let (and, mutability, inner) = (reference.and_token, reference.mutability, value(&reference.pat)?);
+            let (and, mutability, inner) = (
+                reference.and_token,
+                reference.mutability,
+                value(&reference.pat)?,
+            );
             quote!(#and #mutability #inner)
         }
         Pat::Tuple(tuple) => {
@@ -130,10 +139,22 @@ fn bindings(pattern: &Pat, names: &mut Vec<String>) {
         Pat::Paren(paren) => bindings(&paren.pat, names),
         Pat::Type(typed) => bindings(&typed.pat, names),
         Pat::Reference(reference) => bindings(&reference.pat, names),
-        Pat::Tuple(tuple) => tuple.elems.iter().for_each(|pattern| bindings(pattern, names)),
-        Pat::Slice(slice) => slice.elems.iter().for_each(|pattern| bindings(pattern, names)),
-        Pat::TupleStruct(tuple) => tuple.elems.iter().for_each(|pattern| bindings(pattern, names)),
-        Pat::Struct(fields) => fields.fields.iter().for_each(|field| bindings(&field.pat, names)),
+        Pat::Tuple(tuple) => tuple
+            .elems
+            .iter()
+            .for_each(|pattern| bindings(pattern, names)),
+        Pat::Slice(slice) => slice
+            .elems
+            .iter()
+            .for_each(|pattern| bindings(pattern, names)),
+        Pat::TupleStruct(tuple) => tuple
+            .elems
+            .iter()
+            .for_each(|pattern| bindings(pattern, names)),
+        Pat::Struct(fields) => fields
+            .fields
+            .iter()
+            .for_each(|field| bindings(&field.pat, names)),
         _ => {}
     }
 }
