@@ -1,1 +1,29 @@
-//! The attributes.
+//! The attributes of `auto-mutex`. Use them through that crate: it re-exports them, and what they expand to
+//! calls into it.
+//!
+//! A pipeline: [`args`] reads the options, [`item`] what was annotated, [`flavor`] how its body runs, and
+//! [`expand`] writes the protected function. Errors are collected on the way; if there are any, [`fallback`]
+//! reports them all and emits the user's item as it was.
+
+mod args;
+mod errors;
+mod expand;
+mod fallback;
+mod flavor;
+mod item;
+mod suggest;
+mod tokens;
+
+use proc_macro::TokenStream;
+
+#[doc = include_str!("docs/auto_mutex.md")]
+#[proc_macro_attribute]
+pub fn auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::auto_mutex(args.into(), item.into()).into()
+}
+
+#[doc = include_str!("docs/no_auto_mutex.md")]
+#[proc_macro_attribute]
+pub fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::no_auto_mutex(args.into(), item.into()).into()
+}

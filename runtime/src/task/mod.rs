@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::lease::Hold;
 use crate::name::Name;
 
-pub(crate) use run::{finish, run};
+pub(crate) use run::{finish, poll_under, run};
 
 struct Frame {
     id: u64,

@@ -16,7 +16,6 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Run<F> {
         hold: Arc<Hold>,
-        // Taken at the end or at the loss: what the body owns must be gone before the caller goes on.
         #[pin]
         body: Option<F>,
     }
@@ -34,23 +33,31 @@ impl<F: Future> Future for Run<F> {
     type Output = Result<F::Output, LockError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        let Some(body) = this.body.as_mut().as_pin_mut() else {
-            return Poll::Pending;
-        };
-        if this.hold.poll_lost(cx).is_ready() {
-            let entered = enter(this.hold);
-            this.body.set(None);
-            drop(entered);
-            return Poll::Ready(Err(this.hold.lost_error()));
-        }
-        let entered = enter(this.hold);
-        let output = body.poll(cx);
-        let output = ready!(output);
-        this.body.set(None);
-        drop(entered);
-        Poll::Ready(Ok(output))
+        let this = self.project();
+        poll_under(this.hold, this.body, false, cx)
     }
+}
+
+/// Polls `body` under `hold`, once. It is taken at the end or at the loss: what it owns must be gone before the
+/// caller goes on. With `finishes` it runs on when the lock is lost.
+pub(crate) fn poll_under<F: Future>(
+    hold: &Arc<Hold>,
+    mut body: Pin<&mut Option<F>>,
+    finishes: bool,
+    cx: &mut Context<'_>,
+) -> Poll<Result<F::Output, LockError>> {
+    let Some(running) = body.as_mut().as_pin_mut() else {
+        return Poll::Pending;
+    };
+    let lost = !finishes && hold.poll_lost(cx).is_ready();
+    let _entered = enter(hold);
+    if lost {
+        body.set(None);
+        return Poll::Ready(Err(hold.lost_error()));
+    }
+    let output = ready!(running.poll(cx));
+    body.set(None);
+    Poll::Ready(Ok(output))
 }
 
 pin_project! {

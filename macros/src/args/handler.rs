@@ -1,0 +1,69 @@
+//! What to do instead of the body: `skip`, `panic`, the path of a function, or a closure.
+
+use proc_macro2::Span;
+use syn::{Error, Expr, ExprClosure, ExprPath, Result};
+
+use crate::tokens::bare_expr;
+
+/// The value of `on_timeout` or `on_error`.
+#[derive(Clone)]
+pub(crate) enum Handler {
+    /// Returns the default.
+    Skip(Span),
+    /// Panics with the error's text.
+    Panic(Span),
+    /// Is called.
+    Path(ExprPath),
+    /// Its body is put in place.
+    Closure(Box<ExprClosure>),
+}
+
+impl Handler {
+    pub(crate) fn parse(option: &str, value: Expr) -> Result<Self> {
+        match bare_expr(&value) {
+            Expr::Path(path) if path.path.is_ident("skip") => {
+                Ok(Self::Skip(path.path.segments[0].ident.span()))
+            }
+            Expr::Path(path) if path.path.is_ident("panic") => {
+                Ok(Self::Panic(path.path.segments[0].ident.span()))
+            }
+            Expr::Path(path) => Ok(Self::Path(path.clone())),
+            Expr::Closure(closure) => Ok(Self::Closure(Box::new(closure.clone()))),
+            Expr::Call(call) => Err(Error::new_spanned(
+                &value,
+                match bare_expr(&call.func) {
+                    Expr::Path(_) => format!(
+                        "name the function without calling it, or write a closure: `{option} = || …`"
+                    ),
+                    _ => forms(option),
+                },
+            )),
+            Expr::Field(_) | Expr::MethodCall(_) => Err(Error::new_spanned(
+                &value,
+                format!(
+                    "name a method by its path, as in `{option} = Self::busy`, or write a closure: `{option} = || …`"
+                ),
+            )),
+            _ => Err(Error::new_spanned(&value, forms(option))),
+        }
+    }
+
+    /// The method `Self::…` or `owner::…` that it names.
+    pub(crate) fn method(&self, owner: Option<&str>) -> Option<String> {
+        let Self::Path(path) = self else { return None };
+        let mut segments = path.path.segments.iter();
+        let (first, second) = (segments.next()?, segments.next()?);
+        let named = first.ident == "Self" || owner.is_some_and(|owner| first.ident == owner);
+        (named && segments.next().is_none() && path.qself.is_none())
+            .then(|| second.ident.to_string())
+    }
+}
+
+/// Whether a closure's answer is to be awaited.
+pub(crate) fn is_awaited(closure: &ExprClosure) -> bool {
+    closure.asyncness.is_some() || matches!(bare_expr(&closure.body), Expr::Async(_))
+}
+
+fn forms(option: &str) -> String {
+    format!("`{option}` takes the path of a function, a closure, `skip` or `panic`")
+}

@@ -1,0 +1,160 @@
+//! Lengths of time and counts: `100`, `0.5`, `"250ms"`, `"2m"`, or an expression.
+
+use std::time::Duration;
+
+use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Result, UnOp};
+
+use crate::tokens::bare_expr;
+
+/// How long, as far as it is known here.
+#[derive(Clone)]
+pub(crate) enum Length {
+    Known(Duration),
+    /// An expression of type `Duration`.
+    Given(Expr),
+}
+
+/// How often, as far as it is known here.
+#[derive(Clone)]
+pub(crate) enum Count {
+    Known(u32),
+    /// An expression of type `u32`.
+    Given(Expr),
+}
+
+/// What an option allows.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Zero {
+    Allowed,
+    Refused,
+}
+
+/// The longest that a store can be told: a century is for ever, and every clock can still count it.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// Stores count milliseconds.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+const UNITS: &[(&str, f64)] = &[
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("min", 60.0),
+    ("h", 3600.0),
+    ("d", 86400.0),
+];
+
+const FORMS: &str = "seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), or an expression of type `Duration`";
+
+impl Length {
+    pub(crate) fn parse(option: &str, zero: Zero, value: Expr) -> Result<Self> {
+        let wrong = |message: String| Error::new_spanned(&value, message);
+        let seconds = match bare_expr(&value) {
+            Expr::Lit(ExprLit { lit, .. }) => literal(option, lit)?,
+            Expr::Unary(ExprUnary {
+                op: UnOp::Neg(_),
+                expr,
+                ..
+            }) if matches!(bare_expr(expr), Expr::Lit(_)) => {
+                return Err(wrong(format!(
+                    "`{option}` cannot be negative: {}",
+                    allowed(zero)
+                )));
+            }
+            _ => return Ok(Self::Given(value)),
+        };
+        if seconds == 0.0 {
+            return match zero {
+                Zero::Allowed => Ok(Self::Known(Duration::ZERO)),
+                Zero::Refused => Err(wrong(format!(
+                    "`{option}` cannot be zero: {}",
+                    allowed(zero)
+                ))),
+            };
+        }
+        match Duration::try_from_secs_f64(seconds) {
+            Ok(length) if length < SHORTEST => Err(wrong(format!(
+                "`{option}` is shorter than a millisecond, the least a store can count"
+            ))),
+            Ok(length) if length <= LONGEST => Ok(Self::Known(length)),
+            _ => Err(wrong(format!(
+                "`{option}` is longer than a century: give at most {}",
+                LONGEST.as_secs()
+            ))),
+        }
+    }
+}
+
+impl Count {
+    pub(crate) fn parse(option: &str, value: Expr) -> Result<Self> {
+        let message = match bare_expr(&value) {
+            Expr::Lit(ExprLit {
+                lit: Lit::Int(int), ..
+            }) => match int.base10_parse() {
+                Ok(count) => return Ok(Self::Known(count)),
+                Err(_) => format!("`{option}` is too large: give at most {}", u32::MAX),
+            },
+            Expr::Lit(_) => format!(
+                "`{option}` takes a whole number, as in `{option} = 3`, or an expression of type `u32`"
+            ),
+            Expr::Unary(ExprUnary {
+                op: UnOp::Neg(_),
+                expr,
+                ..
+            }) if matches!(bare_expr(expr), Expr::Lit(_)) => {
+                format!("`{option}` cannot be negative: give 0 or more")
+            }
+            _ => return Ok(Self::Given(value)),
+        };
+        Err(Error::new_spanned(&value, message))
+    }
+}
+
+fn allowed(zero: Zero) -> &'static str {
+    match zero {
+        Zero::Allowed => "give 0 (do not wait) or more",
+        Zero::Refused => "give more than 0",
+    }
+}
+
+/// Seconds.
+fn literal(option: &str, lit: &Lit) -> Result<f64> {
+    let wrong = |message: String| Error::new(lit.span(), message);
+    let (digits, suffix) = match lit {
+        Lit::Int(int) => (int.base10_digits(), int.suffix()),
+        Lit::Float(float) => (float.base10_digits(), float.suffix()),
+        Lit::Str(text) => return with_unit(&text.value()).map_err(wrong),
+        _ => return Err(wrong(format!("`{option}` takes {FORMS}"))),
+    };
+    if !suffix.is_empty() {
+        return Err(wrong(format!(
+            "write the seconds without `{suffix}`, or a text with a unit, as in \"250ms\""
+        )));
+    }
+    digits
+        .parse()
+        .map_err(|_| wrong(format!("`{option}` takes {FORMS}")))
+}
+
+fn with_unit(text: &str) -> std::result::Result<f64, String> {
+    let text = text.trim();
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = (&text[..split], text[split..].trim());
+    let units = "`ms`, `s`, `m`, `h` or `d`";
+    if text.starts_with('-') {
+        return Err("a length of time cannot be negative".to_owned());
+    }
+    if unit.is_empty() {
+        return Err(format!(
+            "add a unit ({units}) to `{text}`, or write the seconds without quotes"
+        ));
+    }
+    let number: f64 = number.parse().map_err(|_| {
+        format!("`{text}` does not start with a number: write for instance \"250ms\" or \"2m\"")
+    })?;
+    match UNITS.iter().find(|(known, _)| *known == unit) {
+        Some((_, seconds)) => Ok(number * seconds),
+        None => Err(format!("unknown unit `{unit}`: use {units}")),
+    }
+}

@@ -1,0 +1,50 @@
+//! Collects errors, so that a user sees all of them at once.
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+
+/// What is wrong so far.
+#[derive(Default)]
+pub(crate) struct Errors(Option<syn::Error>);
+
+impl Errors {
+    /// An option of a block is checked for each function: what is the same is said once.
+    pub(crate) fn push(&mut self, error: syn::Error) {
+        match &mut self.0 {
+            Some(errors) => {
+                let place = |error: &syn::Error| format!("{:?} {error}", error.span());
+                let new = place(&error);
+                if errors.clone().into_iter().all(|known| place(&known) != new) {
+                    errors.combine(error);
+                }
+            }
+            none => *none = Some(error),
+        }
+    }
+
+    /// An error about a single place.
+    pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
+        self.push(syn::Error::new(span, message));
+    }
+
+    /// An error about all of some tokens.
+    pub(crate) fn on(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
+        self.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// The value, or `None` with the error noted.
+    pub(crate) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|error| self.push(error)).ok()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// One `compile_error!` for each.
+    pub(crate) fn into_compile_errors(self) -> TokenStream {
+        self.0
+            .map(syn::Error::into_compile_error)
+            .unwrap_or_default()
+    }
+}

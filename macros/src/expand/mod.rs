@@ -1,0 +1,50 @@
+//! Writes what the attributes expand to. This file: the way from tokens to tokens.
+
+mod answer;
+mod block;
+mod function;
+mod request;
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+
+use crate::args::{DONE, Options};
+use crate::errors::Errors;
+use crate::fallback;
+use crate::item::Item;
+
+/// `#[auto_mutex(args)] item`
+pub(crate) fn auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let options = Options::parse(args, &mut errors);
+    if options.done {
+        return item;
+    }
+    match errors.note(Item::parse(item.clone())) {
+        Some(Item::Function(function)) => {
+            let expansion = function::annotated(*function, &options, &mut errors);
+            if errors.is_empty() {
+                expansion
+            } else {
+                fallback::item(errors, item)
+            }
+        }
+        Some(Item::Block(block)) => block::expand(block, &options, errors),
+        None => fallback::item(errors, item),
+    }
+}
+
+/// `#[no_auto_mutex(args)] item`: a block takes it off its functions, so here it stands alone.
+pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
+    if args.to_string() == DONE {
+        return item;
+    }
+    let mut errors = Errors::default();
+    errors.at(
+        Span::call_site(),
+        "`#[no_auto_mutex]` leaves a function out of an `impl` or `trait` block with `#[auto_mutex]`: \
+         there is none around it, so remove it",
+    );
+    let errors = errors.into_compile_errors();
+    quote!(#errors #item)
+}

@@ -1,0 +1,212 @@
+//! A function: its attributes and signature, and its body as raw tokens.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, Error, Ident, Result, Signature, Token, Visibility};
+
+use crate::errors::Errors;
+use crate::tokens::find_word;
+
+/// A function, wherever it stands.
+pub(crate) struct Function {
+    /// Those of its body (`#![…]`) are among them.
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    /// `default` of a specialised impl.
+    default: Option<Ident>,
+    pub(crate) sig: Signature,
+    /// `None` for `fn f();`.
+    pub(crate) body: Option<Body>,
+}
+
+/// What is between the braces.
+pub(crate) struct Body {
+    pub(crate) tokens: TokenStream,
+    /// Of the braces.
+    pub(crate) span: Span,
+}
+
+impl Function {
+    /// Whether the tokens behind attributes and visibility begin a function.
+    pub(crate) fn is_next(input: ParseStream) -> bool {
+        let ahead = input.fork();
+        let mut first = true;
+        loop {
+            if ahead.peek(Token![fn]) {
+                return true;
+            }
+            let qualifier = ahead.peek(Token![const])
+                || ahead.peek(Token![async])
+                || ahead.peek(Token![unsafe])
+                || ahead.peek(Token![extern])
+                || ahead.peek(syn::LitStr)
+                || ahead.peek(Token![safe])
+                || first && ahead.peek(Token![default]);
+            if !qualifier || ahead.parse::<TokenTree>().is_err() {
+                return false;
+            }
+            first = false;
+        }
+    }
+
+    /// The tokens as they were, without the attributes that were taken out.
+    pub(crate) fn untouched(&self) -> TokenStream {
+        let Self {
+            attrs,
+            visibility,
+            default,
+            sig,
+            body,
+        } = self;
+        let body = match body {
+            Some(body) => body.group().into_token_stream(),
+            None => quote!(;),
+        };
+        quote!(#(#attrs)* #visibility #default #sig #body)
+    }
+
+    /// The same function with another body.
+    pub(crate) fn with_body(&self, body: TokenTree) -> TokenStream {
+        let Self {
+            attrs,
+            visibility,
+            default,
+            sig,
+            ..
+        } = self;
+        quote!(#(#attrs)* #visibility #default #sig #body)
+    }
+
+    /// Whether the signature shows that there is a `Self`.
+    ///
+    /// Only the signature: editing a body must not rename a lock. What `#[async_trait]` adds depends on the
+    /// body, so it is left out.
+    pub(crate) fn knows_self(&self) -> bool {
+        let sig = &self.sig;
+        if sig.receiver().is_some() {
+            return true;
+        }
+        let written = sig
+            .generics
+            .where_clause
+            .iter()
+            .flat_map(|clause| &clause.predicates);
+        let written = written
+            .map(ToTokens::to_token_stream)
+            .filter(|predicate| find_word(predicate.clone(), "async_trait").is_none());
+        let parts = [
+            sig.generics.params.to_token_stream(),
+            sig.inputs.to_token_stream(),
+            sig.output.to_token_stream(),
+        ];
+        parts
+            .into_iter()
+            .chain(written)
+            .any(|tokens| find_word(tokens, "Self").is_some())
+    }
+
+    /// What no lock can be put around.
+    pub(crate) fn check(&self, errors: &mut Errors) {
+        let sig = &self.sig;
+        if self.body.is_none() {
+            errors.on(
+                sig,
+                format!("`{}` has no body to protect: put the attribute on the functions that implement it", sig.ident),
+            );
+        }
+        if let Some(constness) = &sig.constness {
+            errors.at(constness.span, "a `const fn` cannot wait for a lock: remove `const`, or in a block add `#[no_auto_mutex]`");
+        }
+        if let Some(abi) = &sig.abi {
+            errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that");
+        }
+        if let Some(variadic) = &sig.variadic {
+            errors.on(variadic, "a variadic function cannot be protected: move its body to an ordinary function and annotate that");
+        }
+        if sig.asyncness.is_some() {
+            self.check_runtime(errors);
+        }
+    }
+
+    /// `main` and tests become sync by an attribute, which must have done its work.
+    fn check_runtime(&self, errors: &mut Errors) {
+        let runtime = self.attrs.iter().find(|attribute| {
+            let last = attribute
+                .path()
+                .segments
+                .last()
+                .map(|segment| segment.ident.to_string());
+            matches!(last.as_deref(), Some("main" | "test" | "bench"))
+        });
+        if let Some(runtime) = runtime {
+            let path = runtime
+                .path()
+                .to_token_stream()
+                .to_string()
+                .replace(' ', "");
+            errors.on(runtime, format!("`#[{path}]` starts the runtime, so it comes first: put `#[auto_mutex]` below it"));
+        } else if self.sig.ident == "main" {
+            errors.at(
+                self.sig.ident.span(),
+                "an `async fn main` needs a runtime: put an attribute like `#[tokio::main]` above `#[auto_mutex]`",
+            );
+        }
+    }
+}
+
+impl Body {
+    pub(crate) fn group(&self) -> TokenTree {
+        crate::tokens::braced(self.tokens.clone(), self.span)
+    }
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let mut attrs = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let default = match input.parse::<Option<Token![default]>>()? {
+            Some(token) => Some(Ident::new("default", token.span)),
+            None => None,
+        };
+        let sig = input.parse()?;
+        let body = if input.parse::<Option<Token![;]>>()?.is_some() {
+            None
+        } else {
+            let braces: Group = match input.parse()? {
+                TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace => {
+                    group
+                }
+                other => {
+                    return Err(Error::new(
+                        other.span(),
+                        "expected the body of the function, `{ … }`",
+                    ));
+                }
+            };
+            let (inner, tokens) = split.parse2(braces.stream())?;
+            attrs.extend(inner);
+            Some(Body {
+                tokens,
+                span: braces.span(),
+            })
+        };
+        Ok(Self {
+            attrs,
+            visibility,
+            default,
+            sig,
+            body,
+        })
+    }
+}
+
+/// Input:  `#![allow(x)] a; b`
+/// Output: `#[allow(x)]` and `a; b`
+fn split(input: ParseStream) -> Result<(Vec<Attribute>, TokenStream)> {
+    let mut attrs = input.call(Attribute::parse_inner)?;
+    for attribute in &mut attrs {
+        attribute.style = syn::AttrStyle::Outer;
+    }
+    Ok((attrs, input.parse()?))
+}

@@ -1,0 +1,75 @@
+//! What was annotated: a function, or a block of functions.
+//!
+//! Signatures are parsed; bodies stay the tokens that they are, so a body may be anything that the compiler
+//! understands, and half-written code keeps its own error messages.
+
+mod block;
+mod function;
+mod marks;
+mod params;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Attribute, Error, Result, Token, Visibility};
+
+pub(crate) use block::{Block, Member};
+pub(crate) use function::{Body, Function};
+pub(crate) use marks::{Marks, TWICE, is_mark};
+pub(crate) use params::{Params, forwarded};
+
+/// What the attribute stands on.
+pub(crate) enum Item {
+    Function(Box<Function>),
+    Block(Block),
+}
+
+impl Item {
+    pub(crate) fn parse(tokens: TokenStream) -> Result<Self> {
+        Self::read.parse2(tokens)
+    }
+
+    fn read(input: ParseStream) -> Result<Self> {
+        let head = input.fork();
+        head.call(Attribute::parse_outer)?;
+        let visible = !matches!(head.parse()?, Visibility::Inherited);
+        let start = head.span();
+        if Function::is_next(&head) {
+            return input
+                .parse()
+                .map(|function| Self::Function(Box::new(function)));
+        }
+        let mut word = head
+            .call(Ident::parse_any)
+            .map_err(|_| refused(start, "this"))?;
+        while matches!(word.to_string().as_str(), "unsafe" | "default" | "auto")
+            && head.peek(Ident::peek_any)
+        {
+            word = head.call(Ident::parse_any)?;
+        }
+        match word.to_string().as_str() {
+            "impl" | "trait" => input.parse().map(Self::Block),
+            "struct" => Err(refused(word.span(), "a struct")),
+            "enum" => Err(refused(word.span(), "an enum")),
+            "union" if visible || head.peek(syn::Ident) => Err(refused(word.span(), "a union")),
+            "mod" => Err(refused(word.span(), "a module")),
+            "extern" => Err(refused(word.span(), "an extern block")),
+            "const" => Err(refused(word.span(), "a constant")),
+            "static" => Err(refused(word.span(), "a static")),
+            "type" => Err(refused(word.span(), "a type alias")),
+            "use" => Err(refused(word.span(), "an import")),
+            "let" => Err(refused(word.span(), "a statement")),
+            _ if head.peek(Token![!]) => Err(refused(word.span(), "a macro call")),
+            _ => Err(refused(word.span(), "this")),
+        }
+    }
+}
+
+fn refused(span: Span, what: &str) -> Error {
+    Error::new(
+        span,
+        format!(
+            "`#[auto_mutex]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"
+        ),
+    )
+}

@@ -1,0 +1,85 @@
+//! Small things about tokens and spans that several steps need.
+
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote_spanned};
+use syn::{Expr, Path, Type};
+
+/// The place of `span`, with names resolved where the attribute is defined: what is written with it cannot
+/// meet a user's variable, and errors still point at the user's code.
+pub(crate) fn ours(span: Span) -> Span {
+    span.resolved_at(Span::mixed_site())
+}
+
+/// Where the first token is; the attribute if there is none.
+pub(crate) fn start(tokens: &impl ToTokens) -> Span {
+    tokens
+        .to_token_stream()
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |token| token.span())
+}
+
+/// All of an expression or type, as a single span where the compiler can join them.
+pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
+    let mut spans = tokens
+        .to_token_stream()
+        .into_iter()
+        .map(|token| token.span());
+    let Some(first) = spans.next() else {
+        return Span::call_site();
+    };
+    first.join(spans.last().unwrap_or(first)).unwrap_or(first)
+}
+
+/// The runtime's door for expansions, with errors about it shown at `span`.
+pub(crate) fn private(runtime: Option<&Path>, span: Span) -> TokenStream {
+    let span = ours(span);
+    let Some(path) = runtime else {
+        return quote_spanned!(span=> ::auto_mutex::__private);
+    };
+    // The user's own tokens keep what they resolve to (`$crate`) and only move.
+    let path: TokenStream = path
+        .to_token_stream()
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(token.span().located_at(span));
+            token
+        })
+        .collect();
+    quote_spanned!(span=> #path::__private)
+}
+
+/// `{ … }` with a span of its own.
+pub(crate) fn braced(tokens: TokenStream, span: Span) -> TokenTree {
+    let mut group = Group::new(Delimiter::Brace, tokens);
+    group.set_span(span);
+    group.into()
+}
+
+/// Takes off the invisible groups that `macro_rules!` puts around a fragment.
+pub(crate) fn bare_expr(mut expr: &Expr) -> &Expr {
+    while let Expr::Group(group) = expr {
+        expr = &group.expr;
+    }
+    expr
+}
+
+/// Takes off invisible groups and parentheses.
+pub(crate) fn bare_type(mut ty: &Type) -> &Type {
+    loop {
+        ty = match ty {
+            Type::Group(group) => &group.elem,
+            Type::Paren(paren) => &paren.elem,
+            ty => return ty,
+        };
+    }
+}
+
+/// The first identifier spelled `word`, at any depth.
+pub(crate) fn find_word(tokens: TokenStream, word: &str) -> Option<Span> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) => (ident == word).then(|| ident.span()),
+        TokenTree::Group(group) => find_word(group.stream(), word),
+        _ => None,
+    })
+}

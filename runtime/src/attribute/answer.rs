@@ -1,0 +1,80 @@
+//! Handlers: values or futures, defaults, panics.
+
+use std::future::{Future, Ready, ready};
+
+use crate::error::LockError;
+
+/// Marks a handler that returns the answer.
+#[derive(Debug)]
+pub struct AtOnce(());
+/// Marks a handler that returns a future of the answer, or a default inside a `Result`.
+#[derive(Debug)]
+pub struct Inside(());
+
+/// What a handler of an async function returns: `R`, or a future of `R`. `M` tells the two apart.
+#[diagnostic::on_unimplemented(
+    message = "the handler returns `{Self}`, but the function returns `{R}`",
+    label = "must return `{R}`, or a future of it",
+    note = "a handler returns what the function it answers for returns; it may be sync or async"
+)]
+pub trait Answer<M, R> {
+    /// When the answer is there.
+    type Future: Future<Output = R>;
+
+    /// The answer.
+    fn answer(self) -> Self::Future;
+}
+
+impl<R> Answer<AtOnce, R> for R {
+    type Future = Ready<R>;
+
+    fn answer(self) -> Ready<R> {
+        ready(self)
+    }
+}
+
+impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
+    type Future = F;
+
+    fn answer(self) -> F {
+        self
+    }
+}
+
+/// Waits for a handler's answer.
+pub async fn answer<M, R, A: Answer<M, R>>(handler: A) -> R {
+    handler.answer().await
+}
+
+/// What `skip` returns.
+#[diagnostic::on_unimplemented(
+    message = "`skip` returns a default, but `{Self}` has none",
+    label = "needs `Default`, or to be a `Result` of something that has it",
+    note = "implement `Default` for it, or answer with a function or a closure instead of `skip`"
+)]
+pub trait Skip<M> {
+    /// The default.
+    fn skip() -> Self;
+}
+
+impl<T: Default> Skip<AtOnce> for T {
+    fn skip() -> T {
+        T::default()
+    }
+}
+
+impl<T: Default, E> Skip<Inside> for Result<T, E> {
+    fn skip() -> Self {
+        Ok(T::default())
+    }
+}
+
+/// What `panic` does: the user asked for it.
+///
+/// # Panics
+///
+/// Always, with the error's text.
+#[track_caller]
+pub fn panic(error: LockError) -> ! {
+    panic!("{error}")
+}

@@ -1,0 +1,126 @@
+//! Taking the lock and running the body under it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use super::request::Request;
+use crate::error::LockError;
+use crate::mutex::MutexGuard;
+use crate::task;
+
+/// Takes the lock.
+///
+/// # Errors
+///
+/// Those of [`Mutex::lock`](crate::Mutex::lock), and an unusable key.
+///
+/// # Cancel safety
+///
+/// As [`Mutex::lock`](crate::Mutex::lock).
+pub async fn acquire(request: Request) -> Result<MutexGuard, LockError> {
+    request.mutex()?.lock().await
+}
+
+/// As [`acquire`], blocking the thread.
+///
+/// # Errors
+///
+/// Those of [`acquire`], and [`LockError::Deadlock`].
+pub fn blocking_acquire(request: Request) -> Result<MutexGuard, LockError> {
+    request.mutex()?.blocking_lock()
+}
+
+/// While it lives, calls of the same lock on this thread re-enter.
+#[must_use]
+pub struct Scope {
+    _entered: task::Entered,
+}
+
+/// Opens the scope of a sync body.
+pub fn enter(guard: &MutexGuard) -> Scope {
+    Scope {
+        _entered: task::enter(guard.hold()),
+    }
+}
+
+/// Runs `body` under the lock; a lost lock drops it at its next await.
+pub fn run<F: Future>(
+    guard: &MutexGuard,
+    body: F,
+) -> impl Future<Output = Result<F::Output, LockError>> + use<F> {
+    task::run(guard.hold().clone(), body)
+}
+
+/// Runs `body` under the lock to its end, lost or not.
+pub fn finish<F: Future>(guard: &MutexGuard, body: F) -> impl Future<Output = F::Output> + use<F> {
+    task::finish(guard.hold().clone(), body)
+}
+
+/// [`acquire`] and [`run`] in one.
+pub fn around<F: Future>(
+    request: Request,
+    body: F,
+) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, F> {
+    Around::new(acquire(request), body, false)
+}
+
+/// [`acquire`] and [`finish`] in one.
+pub fn around_finishing<F: Future>(
+    request: Request,
+    body: F,
+) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, F> {
+    Around::new(acquire(request), body, true)
+}
+
+pin_project! {
+    /// Takes the lock, then runs the body under it. An `async fn` would store the body twice.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Around<A, F> {
+        #[pin]
+        acquire: Option<A>,
+        // Before the guard: what the body owns must be gone when the lock is released.
+        #[pin]
+        body: Option<F>,
+        guard: Option<MutexGuard>,
+        finishes: bool,
+    }
+}
+
+impl<A, F> Around<A, F> {
+    fn new(acquire: A, body: F, finishes: bool) -> Self {
+        Self {
+            acquire: Some(acquire),
+            body: Some(body),
+            guard: None,
+            finishes,
+        }
+    }
+}
+
+impl<A, F> Future for Around<A, F>
+where
+    A: Future<Output = Result<MutexGuard, LockError>>,
+    F: Future,
+{
+    type Output = Result<F::Output, LockError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if let Some(acquire) = this.acquire.as_mut().as_pin_mut() {
+            let guard = ready!(acquire.poll(cx));
+            this.acquire.set(None);
+            *this.guard = Some(guard?);
+        }
+        let Some(hold) = this.guard.as_ref().map(MutexGuard::hold) else {
+            return Poll::Pending;
+        };
+        let hold = Arc::clone(hold);
+        let output = ready!(task::poll_under(&hold, this.body, *this.finishes, cx));
+        *this.guard = None;
+        Poll::Ready(output)
+    }
+}

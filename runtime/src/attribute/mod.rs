@@ -1,0 +1,28 @@
+//! What the attributes expand to calls: re-exported as `auto_mutex::__private`, for expansions only.
+//!
+//! [`site`] describes an annotated function, [`request`] collects what a call asks for, [`around`] runs the body
+//! under the lock, [`carry`] and [`answer`] say what is returned without it. Locks themselves are
+//! the handles' business. Nothing here is covered by semantic versioning: the macro crate is pinned to the
+//! very version of this one.
+
+mod answer;
+mod around;
+mod carry;
+mod kind;
+mod request;
+mod site;
+mod type_name;
+
+pub use std::boxed::Box;
+pub use std::option::Option::{None, Some};
+pub use std::result::Result::{Err, Ok};
+pub use std::time::Duration;
+
+pub use answer::{Answer, AtOnce, Inside, Skip, answer, panic};
+pub use around::{
+    Around, Scope, acquire, around, around_finishing, blocking_acquire, enter, finish, run,
+};
+pub use carry::{ErrorFromLockError, FromLockError, is_timeout};
+pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
+pub use request::{IsDuration, KeyPart, Request};
+pub use site::{Owner, Shown, Site};

@@ -1,0 +1,122 @@
+//! What the topics share: a client of their own, and a witness of who is inside.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError};
+
+/// The longest that a test waits for what must happen.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// A client with a store of its own, so that tests are independent.
+pub fn client() -> Client {
+    Client::connect("memory://").expect("memory needs nothing")
+}
+
+/// Counts bodies that run at the same time.
+#[derive(Clone, Debug, Default)]
+pub struct Witness(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    inside: AtomicUsize,
+    most: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+impl Witness {
+    /// A body begins; it ends when the result is dropped.
+    #[must_use]
+    pub fn enter(&self) -> Inside {
+        let inside = self.0.inside.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.most.fetch_max(inside, Ordering::SeqCst);
+        self.0.calls.fetch_add(1, Ordering::SeqCst);
+        Inside(self.clone())
+    }
+
+    /// An async body that gives others every chance to overlap.
+    pub async fn visit(&self) {
+        let _inside = self.enter();
+        for _ in 0..5 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// As [`visit`](Self::visit), for threads.
+    pub fn blocking_visit(&self) {
+        let _inside = self.enter();
+        for _ in 0..5 {
+            std::thread::yield_now();
+        }
+    }
+
+    pub fn calls(&self) -> usize {
+        self.0.calls.load(Ordering::SeqCst)
+    }
+
+    pub fn most(&self) -> usize {
+        self.0.most.load(Ordering::SeqCst)
+    }
+}
+
+/// See [`Witness::enter`].
+pub struct Inside(Witness);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.0.inside.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs `future` in a runtime of several threads, under a client of its own.
+pub fn scoped<T>(future: impl Future<Output = T>) -> T {
+    scoped_on(&client(), future)
+}
+
+/// As [`scoped`], under a given client.
+pub fn scoped_on<T>(client: &Client, future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        tokio::time::timeout(LONG, client.scope(future))
+            .await
+            .expect("must not take that long")
+    })
+}
+
+/// Runs `call` in eight tasks at once and returns how many bodies ran at most at the same time.
+pub fn together<F>(call: impl Fn(Witness) -> F) -> usize
+where
+    F: Future<Output = Result<(), LockError>> + Send + 'static,
+{
+    let client = client();
+    let witness = Witness::default();
+    scoped_on(&client, async {
+        let tasks: Vec<_> = (0..8)
+            .map(|_| tokio::spawn(client.scope(call(witness.clone()))))
+            .collect();
+        for task in tasks {
+            task.await.expect("no panic").expect("the lock");
+        }
+    });
+    assert_eq!(witness.calls(), 8);
+    witness.most()
+}
+
+/// As [`together`], with eight threads.
+pub fn blocking_together(call: impl Fn(&Witness) -> Result<(), LockError> + Sync) -> usize {
+    let client = client();
+    let witness = Witness::default();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| client.blocking_scope(|| call(&witness)).expect("the lock"));
+        }
+    });
+    assert_eq!(witness.calls(), 8);
+    witness.most()
+}
