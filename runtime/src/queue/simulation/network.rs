@@ -1,0 +1,150 @@
+//! The network and the server: what is sent arrives, late, or not at all.
+
+use std::time::Duration;
+
+use super::world::World;
+use crate::error::StoreError;
+use crate::store::{Answer, Events, Member as MemberId, Message, Request};
+use crate::wait::lock;
+
+impl World {
+    /// The server runs one request of node `index`.
+    pub(super) fn execute(&mut self, index: usize, request: Request, reply_reaches: bool) {
+        let micros = 1_700_000_000_000_000 + self.now.as_nanos() / 1000;
+        let mut pushes = Vec::new();
+        let nodes = &self.nodes;
+        let mut publish = |to: MemberId, message: Message| {
+            let target = nodes
+                .iter()
+                .position(|node| node.id == to && node.connected && !node.crashed);
+            if let Some(target) = target {
+                pushes.push((target, message));
+            }
+            target.is_some()
+        };
+        let reply = self
+            .state
+            .apply(micros, nodes[index].id, &request.op, &mut publish);
+        self.note(format!(
+            "server: {index} {:?} -> {reply:?}, tells {pushes:?}",
+            request.op
+        ));
+        for (target, message) in pushes {
+            self.nodes[target].pushes.push_back(message);
+        }
+        if reply_reaches {
+            let sent = self.now;
+            let answer = Answer {
+                request,
+                sent,
+                result: Ok(reply),
+            };
+            self.nodes[index].replies.push_back(answer);
+        }
+    }
+
+    /// A copy from a broken connection arrives after all, unless it is older than a tombstone lasts.
+    pub(super) fn execute_late(&mut self, index: usize) {
+        if let Some((sent, request)) = self.nodes[index].late.pop() {
+            if sent.until(self.now) < Duration::from_secs(25) {
+                self.execute(index, request, false);
+            }
+        }
+    }
+
+    pub(super) fn break_connection(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
+        if !node.connected {
+            return;
+        }
+        node.connected = false;
+        node.pushes.clear();
+        let mut unanswered: Vec<Request> = node
+            .replies
+            .drain(..)
+            .map(|answer| answer.request)
+            .collect();
+        for request in lock(&node.wire.out).drain(..) {
+            unanswered.push(Request {
+                name: request.name.clone(),
+                op: request.op.clone(),
+                id: request.id,
+            });
+            if self.dice.chance(50) {
+                node.late.push((self.now, request));
+            }
+        }
+        self.log.push(format!(
+            "{index} loses its connection, {} unanswered",
+            unanswered.len()
+        ));
+        let error = StoreError::disconnected("cut");
+        let (member, sent) = (node.member.clone(), self.now);
+        member.disconnected(error.clone());
+        for request in unanswered {
+            member.answered(Answer {
+                request,
+                sent,
+                result: Err(error.clone()),
+            });
+        }
+    }
+
+    pub(super) fn connect(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
+        if node.connected {
+            return;
+        }
+        // What was submitted while there was no connection fails first.
+        let error = StoreError::disconnected("down");
+        while let Some(request) = {
+            let next = lock(&node.wire.out).pop_front();
+            next
+        } {
+            let sent = self.now;
+            node.member.answered(Answer {
+                request,
+                sent,
+                result: Err(error.clone()),
+            });
+        }
+        node.connected = true;
+        node.generation += 1;
+        let (member, generation) = (node.member.clone(), node.generation);
+        self.note(format!("{index} connects"));
+        member.connected(generation);
+    }
+
+    pub(super) fn one_step_of_the_network(&mut self, index: usize) {
+        match self.dice.roll(3) {
+            0 => {
+                let next = lock(&self.nodes[index].wire.out).pop_front();
+                if let Some(request) = next {
+                    if self.nodes[index].connected {
+                        self.execute(index, request, true);
+                    } else {
+                        let (error, sent) = (StoreError::disconnected("down"), self.now);
+                        let member = self.nodes[index].member.clone();
+                        member.answered(Answer {
+                            request,
+                            sent,
+                            result: Err(error),
+                        });
+                    }
+                }
+            }
+            1 if !self.nodes[index].paused => {
+                if let Some(answer) = self.nodes[index].replies.pop_front() {
+                    self.nodes[index].member.clone().answered(answer);
+                }
+            }
+            2 if !self.nodes[index].paused => {
+                if let Some(message) = self.nodes[index].pushes.pop_front() {
+                    let name = self.name.clone();
+                    self.nodes[index].member.clone().told(&name, message);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! One member and its end of the wire.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use crate::clock::Instant;
+use crate::lease::Hold;
+use crate::member::Member;
+use crate::queue::Acquire;
+use crate::store::{Answer, Member as MemberId, Message, Request, Store};
+use crate::wait::lock;
+
+/// The member's end of the wire.
+#[derive(Default)]
+pub(super) struct Wire {
+    pub(super) out: Mutex<VecDeque<Request>>,
+}
+
+impl Store for Wire {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        lock(&self.out).push_back(request);
+        None
+    }
+}
+
+pub(super) struct Node {
+    pub(super) id: MemberId,
+    pub(super) member: Arc<Member>,
+    pub(super) wire: Arc<Wire>,
+    pub(super) connected: bool,
+    pub(super) generation: u64,
+    pub(super) paused: bool,
+    pub(super) crashed: bool,
+    pub(super) replies: VecDeque<Answer>,
+    pub(super) pushes: VecDeque<Message>,
+    /// Copies of requests from broken connections that may still be executed.
+    pub(super) late: Vec<(Instant, Request)>,
+    pub(super) waiting: Vec<Pin<Box<Acquire>>>,
+    pub(super) holds: Vec<Arc<Hold>>,
+}
