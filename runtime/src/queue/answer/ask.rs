@@ -1,0 +1,91 @@
+//! The answer about the ticket that waits.
+
+use super::{Asked, RETRY, nonsense, too_many};
+use crate::clock::Instant;
+use crate::error::{LockError, StoreErrorKind};
+use crate::queue::enter::Granted;
+use crate::queue::local::Step;
+use crate::store::Reply;
+
+impl Step<'_> {
+    pub(super) fn answer_ask(&mut self, asked: Asked) {
+        let Some(mut ask) = self.state.ask.take() else {
+            return;
+        };
+        match asked.result {
+            Ok(Reply::Granted { token }) => {
+                let sent = ask.sendings.at(asked.counter);
+                ask.sendings.executed(asked.counter);
+                let valid = sent.map_or(Instant::START, |sent| sent.validity(asked.hold));
+                if self.now < valid {
+                    let counter = asked.counter;
+                    self.granted(
+                        ask,
+                        &Granted {
+                            token,
+                            counter,
+                            valid,
+                            provisional: false,
+                        },
+                    );
+                    return;
+                }
+                // The answer took as long as the lease: what it says cannot be shown any more.
+                ask.queued = true;
+                self.touch_ask(&mut ask);
+            }
+            Ok(Reply::Queued { again, holder, .. }) => {
+                ask.sendings.executed(asked.counter);
+                ask.queued = true;
+                ask.holder = holder;
+                ask.again = self.now.after(again);
+            }
+            // The store lost the ticket, or refuses it: ask anew.
+            Ok(Reply::Gone | Reply::Refused) => {
+                self.forget(&ask.sendings);
+                return;
+            }
+            Ok(Reply::Mismatch { capacity }) => {
+                let error = LockError::PermitsMismatch {
+                    name: self.local.name().to_string(),
+                    expected: ask.capacity,
+                    found: capacity,
+                };
+                self.forget(&ask.sendings);
+                self.refuse_first(&error);
+                return;
+            }
+            Ok(Reply::TooMany) => {
+                self.forget(&ask.sendings);
+                self.refuse_first(&too_many());
+                return;
+            }
+            Ok(other) => {
+                self.withdraw(&ask.sendings);
+                self.fail_all(&LockError::Unavailable {
+                    source: nonsense(&other),
+                });
+                return;
+            }
+            // Asked again when the connection is back; `due` knows when patience ends.
+            Err(error) if error.is_disconnected() => {}
+            // Its place in the queue is worth another try.
+            Err(error) if ask.queued && error.kind() == StoreErrorKind::Refused => {
+                ask.again = self.now.after(RETRY);
+            }
+            Err(error) => {
+                self.withdraw(&ask.sendings);
+                let error = self.lock_error(error);
+                self.fail_all(&error);
+                return;
+            }
+        }
+        self.state.ask = Some(ask);
+    }
+
+    fn refuse_first(&mut self, error: &LockError) {
+        if let Some(waiter) = self.state.waiters.pop_front() {
+            let _ = waiter.promise.complete(Err(error.clone()), self.wakes);
+        }
+    }
+}

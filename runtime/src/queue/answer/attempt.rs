@@ -1,0 +1,112 @@
+//! The answer to an attempt that does not wait, and whether there is another.
+
+use super::{Asked, nonsense, too_many};
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::queue::enter::Granted;
+use crate::queue::local::Step;
+use crate::queue::ticket::Attempt;
+use crate::queue::waiter::Patience;
+use crate::store::{Meta, Reply, Ticket};
+
+impl Step<'_> {
+    pub(super) fn answer_attempt(&mut self, ticket: Ticket, asked: Asked) {
+        let attempts = &self.state.attempts;
+        let Some(index) = attempts
+            .iter()
+            .position(|try_| try_.sendings.ticket == ticket)
+        else {
+            return;
+        };
+        let mut attempt = self.state.attempts.swap_remove(index);
+        let waiter = attempt.waiter.clone();
+        let error = match asked.result {
+            Ok(Reply::Granted { token }) => {
+                let sent = attempt.sendings.at(asked.counter);
+                let valid = sent.map_or(Instant::START, |sent| sent.validity(asked.hold));
+                if self.now >= valid {
+                    self.withdraw(&attempt.sendings);
+                    return self.attempt(waiter, attempt.number);
+                }
+                let grant = &Granted {
+                    token,
+                    counter: asked.counter,
+                    valid,
+                    provisional: false,
+                };
+                let sendings = attempt.sendings;
+                if let Err(unused) = self.hand(&waiter, sendings, asked.hold, grant, attempt.number)
+                {
+                    self.withdraw(&unused);
+                }
+                return;
+            }
+            Ok(Reply::Busy { holder }) => {
+                attempt.holder = holder;
+                self.forget(&attempt.sendings);
+                let Some(error) = self.another_attempt(&mut attempt) else {
+                    self.state.attempts.push(attempt);
+                    return;
+                };
+                error
+            }
+            Ok(reply) => {
+                self.forget(&attempt.sendings);
+                match reply {
+                    Reply::Refused | Reply::Gone => return self.attempt(waiter, attempt.number),
+                    Reply::Mismatch { capacity } => LockError::PermitsMismatch {
+                        name: self.local.name().to_string(),
+                        expected: waiter.want.capacity,
+                        found: capacity,
+                    },
+                    Reply::TooMany => too_many(),
+                    other => LockError::Unavailable {
+                        source: nonsense(&other),
+                    },
+                }
+            }
+            Err(error) if error.is_disconnected() => {
+                self.state.attempts.push(attempt);
+                return;
+            }
+            Err(error) => {
+                self.withdraw(&attempt.sendings);
+                self.lock_error(error)
+            }
+        };
+        let _ = waiter.promise.complete(Err(error), self.wakes);
+    }
+
+    /// Plans the next attempt, or says why there is none.
+    fn another_attempt(&mut self, attempt: &mut Attempt) -> Option<LockError> {
+        let name = || self.local.name().to_string();
+        let holder = attempt.holder.as_ref().and_then(Meta::read);
+        let waiter = &attempt.waiter;
+        match waiter.want.patience {
+            Patience::Poll {
+                retries, interval, ..
+            } if attempt.number <= retries => {
+                let next = self.now.after(interval);
+                if next < waiter.deadline {
+                    attempt.next = Some(next);
+                    return None;
+                }
+                Some(LockError::Timeout {
+                    name: name(),
+                    waited: waiter.started.until(self.now),
+                    holder,
+                })
+            }
+            Patience::Poll { .. } => Some(LockError::TooManyAttempts {
+                name: name(),
+                attempts: attempt.number,
+                holder,
+            }),
+            Patience::Queue(_) => Some(LockError::Timeout {
+                name: name(),
+                waited: waiter.started.until(self.now),
+                holder,
+            }),
+        }
+    }
+}

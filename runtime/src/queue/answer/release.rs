@@ -1,0 +1,39 @@
+//! The answer to a release.
+
+use super::RETRY;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::queue::local::Step;
+use crate::store::{Reply, Ticket};
+
+impl Step<'_> {
+    pub(super) fn answer_release(&mut self, ticket: Ticket, result: Result<Reply, StoreError>) {
+        let leaving = &mut self.state.leaving;
+        let Some(index) = leaving.iter().position(|leaving| leaving.ticket == ticket) else {
+            return;
+        };
+        let answer = match result {
+            Ok(reply) => Ok(reply == Reply::Released),
+            Err(error) => match error.kind() {
+                StoreErrorKind::Disconnected => {
+                    leaving[index].in_flight = false;
+                    return;
+                }
+                // It can't be ours any more, and a retry would not change that.
+                StoreErrorKind::Foreign => Err(self.lock_error(error)),
+                StoreErrorKind::Refused | StoreErrorKind::Forbidden | StoreErrorKind::Protocol => {
+                    let name = self.local.name().clone();
+                    self.wakes.report(
+                        move || tracing::warn!(%name, %error, "release failed, trying again"),
+                    );
+                    leaving[index].in_flight = false;
+                    leaving[index].again = self.now.after(RETRY);
+                    return;
+                }
+            },
+        };
+        let leaving = self.state.leaving.swap_remove(index);
+        if let Some((_, promise)) = leaving.unlocker {
+            let _ = promise.complete(answer, self.wakes);
+        }
+    }
+}
