@@ -14,7 +14,6 @@ use std::time::Duration;
 
 pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
 pub use seconds::Seconds;
-pub(crate) use secret::Secret;
 pub(crate) use settings::Settings;
 
 use crate::error::SetupError;

@@ -87,6 +87,18 @@ pub(crate) enum Op {
     Inspect,
 }
 
+impl Op {
+    /// The ticket that this is about, if it is about one.
+    pub(crate) fn ticket(&self) -> Option<Ticket> {
+        match self {
+            Self::Acquire { ticket, .. }
+            | Self::Touch { ticket, .. }
+            | Self::Release { ticket, .. } => Some(*ticket),
+            Self::Force | Self::Inspect => None,
+        }
+    }
+}
+
 /// What the store answers to an [`Op`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {

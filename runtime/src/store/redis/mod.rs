@@ -1,29 +1,45 @@
-//! The Redis store.
-use super::{Answer, Events, Member, Request, Store};
-use crate::config::RedisEndpoint;
-use crate::error::SetupError;
+//! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
+//!
+//! - `scripts/`: one file per operation; `scripts.rs` puts them together.
+//! - `command.rs`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways.
+//! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
+//! - `link.rs`: requests and replies on one connection, until it is lost.
+//! - `driver.rs`: the next connection after that. `store.rs`: the hand-over from any thread.
+//!
+//! Which locks there are and what they wait for is not known here. The types of the Redis client stay inside.
+
+mod backoff;
+mod check;
+mod command;
+mod connect;
+mod driver;
+mod error;
+mod link;
+mod message;
+mod probe;
+mod reply;
+mod scripts;
+mod store;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
-pub(crate) struct RedisStore;
-pub(crate) struct Driver;
+
+pub(crate) use self::driver::Driver;
+pub(crate) use self::store::RedisStore;
+use super::Member;
+use crate::config::RedisEndpoint;
+use crate::error::SetupError;
+
+/// Opens the first connection and checks the server, for `connect_timeout` at most.
 pub(crate) async fn connect(
-    _: &RedisEndpoint,
-    _: Duration,
-    _: Member,
+    endpoint: &RedisEndpoint,
+    connect_timeout: Duration,
+    member: Member,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    Err(SetupError::UnsupportedStore {
-        scheme: "redis".into(),
-        reason: "",
-    })
-}
-impl Driver {
-    pub(crate) async fn run(self, _: Arc<dyn Events>) {}
-}
-impl RedisStore {
-    pub(crate) fn close(&self) {}
-}
-impl Store for RedisStore {
-    fn submit(&self, _: Request) -> Option<Answer> {
-        None
-    }
+    let connector = connect::Connector::new(endpoint, member);
+    let link = connector.first(connect_timeout).await?;
+    let (store, requests) = RedisStore::new();
+    Ok((store, Driver::new(connector, link, requests)))
 }

@@ -1,0 +1,124 @@
+//! An operation as a command for the server.
+
+use std::fmt::{Display, Write as _};
+use std::time::Duration;
+
+use redis::Cmd;
+
+use super::scripts::{Operation, Scripts};
+use crate::name::Name;
+use crate::store::{Member, Mode, Op};
+
+/// What follows a name in its keys, in the order of KEYS; see `scripts/common.lua`.
+pub(super) const SUFFIXES: [&str; 6] = ["", ":tickets", ":held", ":queue", ":waits", ":gone"];
+
+/// The channel of a member.
+pub(super) fn channel(member: Member) -> String {
+    format!("auto_mutex:member:{member}")
+}
+
+/// The key of a name; its hash tag keeps all keys of the name in one slot.
+pub(super) fn key(name: &Name) -> String {
+    format!("auto_mutex:{{{name}}}")
+}
+
+/// EVALSHA of an operation of `member`.
+pub(super) fn evaluate(scripts: &Scripts, member: Member, name: &Name, op: &Op) -> Cmd {
+    let operation = match op {
+        Op::Acquire { .. } => Operation::Acquire,
+        Op::Touch { .. } => Operation::Touch,
+        Op::Release { .. } => Operation::Release,
+        Op::Force => Operation::Force,
+        Op::Inspect => Operation::Inspect,
+    };
+    let mut words = Words::new(scripts.digest(operation), name);
+    match op {
+        Op::Acquire {
+            ticket,
+            counter,
+            units,
+            capacity,
+            hold,
+            place,
+            mode,
+            meta,
+        } => {
+            words.word(ticket);
+            words.word(member);
+            words.number(*counter);
+            words.number(u64::from(*units));
+            words.number(u64::from(*capacity));
+            words.millis(*hold);
+            words.millis(*place);
+            words.text(match mode {
+                Mode::Queue => "queue",
+                Mode::Try => "try",
+            });
+            words.text(meta);
+        }
+        Op::Touch {
+            ticket,
+            counter,
+            hold,
+            place,
+        } => {
+            words.word(ticket);
+            words.word(member);
+            words.number(*counter);
+            words.millis(*hold);
+            words.millis(*place);
+        }
+        Op::Release { ticket, park, tomb } => {
+            words.word(ticket);
+            words.word(member);
+            words.millis(*park);
+            words.number(u64::from(*tomb));
+        }
+        Op::Force => words.word(member),
+        Op::Inspect => {}
+    }
+    words.cmd
+}
+
+/// A command under construction; the buffer is for what has to be formatted first.
+struct Words {
+    cmd: Cmd,
+    buffer: String,
+}
+
+impl Words {
+    fn new(digest: &str, name: &Name) -> Self {
+        let key = key(name);
+        let mut cmd = Cmd::with_capacity(18, 320 + SUFFIXES.len() * key.len());
+        cmd.arg("EVALSHA").arg(digest).arg(SUFFIXES.len());
+        let mut buffer = key;
+        let end = buffer.len();
+        for suffix in SUFFIXES {
+            buffer.push_str(suffix);
+            cmd.arg(&buffer);
+            buffer.truncate(end);
+        }
+        Self { cmd, buffer }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.cmd.arg(text);
+    }
+
+    fn word(&mut self, word: impl Display) {
+        self.buffer.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(self.buffer, "{word}");
+        self.cmd.arg(&self.buffer);
+    }
+
+    fn number(&mut self, number: u64) {
+        self.cmd.arg(number);
+    }
+
+    fn millis(&mut self, duration: Duration) {
+        // Far beyond every lease, and exact in Lua with microseconds added.
+        const MOST: u128 = 1 << 42;
+        self.number(duration.as_millis().min(MOST) as u64);
+    }
+}

@@ -1,0 +1,138 @@
+//! Errors of the server and of the connection, sorted by what can be done about them.
+
+use redis::{ErrorKind, RedisError, ServerError};
+
+use crate::error::{StoreError, StoreErrorKind};
+
+/// Codes by which the server says that this connection leads nowhere at present: it is closed, and what it
+/// leads to is checked anew.
+const CLOSED: &[&str] = &["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "NOAUTH"];
+const FORBIDDEN: &[&str] = &["NOPERM", "NOAUTH", "WRONGPASS"];
+const FOREIGN: &[&str] = &["FOREIGN", "WRONGTYPE"];
+/// Everything that an old server may say within the text of another error.
+const NESTED: &[&str] = &[
+    "READONLY",
+    "MASTERDOWN",
+    "LOADING",
+    "NOPERM",
+    "FOREIGN",
+    "WRONGTYPE",
+    "OOM",
+    "MISCONF",
+    "NOREPLICAS",
+];
+
+/// What the server answered to one command.
+pub(super) fn of_server(error: &ServerError) -> StoreError {
+    sort(error.code(), error.details().unwrap_or_default())
+}
+
+/// What went wrong with a whole exchange.
+pub(super) fn of_client(error: &RedisError) -> StoreError {
+    match error.code() {
+        Some(code) => sort(code, error.detail().unwrap_or_default()),
+        None if error.kind() == ErrorKind::AuthenticationFailed => StoreError::new(
+            StoreErrorKind::Forbidden,
+            "the server refused the user or the password",
+        ),
+        None => StoreError::disconnected(error.to_string()),
+    }
+}
+
+fn sort(code: &str, details: &str) -> StoreError {
+    let code = meaning(code, details);
+    let kind = if CLOSED.contains(&code) && code != "NOAUTH" {
+        StoreErrorKind::Disconnected
+    } else if FORBIDDEN.contains(&code) {
+        StoreErrorKind::Forbidden
+    } else if FOREIGN.contains(&code) {
+        StoreErrorKind::Foreign
+    } else {
+        StoreErrorKind::Refused
+    };
+    StoreError::new(kind, format!("{code} {details}"))
+}
+
+/// Whether the connection should be given up after this answer.
+pub(super) fn ends_connection(error: &ServerError) -> bool {
+    CLOSED.contains(&meaning(error.code(), error.details().unwrap_or_default()))
+}
+
+/// The code of an error. Errors from within a script come as a code of their own since Redis 7, and before
+/// that as an ERR whose text names it.
+fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
+    if code != "ERR" {
+        return code;
+    }
+    if details.contains("The user executing the script") {
+        return "NOPERM";
+    }
+    if details.contains("Error running script") || details.contains("user_script") {
+        let words = || details.split(|c: char| !c.is_ascii_uppercase());
+        if let Some(nested) = NESTED
+            .iter()
+            .find(|nested| words().any(|word| word == **nested))
+        {
+            return nested;
+        }
+        if details.contains("Write against a read only replica") {
+            return "READONLY";
+        }
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_sorted_by_what_can_be_done() {
+        use StoreErrorKind::{Disconnected, Forbidden, Foreign, Refused};
+        let table = [
+            (
+                "WRONGTYPE",
+                "Operation against a key holding the wrong kind of value",
+                Foreign,
+            ),
+            ("FOREIGN", "the key holds something else", Foreign),
+            ("NOPERM", "this user has no permissions", Forbidden),
+            ("WRONGPASS", "invalid username-password pair", Forbidden),
+            ("NOAUTH", "Authentication required.", Forbidden),
+            ("OOM", "command not allowed", Refused),
+            ("BUSY", "Redis is busy running a script", Refused),
+            ("MISCONF", "Errors writing to the AOF", Refused),
+            ("ERR", "unknown", Refused),
+            (
+                "READONLY",
+                "You can't write against a read only replica.",
+                Disconnected,
+            ),
+            ("LOADING", "Redis is loading", Disconnected),
+            ("MASTERDOWN", "Link with MASTER is down", Disconnected),
+            (
+                "ERR",
+                "Error running script (call to f_6b1b): @user_script:12: WRONGTYPE Operation against a key",
+                Foreign,
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_6b1b): @user_script:12: @user_script: 12: -OOM command not allowed",
+                Refused,
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_6b1b): @user_script:9: The user executing the script can't run this command",
+                Forbidden,
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_6b1b): @user_script:9: -READONLY You can't write against a read only replica.",
+                Disconnected,
+            ),
+        ];
+        for (code, details, kind) in table {
+            assert_eq!(sort(code, details).kind(), kind, "{code} {details}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What arrives on the member's channel.
+
+use std::time::Duration;
+
+use redis::{PushInfo, PushKind, Value};
+
+use crate::name::Name;
+use crate::store::{Message, Ticket};
+
+/// What a push of the server means for us.
+#[derive(Debug)]
+pub(super) enum Push {
+    Told(Name, Message),
+    /// The connection is gone.
+    Ended,
+    /// Nothing that we have to know.
+    Nothing,
+}
+
+/// Messages are hints, so what makes no sense is left alone.
+pub(super) fn read(push: &PushInfo) -> Push {
+    match push.kind {
+        PushKind::Disconnection => Push::Ended,
+        PushKind::Message => match push.data.as_slice() {
+            [_, Value::BulkString(payload)] => {
+                let told = std::str::from_utf8(payload).ok().and_then(parse);
+                if told.is_none() {
+                    tracing::debug!(
+                        "a message on the member's channel makes no sense and is ignored"
+                    );
+                }
+                told.map_or(Push::Nothing, |(name, message)| Push::Told(name, message))
+            }
+            _ => Push::Nothing,
+        },
+        _ => Push::Nothing,
+    }
+}
+
+/// `grant <ticket> <token> <counter> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`.
+fn parse(text: &str) -> Option<(Name, Message)> {
+    let mut words = text.split(' ');
+    let kind = words.next()?;
+    let ticket = Ticket::parse(words.next()?)?;
+    let message = match kind {
+        "grant" => Message::Grant {
+            ticket,
+            token: words.next()?.parse().ok()?,
+            counter: words.next()?.parse().ok()?,
+            hold: Duration::from_millis(words.next()?.parse().ok()?),
+        },
+        "near" => Message::Near { ticket },
+        "lost" => Message::Lost { ticket },
+        _ => return None,
+    };
+    let name = words.next().filter(|name| !name.is_empty())?;
+    words
+        .next()
+        .is_none()
+        .then(|| (Name::from_escaped(name), message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_scripts_are_understood() {
+        let ticket = Ticket::random();
+        let name = Name::from_escaped("n:a:b");
+        let grant = Message::Grant {
+            ticket,
+            token: 1_795_238_067_412_906,
+            counter: 3,
+            hold: Duration::from_millis(2000),
+        };
+        let text = format!("grant {ticket} 1795238067412906 3 2000 n:a:b");
+        assert_eq!(parse(&text), Some((name.clone(), grant)));
+        let near = Message::Near { ticket };
+        assert_eq!(
+            parse(&format!("near {ticket} n:a:b")),
+            Some((name.clone(), near))
+        );
+        let lost = Message::Lost { ticket };
+        assert_eq!(parse(&format!("lost {ticket} n:a:b")), Some((name, lost)));
+    }
+
+    #[test]
+    fn garbage_is_not() {
+        let ticket = Ticket::random();
+        let table = [
+            String::new(),
+            "grant".into(),
+            format!("grant {ticket}"),
+            format!("grant {ticket} 1 2 n"),
+            format!("grant {ticket} -1 2 3 n"),
+            format!("grant {ticket} 99999999999999999999999 2 3 n"),
+            format!("near {ticket}"),
+            format!("near {ticket} "),
+            format!("near {ticket} n more"),
+            format!("stolen {ticket} n"),
+            "near not-a-ticket n".into(),
+            "\0\0\0".into(),
+        ];
+        for text in table {
+            assert_eq!(parse(&text), None, "{text}");
+        }
+    }
+}

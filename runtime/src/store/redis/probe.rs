@@ -1,0 +1,58 @@
+//! A life in miniature on a name of our own: what the user may not do shows at set-up, not under load.
+
+use std::time::Duration;
+
+use super::command::{self, SUFFIXES};
+use super::connect::Refusal;
+use super::link::Link;
+use super::scripts::Scripts;
+use super::{error, reply};
+use crate::name::Name;
+use crate::store::{Member, Mode, Op, Ticket};
+
+/// One holder, one waiter that is told of its grant, a tombstone that refuses: together they run nearly
+/// every command of the scripts.
+pub(super) async fn run(link: &mut Link, scripts: &Scripts, member: Member) -> Result<(), Refusal> {
+    let name = Name::from_escaped(&format!(":probe:{member}"));
+    let [first, second] = [Ticket::random(), Ticket::random()];
+    let acquire = |ticket| Op::Acquire {
+        ticket,
+        counter: 1,
+        units: 1,
+        capacity: 1,
+        hold: Duration::from_secs(1),
+        place: Duration::from_secs(1),
+        mode: Mode::Queue,
+        meta: "- 0 probe".into(),
+    };
+    let release = |ticket, tomb| Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb,
+    };
+    let life = [
+        acquire(first),
+        acquire(second),
+        release(first, true),
+        acquire(first),
+        Op::Inspect,
+        release(second, false),
+    ];
+    let mut pipeline = redis::pipe();
+    for op in &life {
+        pipeline.add_command(command::evaluate(scripts, member, &name, op));
+    }
+    let key = command::key(&name);
+    let remove = pipeline.cmd("DEL");
+    for suffix in SUFFIXES {
+        remove.arg(format!("{key}{suffix}"));
+    }
+    let replies = link.exchange(&pipeline).await;
+    let mut replies = replies.map_err(|error| Refusal::of(error::of_client(&error)))?;
+    // The DEL only tidies up; whoever may not use it loses nothing but a few bytes for ten minutes.
+    replies.truncate(life.len());
+    for value in replies {
+        reply::parse(value).map_err(Refusal::of)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! The scripts, put together from their files, and their digests.
+
+use redis::Script;
+
+/// One per operation; see the head of each file in `scripts/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Acquire,
+    Touch,
+    Release,
+    Force,
+    Inspect,
+}
+
+impl Operation {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Acquire,
+        Self::Touch,
+        Self::Release,
+        Self::Force,
+        Self::Inspect,
+    ];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Acquire => include_str!("scripts/acquire.lua"),
+            Self::Touch => include_str!("scripts/touch.lua"),
+            Self::Release => include_str!("scripts/release.lua"),
+            Self::Force => include_str!("scripts/force.lua"),
+            Self::Inspect => include_str!("scripts/inspect.lua"),
+        }
+    }
+}
+
+const CLOCK: &str = include_str!("scripts/clock.lua");
+const COMMON: &str = include_str!("scripts/common.lua");
+
+/// All operations, ready to load.
+#[derive(Debug)]
+pub(super) struct Scripts([(String, String); 5]);
+
+impl Scripts {
+    pub(super) fn new() -> Self {
+        Self::on_clock(CLOCK)
+    }
+
+    /// With another source of time: `clock` defines the function `clock()`.
+    pub(super) fn on_clock(clock: &str) -> Self {
+        Self(Operation::ALL.map(|operation| {
+            let text = [clock, COMMON, operation.text()].concat();
+            let digest = Script::new(&text).get_hash().to_owned();
+            (text, digest)
+        }))
+    }
+
+    pub(super) fn digest(&self, operation: Operation) -> &str {
+        &self.0[operation as usize].1
+    }
+
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(text, _)| text.as_str())
+    }
+}

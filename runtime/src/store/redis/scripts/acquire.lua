@@ -1,0 +1,65 @@
+-- Asks for units of a name: grants them, or joins the queue.
+--
+-- Keys: see common.lua.
+-- Arguments: 1 ticket  2 member  3 counter  4 units  5 capacity  6 hold_ms  7 place_ms
+--            8 mode ('queue' or 'try')  9 meta
+-- Replies: 'GRANTED <token>'
+--          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
+--          {'BUSY', token of the holder, meta of the holder}
+--          'MISMATCH <capacity>'  'REFUSED'  'TOO_MANY'
+--          error FOREIGN
+
+local ticket, member, counter, units, capacity, hold, place, mode, meta = unpack(ARGV)
+local now = clock()
+
+-- The short ways: nobody holds or waits; or one does who leaves no room, and we would not wait.
+local state = redis.call('GET', KEYS[1])
+local tok = not state and 0 or tonumber(string.match(state, '^1 i (%d+)$'))
+if tok then
+  if now > tok and tonumber(units) <= tonumber(capacity) then
+    local token = string.format('%.0f', now)
+    redis.call('SET', KEYS[1],
+      '1 s ' .. token .. ' ' .. token .. ' ' .. token .. ' ' .. ticket .. ' ' .. hold .. ' ' .. place .. ' '
+        .. units .. ' ' .. capacity .. ' ' .. counter .. ' ' .. member .. ' ' .. meta,
+      'PX', hold + 600000)
+    return 'GRANTED ' .. token
+  end
+elseif mode == 'try' then
+  local token, heard, holder, held, used, cap, who =
+    string.match(state, '^1 s %d+ (%d+) (%d+) (%S+) (%d+) %d+ (%d+) (%d+) %d+ %S+ (.*)$')
+  if token and holder ~= ticket and cap == capacity and tonumber(units) <= tonumber(cap)
+    and used + units > tonumber(cap) and now >= tonumber(heard) and now < heard + held * 1000 then
+    return {'BUSY', token, who}
+  end
+end
+
+return guard(function()
+  local s = open(now)
+  s.prune()
+  local reply
+  local r = s.record(ticket)
+  if tonumber(units) > tonumber(capacity) then
+    reply = 'TOO_MANY'
+  elseif s.is_buried(ticket) or r and r.flag == '2' then
+    reply = 'REFUSED'
+  elseif not r and s.cap > 0 and s.cap ~= tonumber(capacity) then
+    reply = 'MISMATCH ' .. s.cap
+  else
+    if not s.hear(ticket, counter, hold, place) then
+      s.cap = tonumber(capacity)
+      s.enter(ticket, {
+        units = tonumber(units), hold = tonumber(hold), wait = tonumber(place),
+        counter = tonumber(counter), member = member, meta = meta,
+      })
+    end
+    s.grant(member, ticket)
+    reply = s.standing(ticket)
+    if reply[1] == 'QUEUED' and mode == 'try' then
+      s.drop_waiter(ticket)
+      s.forget()
+      reply = {'BUSY', reply[4], reply[5]}
+    end
+  end
+  s.close()
+  return reply
+end)

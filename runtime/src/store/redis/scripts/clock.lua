@@ -1,0 +1,6 @@
+-- Put before everything else. The only place that reads the time: microseconds of the server's clock.
+
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2]
+end

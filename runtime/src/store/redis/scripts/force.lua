@@ -1,0 +1,17 @@
+-- Drops every holder, tells them, and grants on.
+--
+-- Keys: see common.lua.
+-- Arguments: 1 member
+-- Replies: 'FREED <how many>'
+--          error FOREIGN
+
+local now = clock()
+
+return guard(function()
+  local s = open(now)
+  s.prune()
+  local dropped = s.drop_all()
+  s.grant(ARGV[1])
+  s.close()
+  return 'FREED ' .. dropped
+end)

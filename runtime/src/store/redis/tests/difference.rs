@@ -1,0 +1,253 @@
+//! The scripts and the reference model, driven with the same random operations at the same times: every reply,
+//! every message and every state must be the same.
+//!
+//! `AUTO_MUTEX_SEED=n` replays one run, `AUTO_MUTEX_RUNS=n` makes more of them.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use redis::{Connection, Msg, PubSub};
+
+use super::super::command::{channel, evaluate};
+use super::super::message::{self, Push};
+use super::super::reply;
+use super::super::scripts::Scripts;
+use super::server::{LONG, Server, attempt, immortal, run};
+use crate::name::Name;
+use crate::store::memory::state::State;
+use crate::store::{Member, Message, Mode, Op, Reply, Ticket};
+
+const RUNS: u64 = 40;
+const STEPS: u32 = 250;
+const START: u64 = 1_795_000_000_000_000;
+
+/// The scripts' source of time for this test.
+const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn millis(&mut self, choices: &[u64]) -> Duration {
+        Duration::from_millis(self.of(choices))
+    }
+}
+
+/// One name in both worlds.
+struct Both {
+    now: u64,
+    name: Name,
+    model: State,
+    scripts: Scripts,
+    connection: Connection,
+    ears: PubSub<'static>,
+    listening: HashSet<Member>,
+}
+
+impl Both {
+    fn apply(&mut self, member: Member, op: &Op) -> (Reply, Reply, Vec<Message>, Vec<Message>) {
+        let mut expected_messages = Vec::new();
+        let listening = &self.listening;
+        let mut publish = |member: Member, message: Message| {
+            let heard = listening.contains(&member);
+            if heard {
+                expected_messages.push(message);
+            }
+            heard
+        };
+        let expected = self.model.apply(self.now, member, op, &mut publish);
+        run::<()>(&mut self.connection, &["SET", "now", &self.now.to_string()]);
+        let cmd = evaluate(&self.scripts, member, &self.name, op);
+        let found = reply::parse(attempt(&mut self.connection, &cmd)).unwrap();
+        let mut found_messages = self.heard();
+        // Holders of one name are told in no particular order.
+        let order = |message: &Message| format!("{message:?}");
+        expected_messages.sort_by_key(order);
+        found_messages.sort_by_key(order);
+        (expected, found, expected_messages, found_messages)
+    }
+
+    /// What was published since the last time.
+    fn heard(&mut self) -> Vec<Message> {
+        run::<()>(&mut self.connection, &["PUBLISH", "end", "-"]);
+        let mut messages = Vec::new();
+        loop {
+            let message: Msg = self.ears.get_message().unwrap();
+            if message.get_channel_name() == "end" {
+                return messages;
+            }
+            let push = redis::PushInfo {
+                kind: redis::PushKind::Message,
+                data: vec![
+                    redis::Value::Nil,
+                    redis::Value::BulkString(message.get_payload_bytes().to_vec()),
+                ],
+            };
+            match message::read(&push) {
+                Push::Told(name, message) => {
+                    assert_eq!(name, self.name);
+                    messages.push(message);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn listen(&mut self, member: Member, listens: bool) {
+        if listens && self.listening.insert(member) {
+            self.ears.subscribe(channel(member)).unwrap();
+        } else if !listens && self.listening.remove(&member) {
+            self.ears.unsubscribe(channel(member)).unwrap();
+        }
+    }
+}
+
+fn random_op(random: &mut Random, tickets: &[Ticket], counter: u64) -> Op {
+    let ticket = random.of(tickets);
+    let hold = random.millis(&[1, 500, 1_000, 3_000, 10_000, 10_000]);
+    let place = random.millis(&[2, 300, 1_000, 5_000, 10_000, 30_000]);
+    match random.below(20) {
+        0..8 => {
+            let capacity = random.of(&[1, 1, 1, 1, 4]);
+            let units = match random.below(12) {
+                0 => capacity + 1,
+                1..6 => capacity,
+                _ => 1,
+            };
+            Op::Acquire {
+                ticket,
+                counter,
+                units,
+                capacity,
+                hold,
+                place,
+                mode: if random.one_in(4) {
+                    Mode::Try
+                } else {
+                    Mode::Queue
+                },
+                meta: "host 12 a%20site".into(),
+            }
+        }
+        8..14 => Op::Touch {
+            ticket,
+            counter,
+            hold,
+            place,
+        },
+        14..19 => Op::Release {
+            ticket,
+            park: if random.one_in(6) {
+                random.millis(&[1, 800, 20_000, 2_000_000])
+            } else {
+                Duration::ZERO
+            },
+            tomb: random.one_in(6),
+        },
+        _ => Op::Force,
+    }
+}
+
+fn advance(random: &mut Random, now: u64) -> u64 {
+    let forth = [
+        0, 0, 1, 999, 10_000, 300_000, 300_000, 700_000, 1_000_000, 2_000_001, 4_000_000,
+    ];
+    match random.below(60) {
+        0 => now + 31_000_000,
+        1 => now - random.of(&[1, 500_000, 3_000_000, 40_000_000]),
+        _ => now + random.of(&forth),
+    }
+}
+
+fn one_run(server: &Server, seed: u64) {
+    let mut random = Random(seed);
+    let members: Vec<_> = (0..3).map(|_| Member::random()).collect();
+    let tickets: Vec<_> = (0..8).map(|_| Ticket::random()).collect();
+    // Held for as long as the process lives: PubSub borrows its connection.
+    let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
+    let mut ears = ears.as_pubsub();
+    ears.set_read_timeout(Some(LONG)).unwrap();
+    ears.subscribe("end").unwrap();
+    let scripts = Scripts::on_clock(CLOCK);
+    let mut connection = server.connection();
+    for text in scripts.texts() {
+        run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
+    }
+    let mut both = Both {
+        now: START,
+        name: Name::from_escaped(&format!("difference:{seed}")),
+        model: State::default(),
+        scripts,
+        connection,
+        ears,
+        listening: HashSet::new(),
+    };
+    for &member in &members {
+        both.listen(member, true);
+    }
+    for step in 0..STEPS {
+        both.now = advance(&mut random, both.now);
+        if random.one_in(20) {
+            let listens = !random.one_in(2);
+            both.listen(random.of(&members), listens);
+        }
+        let ticket_count = if random.one_in(3) { 2 } else { tickets.len() };
+        let op = random_op(&mut random, &tickets[..ticket_count], u64::from(step) + 1);
+        // A ticket belongs to one member; sometimes a stranger asks.
+        let home = op
+            .ticket()
+            .and_then(|own| tickets.iter().position(|ticket| *ticket == own));
+        let member = match home {
+            Some(index) if !random.one_in(15) => members[index % members.len()],
+            _ => random.of(&members),
+        };
+        let at = format!(
+            "AUTO_MUTEX_SEED={seed} step {step} at {} {member:?} {op:?}",
+            both.now.cast_signed() - START.cast_signed()
+        );
+        let (expected, found, expected_messages, found_messages) = both.apply(member, &op);
+        assert_eq!(found, expected, "reply: {at}");
+        assert_eq!(found_messages, expected_messages, "messages: {at}");
+        let (expected, found, ..) = both.apply(member, &Op::Inspect);
+        assert_eq!(found, expected, "state after: {at}");
+        let key = super::super::command::key(&both.name);
+        let immortal = immortal(&mut both.connection, &key);
+        assert!(immortal.is_empty(), "{immortal:?} after: {at}");
+    }
+}
+
+#[test]
+fn the_scripts_do_what_the_model_does() {
+    let number = |variable| {
+        std::env::var(variable)
+            .ok()
+            .map(|text| text.parse::<u64>().unwrap())
+    };
+    let server = Server::start();
+    if let Some(seed) = number("AUTO_MUTEX_SEED") {
+        return one_run(&server, seed);
+    }
+    for seed in 1..=number("AUTO_MUTEX_RUNS").unwrap_or(RUNS) {
+        one_run(&server, seed);
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests against a real server, started for each test on a socket of its own.
+
+mod acl;
+mod difference;
+mod scripts;
+mod server;
+mod setup;
+mod transport;
