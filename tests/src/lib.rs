@@ -1,1 +1,15 @@
-//! Tests.
+//! The rig: servers, faults, worker processes and witnesses that the tests of `tests/` share.
+//!
+//! Nothing here looks inside the library under test: it goes through the public API, or asks Redis over
+//! a connection of its own. The tests themselves live in `tests/tests`.
+
+pub mod events;
+pub mod process;
+pub mod proxy;
+pub mod redis;
+pub mod resp;
+pub mod runtimes;
+pub mod seed;
+pub mod stores;
+pub mod witness;
+pub mod worker;

@@ -1,0 +1,75 @@
+//! Waiting for something to happen, with an end to the patience.
+//!
+//! Every wait of a test goes through here, so that a fault shows as a failed test that says what was
+//! waited for, never as a test that hangs. The patience is generous: it only ends what would never end.
+
+use std::future::Future;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what ought to happen at once on a slow and noisy machine.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A lease that no test outlives: what happens while it lasts did not need its end.
+pub const LONG: Duration = Duration::from_secs(30);
+
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Waits until `condition` holds; panics with `what` if it does not within [`PATIENCE`].
+#[track_caller]
+pub fn eventually(what: &str, condition: impl FnMut() -> bool) {
+    eventually_within(PATIENCE, what, condition);
+}
+
+/// Waits until `condition` holds; panics with `what` if it does not within `limit`.
+#[track_caller]
+pub fn eventually_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < limit, "not within {limit:?}: {what}");
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until the asynchronous `condition` holds; panics with `what` if it does not within [`PATIENCE`].
+pub async fn becomes(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let started = Instant::now();
+    while !condition().await {
+        assert!(
+            started.elapsed() < PATIENCE,
+            "not within {PATIENCE:?}: {what}"
+        );
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// The output of `future`; panics with `what` if it does not come within [`PATIENCE`].
+pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("not within {PATIENCE:?}: {what}"),
+    }
+}
+
+/// Runs `work` on a thread of its own; panics with `what` if it does not end within `limit`.
+///
+/// For blocking calls, which nothing could end. A panic of `work` is passed on.
+#[track_caller]
+pub fn finishes_within<T: Send + 'static>(
+    limit: Duration,
+    what: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let thread = thread::spawn(work);
+    eventually_within(limit, what, || thread.is_finished());
+    match thread.join() {
+        Ok(output) => output,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// [`finishes_within`] the usual [`PATIENCE`].
+#[track_caller]
+pub fn finishes<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
+    finishes_within(PATIENCE, what, work)
+}

@@ -1,0 +1,39 @@
+//! Signals to other processes: kill, stop, continue, terminate.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Sends a signal; it is no error if the process has gone.
+fn signal(pid: u32, signal: Signal) {
+    match kill_process(of(pid), signal) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => panic!("signal {signal:?} to {pid}: {error}"),
+    }
+}
+
+fn of(pid: u32) -> Pid {
+    i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("a process id")
+}
+
+/// Ends the process on the spot: it gets no chance to do anything.
+pub fn kill9(pid: u32) {
+    signal(pid, Signal::KILL);
+}
+
+/// Suspends the process.
+pub fn stop(pid: u32) {
+    signal(pid, Signal::STOP);
+}
+
+/// Lets a suspended process go on.
+pub fn cont(pid: u32) {
+    signal(pid, Signal::CONT);
+}
+
+/// Asks the process to end.
+pub fn terminate(pid: u32) {
+    signal(pid, Signal::TERM);
+}

@@ -1,0 +1,131 @@
+//! A TCP proxy on this machine that can delay, cut, freeze and refuse, and counts.
+//!
+//! It knows bytes, not commands. A fault that is armed (`lose_…`) strikes once.
+
+mod pump;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use state::State;
+
+/// A proxy to a port of this machine; all its connections end when it is dropped.
+pub struct Proxy {
+    port: u16,
+    state: Arc<State>,
+}
+
+impl Proxy {
+    /// Starts a proxy to `target` that passes everything on.
+    pub fn start(target: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let port = listener.local_addr().expect("a bound address").port();
+        let state = Arc::new(State::default());
+        thread::spawn({
+            let state = state.clone();
+            move || accept(&listener, target, &state)
+        });
+        Self { port, state }
+    }
+
+    /// The port to connect to instead of the target's.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Delays what is sent from now on, by this much in each direction.
+    pub fn delay(&self, delay: Duration) {
+        self.state.change(|faults| faults.delay = delay);
+    }
+
+    /// Cuts all connections that there are.
+    pub fn cut(&self) {
+        self.state.cut();
+    }
+
+    /// Passes the next request on and cuts its connection after `bytes` of the reply.
+    pub fn lose_reply_after(&self, bytes: usize) {
+        self.state
+            .change(|faults| faults.lose_reply_after = Some(bytes));
+    }
+
+    /// Cuts the connection at the next request, which is not passed on.
+    pub fn lose_request(&self) {
+        self.state.change(|faults| faults.lose_request = true);
+    }
+
+    /// Keeps all connections open and passes nothing on until [`thaw`](Self::thaw).
+    pub fn freeze(&self) {
+        self.state.change(|faults| faults.frozen = true);
+    }
+
+    /// Like [`freeze`](Self::freeze), but requests still reach the server.
+    pub fn hold_replies(&self) {
+        self.state.change(|faults| faults.replies_held = true);
+    }
+
+    /// Ends [`freeze`](Self::freeze) and [`hold_replies`](Self::hold_replies): what was held back is
+    /// passed on.
+    pub fn thaw(&self) {
+        self.state.change(|faults| {
+            faults.frozen = false;
+            faults.replies_held = false;
+        });
+    }
+
+    /// Half-open: swallows what the server sends, while requests still reach it.
+    pub fn swallow_replies(&self) {
+        self.state.change(|faults| faults.swallow_replies = true);
+    }
+
+    /// Closes new connections at once.
+    pub fn refuse(&self) {
+        self.state.change(|faults| faults.refuse = true);
+    }
+
+    /// Ends every fault but cuts.
+    pub fn heal(&self) {
+        self.state
+            .change(|faults| *faults = state::Faults::default());
+    }
+
+    /// How many connections were accepted, refused ones included.
+    pub fn connections(&self) -> u64 {
+        self.state.connections.load(Ordering::Acquire)
+    }
+
+    /// How many bytes were passed on to the server.
+    pub fn bytes_up(&self) -> u64 {
+        self.state.bytes_up.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.state.end();
+        // Wakes the thread that accepts, so that it ends too.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+fn accept(listener: &TcpListener, target: u16, state: &Arc<State>) {
+    while let Ok((client, _)) = listener.accept() {
+        if state.has_ended() {
+            return;
+        }
+        state.connections.fetch_add(1, Ordering::AcqRel);
+        if state.now().refuse {
+            continue;
+        }
+        let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else {
+            continue;
+        };
+        pump::start(client, server, state);
+    }
+}

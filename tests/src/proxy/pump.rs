@@ -1,0 +1,83 @@
+//! Passes the bytes of one connection on, one thread per direction.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use super::state::State;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
+}
+
+pub(super) fn start(client: TcpStream, server: TcpStream, state: &Arc<State>) {
+    let pair = || Some((client.try_clone().ok()?, server.try_clone().ok()?));
+    let (Some(up), Some(kept)) = (pair(), pair()) else {
+        return;
+    };
+    let _ = client.set_nodelay(true);
+    let _ = server.set_nodelay(true);
+    state.add(kept.0);
+    state.add(kept.1);
+    pass_on(up.0, up.1, Way::Up, state.clone());
+    pass_on(server, client, Way::Down, state.clone());
+}
+
+/// Reading and writing are two threads, so that a delay does not limit how much is under way.
+fn pass_on(mut from: TcpStream, mut to: TcpStream, way: Way, state: Arc<State>) {
+    let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
+    let reading = state.clone();
+    thread::spawn(move || {
+        let mut buffer = [0; 16 * 1024];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let due = Instant::now() + reading.now().delay;
+            if sender.send((due, buffer[..read].to_vec())).is_err() {
+                break;
+            }
+        }
+    });
+    thread::spawn(move || {
+        for (due, bytes) in receiver {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            state.wait_while(|faults| faults.frozen || (way == Way::Down && faults.replies_held));
+            if !deliver(&bytes, &mut to, way, &state) {
+                break;
+            }
+        }
+        // Ends the other direction as well: its reads see the end of both sockets.
+        let _ = to.shutdown(Shutdown::Both);
+    });
+}
+
+/// Whether the connection goes on.
+fn deliver(bytes: &[u8], to: &mut TcpStream, way: Way, state: &State) -> bool {
+    match way {
+        Way::Up => {
+            if state.change(|faults| std::mem::take(&mut faults.lose_request)) {
+                return false;
+            }
+            state
+                .bytes_up
+                .fetch_add(bytes.len() as u64, Ordering::AcqRel);
+            to.write_all(bytes).is_ok()
+        }
+        Way::Down => {
+            let cut = state.change(|faults| {
+                let left = faults.lose_reply_after?;
+                faults.lose_reply_after = left.checked_sub(bytes.len());
+                (left < bytes.len()).then_some(left)
+            });
+            if let Some(left) = cut {
+                let _ = to.write_all(&bytes[..left]);
+                return false;
+            }
+            state.now().swallow_replies || to.write_all(bytes).is_ok()
+        }
+    }
+}

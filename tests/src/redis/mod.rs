@@ -1,0 +1,226 @@
+//! A redis-server of a test's own: in a directory of its own, on a port and a unix socket of its own,
+//! gone when the test ends, however it ends.
+
+mod keys;
+mod options;
+mod ports;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+pub use keys::Key;
+pub use options::Options;
+use server::Server;
+
+use crate::events::eventually;
+use crate::process;
+use crate::resp::{Connection, Value};
+
+/// A private server, killed when dropped.
+pub struct Redis {
+    // Dropped before the directory it writes to.
+    server: Mutex<Option<Server>>,
+    options: Options,
+    port: u16,
+    dir: TempDir,
+}
+
+impl Redis {
+    /// Starts a server that asks for no password and keeps nothing.
+    pub fn start() -> Self {
+        Self::with(Options::default())
+    }
+
+    /// Starts a server with options.
+    pub fn with(options: Options) -> Self {
+        let dir = tempfile::Builder::new()
+            .prefix("am-")
+            .tempdir()
+            .expect("a temporary directory");
+        // Somebody else may take the port between choosing and using it: then another one is tried.
+        for _ in 0..50 {
+            let port = ports::free();
+            options.write(dir.path(), port);
+            if let Some(server) = Server::start(dir.path()) {
+                let redis = Self {
+                    server: Mutex::new(Some(server)),
+                    options,
+                    port,
+                    dir,
+                };
+                redis.wait_until_up();
+                return redis;
+            }
+        }
+        let log = std::fs::read_to_string(dir.path().join("log")).unwrap_or_default();
+        panic!("redis-server does not start (is it installed?):\n{log}");
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("sock")
+    }
+
+    /// The URL over TCP, with the credentials of the options.
+    pub fn url(&self) -> String {
+        self.url_at(self.port)
+    }
+
+    /// The URL over TCP at another port: that of a proxy.
+    pub fn url_at(&self, port: u16) -> String {
+        format!("redis://{}127.0.0.1:{port}", self.options.credentials())
+    }
+
+    /// The URL of the unix socket; the credentials are not in it.
+    pub fn unix_url(&self) -> String {
+        format!("unix://{}", self.socket().display())
+    }
+
+    /// A connection as the administrator.
+    pub fn connect(&self) -> Connection {
+        self.try_connect().expect("a connection to redis-server")
+    }
+
+    fn try_connect(&self) -> std::io::Result<Connection> {
+        let mut connection = Connection::tcp(self.port)?;
+        if let Some(password) = self.options.password_for_admin() {
+            connection
+                .try_call(&["AUTH", password])
+                .map_err(std::io::Error::other)?;
+        }
+        Ok(connection)
+    }
+
+    /// Runs one command as the administrator; panics on an error.
+    #[track_caller]
+    pub fn command(&self, command: &[&str]) -> Value {
+        self.connect().call(command)
+    }
+
+    /// A field of `INFO`.
+    #[track_caller]
+    pub fn info(&self, field: &str) -> String {
+        let info = self.command(&["INFO", "everything"]);
+        info.text()
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+            .map(str::to_owned)
+            .unwrap_or_default()
+    }
+
+    /// How often `command` was run, rejected calls included.
+    pub fn calls(&self, command: &str) -> u64 {
+        self.info(&format!("cmdstat_{command}"))
+            .split(',')
+            .filter_map(|word| word.split_once('='))
+            .filter(|(name, _)| matches!(*name, "calls" | "rejected_calls"))
+            .filter_map(|(_, count)| count.parse::<u64>().ok())
+            .sum()
+    }
+
+    /// How many connections there are besides the one that asks.
+    pub fn clients(&self) -> usize {
+        let list = self.command(&["CLIENT", "LIST"]);
+        list.text().lines().count().saturating_sub(1)
+    }
+
+    /// Cuts all connections but the one that does it.
+    pub fn kill_clients(&self) {
+        let mut connection = self.connect();
+        for kind in ["normal", "pubsub"] {
+            connection.call(&["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"]);
+        }
+    }
+
+    /// The process id of the running server.
+    #[track_caller]
+    pub fn pid(&self) -> u32 {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        server.as_ref().expect("a running server").pid()
+    }
+
+    /// Kills the server; what it keeps (see [`Options::persistent`]) stays in its directory.
+    pub fn kill9(&self) {
+        let server = self
+            .server
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(server);
+    }
+
+    /// Starts the server again, on the same port, after [`kill9`](Self::kill9).
+    #[track_caller]
+    pub fn start_again(&self) {
+        self.start_loading();
+        self.wait_until_up();
+    }
+
+    /// Starts the server again without waiting until it has read what it keeps.
+    #[track_caller]
+    pub fn start_loading(&self) {
+        let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(server.is_none(), "the server is running");
+        // The port may be in use for a moment by whoever connects to it meanwhile.
+        eventually("redis-server starts again", || {
+            *server = Server::start(self.dir.path());
+            server.is_some()
+        });
+    }
+
+    /// Kills the server and starts it again.
+    #[track_caller]
+    pub fn restart(&self) {
+        self.kill9();
+        self.start_again();
+    }
+
+    /// Suspends the server: it keeps its connections and answers nobody.
+    pub fn stop(&self) {
+        process::stop(self.pid());
+    }
+
+    /// Lets a suspended server go on.
+    pub fn cont(&self) {
+        process::cont(self.pid());
+    }
+
+    /// Keeps the server busy with a script for about `duration`, on a thread of its own, and returns when
+    /// it has begun. Others are answered `BUSY` after 20 ms.
+    pub fn keep_busy(&self, duration: Duration) {
+        const LOOP: &str = "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end \
+                            local till = now() + ARGV[1] while now() < till do end";
+        self.command(&["CONFIG", "SET", "lua-time-limit", "20"]);
+        let mut script = self.connect();
+        let millis = duration.as_millis().to_string();
+        script
+            .send(&["EVAL", LOOP, "0", &millis])
+            .expect("the script is sent");
+        let mut probe = self.connect();
+        eventually(
+            "the script keeps the server busy",
+            || matches!(probe.try_call(&["PING"]), Err(error) if error.starts_with("BUSY")),
+        );
+        // Closing its connection would not end the script; reading the reply keeps the log clean.
+        std::thread::spawn(move || drop(script.receive()));
+    }
+
+    #[track_caller]
+    fn wait_until_up(&self) {
+        eventually("redis-server answers", || {
+            self.try_connect()
+                .is_ok_and(|mut connection| connection.try_call(&["PING"]).is_ok())
+        });
+    }
+}

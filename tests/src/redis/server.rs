@@ -1,0 +1,78 @@
+//! The server process, with a guardian that ends it when the test process ends, however that ends.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::events::PATIENCE;
+use crate::process;
+
+/// Starts the server, tells its process id, and waits until its own input closes (which the system does
+/// for a killed test too). Then it kills the server and waits until it is gone. From the second line on,
+/// only the server has the output open.
+const GUARDIAN: &str =
+    r#"redis-server "$1" & echo $!; exec >&-; read -r _; kill -9 $! 2>/dev/null; wait"#;
+
+pub(super) struct Server {
+    guardian: Child,
+    pid: u32,
+}
+
+impl Server {
+    /// `None` if it ends at once: the port is taken.
+    pub(super) fn start(dir: &Path) -> Option<Self> {
+        // A socket that a killed server left behind would look like a server that is up.
+        let _ = std::fs::remove_file(dir.join("sock"));
+        let mut guardian = Command::new("sh")
+            .args(["-c", GUARDIAN, "sh"])
+            .arg(dir.join("redis.conf"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh");
+        let mut line = String::new();
+        let mut stdout = BufReader::new(guardian.stdout.take().expect("a piped stdout"));
+        stdout
+            .read_line(&mut line)
+            .expect("the guardian tells the process id");
+        let pid = line.trim().parse().expect("a process id");
+        let ended = Arc::new(AtomicBool::new(false));
+        let server = Self { guardian, pid };
+        thread::spawn({
+            let ended = ended.clone();
+            move || {
+                let _ = stdout.read_to_end(&mut Vec::new());
+                ended.store(true, Ordering::Release);
+            }
+        });
+        comes_up(dir, &ended).then_some(server)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        process::kill9(self.pid);
+        drop(self.guardian.stdin.take());
+        let _ = self.guardian.wait();
+    }
+}
+
+/// The socket appears after the port is bound.
+fn comes_up(dir: &Path, ended: &AtomicBool) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE && !ended.load(Ordering::Acquire) {
+        if dir.join("sock").exists() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    false
+}

@@ -1,0 +1,84 @@
+//! One suite, every store: a test takes a [`TestStore`] and is run on each by [`conformance!`](crate::conformance).
+
+mod memory;
+mod redis;
+
+use std::time::Duration;
+
+use auto_mutex::{Client, Config};
+
+pub use memory::Memory;
+pub use redis::OnRedis;
+
+use crate::events::{LONG, finishes_within};
+use crate::redis::Redis;
+use crate::runtimes::current_thread;
+
+/// A store that nobody else uses, with as many members as a test wants.
+pub trait TestStore: Send + Sync {
+    /// The URL that all its members connect to.
+    fn url(&self) -> String;
+
+    /// The server behind it, if there is one.
+    fn server(&self) -> Option<&Redis> {
+        None
+    }
+
+    /// A configuration for a new member, with a lease that no test outlives: what happens in time did not
+    /// wait for its end.
+    fn config(&self) -> Config {
+        Config::new(self.url())
+            .expect("a good URL")
+            .namespace("suite")
+            .lease(LONG)
+    }
+
+    /// A new member, with the lease of [`config`](Self::config).
+    fn member(&self) -> Client {
+        Client::connect(self.config()).expect("a client")
+    }
+
+    /// A new member with a short lease, for what is about its end.
+    fn brief_member(&self) -> Client {
+        Client::connect(self.config().lease(BRIEF)).expect("a client")
+    }
+}
+
+/// A lease whose end a test can wait for, long enough to be renewed in time on a slow machine.
+pub const BRIEF: Duration = Duration::from_millis(1500);
+
+/// Runs `test` on `store`, in a current-thread runtime, with an end to the patience.
+#[track_caller]
+pub fn run<S, T>(store: S, test: T)
+where
+    S: TestStore + 'static,
+    T: AsyncFnOnce(&dyn TestStore) + Send + 'static,
+{
+    finishes_within(Duration::from_secs(90), "the test ends", move || {
+        current_thread().block_on(test(&store));
+    });
+}
+
+/// Makes a `#[test]` on each store of every function named: `conformance! { module: a_test, another; … }`.
+/// They are `async fn(&dyn TestStore)` in modules of the crate.
+#[macro_export]
+macro_rules! conformance {
+    ($($module:ident: $($test:ident),+ $(,)?;)+) => {
+        mod memory {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::Memory::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod redis {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnRedis::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+    };
+}

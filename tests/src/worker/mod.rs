@@ -1,0 +1,174 @@
+//! Other processes that lock: started by a test, told what to do line by line.
+//!
+//! The test's side is [`Worker`]; the child's side is [`serve`](mod@serve), run by the program `test-worker`.
+//!
+//! | line in | lines out, as they happen |
+//! |---|---|
+//! | `lock NAME [BLOCK_MS]` | `got NAME TOKEN`, or `failed NAME ERROR` |
+//! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
+//! | `unlock NAME` | `unlocked NAME true`, or `false` |
+//! | `drop NAME` | `dropped NAME` |
+//! | `check NAME` | `held NAME`, or `lost NAME` |
+//! | (a lock is lost) | `loss NAME` |
+//! | `again URL` | `ok`, or `failed again ERROR`: `setup` once more |
+//! | `shutdown` | `ok` |
+//! | `termination` | `ok`: from now on SIGTERM releases |
+//! | `contest NAME MILLISECONDS TASKS PORT SEED` | see [`contest`] |
+//! | `return`, `exit`, `abort` | none: the process ends that way, holding what it holds |
+//! | `finish NAME` | `got NAME TOKEN`, then it drops the guard and returns from main at once |
+
+pub mod contest;
+pub mod serve;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::events::{PATIENCE, eventually};
+use crate::process;
+
+/// How a worker is started.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The program: `env!("CARGO_BIN_EXE_test-worker")`, which only tests know.
+    pub program: &'static str,
+    /// The store.
+    pub url: String,
+    /// The lease.
+    pub lease: Duration,
+}
+
+impl Setup {
+    /// Starts a worker and waits until it is connected.
+    pub fn start(&self) -> Worker {
+        let worker = self.launch();
+        worker.expect("ready");
+        worker
+    }
+
+    /// Starts a worker; its first line is `ready`.
+    pub fn launch(&self) -> Worker {
+        let mut child = Command::new(self.program)
+            .arg(&self.url)
+            .arg(self.lease.as_millis().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the worker starts");
+        let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Worker {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+        }
+    }
+}
+
+/// A worker process, killed when dropped.
+pub struct Worker {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Worker {
+    /// Tells the worker what to do. It is no error if it has ended.
+    pub fn say(&mut self, line: &str) {
+        if let Some(stdin) = &mut self.stdin {
+            let _ = writeln!(stdin, "{line}");
+        }
+    }
+
+    /// The next line of the worker; `None` when it has ended.
+    #[track_caller]
+    pub fn hear(&self) -> Option<String> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the worker says nothing for {PATIENCE:?}"),
+        }
+    }
+
+    /// The next line if there is one already.
+    pub fn overhear(&self) -> Option<String> {
+        self.lines.try_recv().ok()
+    }
+
+    /// The words after `start`, with which the next line must begin.
+    #[track_caller]
+    pub fn expect(&self, start: &str) -> Vec<String> {
+        let line = self.hear().unwrap_or_else(|| "(ended)".to_owned());
+        match line.strip_prefix(start) {
+            Some(rest) => rest.split_whitespace().map(str::to_owned).collect(),
+            None => panic!("expected {start:?} of the worker, heard {line:?}"),
+        }
+    }
+
+    /// Makes the worker take `name` and returns the fencing token.
+    #[track_caller]
+    pub fn lock(&mut self, name: &str) -> u64 {
+        self.say(&format!("lock {name}"));
+        self.got(name)
+    }
+
+    /// Waits for the answer to an earlier `lock` and returns the fencing token.
+    #[track_caller]
+    pub fn got(&self, name: &str) -> u64 {
+        let words = self.expect(&format!("got {name} "));
+        words[0].parse().expect("a token")
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it on the spot.
+    pub fn kill9(&mut self) {
+        process::kill9(self.pid());
+        let _ = self.child.wait();
+    }
+
+    /// Suspends it.
+    pub fn stop(&self) {
+        process::stop(self.pid());
+    }
+
+    /// Lets it go on.
+    pub fn cont(&self) {
+        process::cont(self.pid());
+    }
+
+    /// Waits until it has ended by itself.
+    #[track_caller]
+    pub fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        eventually("the worker ends", || {
+            status = self.child.try_wait().expect("the state of the worker");
+            status.is_some()
+        });
+        status.expect("checked")
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        process::kill9(self.pid());
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,201 @@
+//! The child's side: reads lines, locks, reports.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard};
+use tokio::sync::mpsc;
+
+use super::contest;
+use crate::runtimes::multi_thread;
+
+/// What is asked of a guard.
+enum Ask {
+    Unlock,
+    Drop,
+    Check,
+}
+
+/// How the process ends.
+enum End {
+    Return,
+    Exit,
+    Abort,
+    Finish(String),
+}
+
+/// The program: `test-worker URL LEASE_MS`.
+pub fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(url), Some(lease)) = (arguments.next(), arguments.next()) else {
+        eprintln!("usage: test-worker URL LEASE_MS");
+        return ExitCode::from(2);
+    };
+    let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
+    let config = Config::new(url.as_str()).map(|config| config.namespace("suite").lease(lease));
+    if let Err(error) = config.and_then(auto_mutex::setup) {
+        say(&format!("failed setup {error:?}"));
+        return ExitCode::FAILURE;
+    }
+    let client = auto_mutex::client().expect("just set up");
+    say("ready");
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let runtime = multi_thread();
+    let (end, guards) = runtime.block_on(serve(client.clone(), lines));
+    match end {
+        End::Abort => std::process::abort(),
+        End::Exit => std::process::exit(0),
+        // The runtime goes first, so that nothing but the guard's drop stands before the return.
+        End::Finish(name) => {
+            drop(runtime);
+            let guard = client.mutex(&name).blocking_lock().expect("the lock");
+            say(&format!("got {name} {}", guard.fencing_token()));
+            drop(guard);
+        }
+        End::Return => {
+            drop(runtime);
+            drop(guards);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+type Guards = HashMap<String, mpsc::UnboundedSender<Ask>>;
+
+async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (End, Guards) {
+    let (got, mut gotten) = mpsc::unbounded_channel();
+    let mut guards = Guards::new();
+    loop {
+        let line = tokio::select! {
+            Some((name, guard)) = gotten.recv() => {
+                guards.insert(name, guard);
+                continue;
+            }
+            line = lines.recv() => line,
+        };
+        let Some(line) = line else {
+            return (End::Return, guards);
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["lock", name] => start(client.mutex(name), name, got.clone()),
+            ["lock", name, block] => {
+                let block = Duration::from_millis(block.parse().expect("milliseconds"));
+                start(client.mutex(name).block(block), name, got.clone());
+            }
+            ["try", name] => match client.mutex(name).try_lock().await {
+                Ok(Some(guard)) => hold(name, guard, &got),
+                Ok(None) => say(&format!("busy {name}")),
+                Err(error) => say(&format!("failed {name} {error:?}")),
+            },
+            ["unlock", name] => ask(&guards, name, Ask::Unlock),
+            ["drop", name] => ask(&guards, name, Ask::Drop),
+            ["check", name] => ask(&guards, name, Ask::Check),
+            ["termination"] => {
+                auto_mutex::release_on_termination().expect("a signal handler");
+                say("ok");
+            }
+            ["contest", name, millis, tasks, port, seed] => {
+                let contest = contest::Contest {
+                    name: name.to_owned(),
+                    duration: Duration::from_millis(millis.parse().expect("milliseconds")),
+                    tasks: tasks.parse().expect("a number"),
+                    witness: port.parse().expect("a port"),
+                    seed: seed.parse().expect("a number"),
+                };
+                contest.run(&client).await;
+            }
+            ["again", url] => match auto_mutex::setup(url) {
+                Ok(()) => say("ok"),
+                Err(error) => say(&format!("failed again {error:?}")),
+            },
+            ["shutdown"] => {
+                auto_mutex::shutdown().await;
+                say("ok");
+            }
+            ["return"] => return (End::Return, guards),
+            ["exit"] => return (End::Exit, guards),
+            ["abort"] => return (End::Abort, guards),
+            ["finish", name] => return (End::Finish(name.to_owned()), guards),
+            _ => say(&format!("failed command {line:?}")),
+        }
+    }
+}
+
+type Got = mpsc::UnboundedSender<(String, mpsc::UnboundedSender<Ask>)>;
+
+fn start(mutex: Mutex, name: &str, got: Got) {
+    let name = name.to_owned();
+    tokio::spawn(async move {
+        match mutex.lock().await {
+            Ok(guard) => hold(&name, guard, &got),
+            Err(error) => say(&format!("failed {name} {error:?}")),
+        }
+    });
+}
+
+/// Registered before it is reported, so that the next line can be about it.
+fn hold(name: &str, guard: MutexGuard, got: &Got) {
+    let (sender, asks) = mpsc::unbounded_channel();
+    let _ = got.send((name.to_owned(), sender));
+    say(&format!("got {name} {}", guard.fencing_token()));
+    tokio::spawn(keep(name.to_owned(), guard, asks));
+}
+
+async fn keep(name: String, guard: MutexGuard, mut asks: mpsc::UnboundedReceiver<Ask>) {
+    let mut told = false;
+    loop {
+        let ask = tokio::select! {
+            () = guard.lost(), if !told => {
+                told = true;
+                say(&format!("loss {name}"));
+                continue;
+            }
+            ask = asks.recv() => ask,
+        };
+        match ask {
+            Some(Ask::Unlock) => {
+                match guard.unlock().await {
+                    Ok(truth) => say(&format!("unlocked {name} {truth}")),
+                    Err(error) => say(&format!("failed {name} {error:?}")),
+                }
+                return;
+            }
+            Some(Ask::Drop) => {
+                drop(guard);
+                say(&format!("dropped {name}"));
+                return;
+            }
+            Some(Ask::Check) => match guard.check() {
+                Ok(()) => say(&format!("held {name}")),
+                Err(LockError::Lost { .. }) => say(&format!("lost {name}")),
+                Err(error) => say(&format!("failed {name} {error:?}")),
+            },
+            None => return,
+        }
+    }
+}
+
+fn ask(guards: &Guards, name: &str, ask: Ask) {
+    let heard = guards
+        .get(name)
+        .is_some_and(|guard| guard.send(ask).is_ok());
+    if !heard {
+        say(&format!("failed {name} no guard"));
+    }
+}
+
+/// One line to the test, at once.
+pub(super) fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

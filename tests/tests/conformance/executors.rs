@@ -1,0 +1,174 @@
+//! Any executor, several, none: the client works in all of them, and when one goes away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::events::{eventually, finishes, soon};
+use auto_mutex_tests::runtimes::{current_thread, multi_thread, smol};
+use auto_mutex_tests::stores::TestStore;
+
+fn is_free(client: &Client, name: &str) -> bool {
+    !client.mutex(name).blocking_is_locked().unwrap()
+}
+
+pub(crate) async fn tasks_of_a_multi_thread_runtime_share_a_client(store: &dyn TestStore) {
+    let client = store.member();
+    finishes("all tasks", move || {
+        let runtime = multi_thread();
+        runtime.block_on(async {
+            let inside = Arc::new(AtomicU32::new(0));
+            let tasks: Vec<_> = (0..20)
+                .map(|_| {
+                    let (client, inside) = (client.clone(), inside.clone());
+                    tokio::spawn(async move {
+                        let _guard = client.mutex("m").lock().await.unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+    });
+}
+
+pub(crate) async fn another_executor_needs_no_tokio(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let order = finishes("smol runs both", move || {
+        smol(async {
+            let first = a.mutex("m").lock().await.unwrap();
+            let waiter = async {
+                let second = b.mutex("m").lock().await.unwrap();
+                second.fencing_token()
+            };
+            let holder = async {
+                while a.mutex("m").info().await.unwrap().waiters.is_empty() {
+                    ::smol::future::yield_now().await;
+                }
+                let token = first.fencing_token();
+                first.unlock().await.unwrap();
+                token
+            };
+            ::smol::future::zip(holder, waiter).await
+        })
+    });
+    assert!(order.0 < order.1);
+}
+
+pub(crate) async fn plain_threads_need_no_runtime(store: &dyn TestStore) {
+    let client = store.member();
+    let inside = Arc::new(AtomicU32::new(0));
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let (client, inside) = (client.clone(), inside.clone());
+            thread::spawn(move || {
+                for _ in 0..10 {
+                    let guard = client.mutex("m").blocking_lock().unwrap();
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    drop(guard);
+                }
+            })
+        })
+        .collect();
+    finishes("all threads get in", move || {
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+pub(crate) async fn blocking_calls_work_inside_a_runtime(store: &dyn TestStore) {
+    let client = store.member();
+    let guard = client.mutex("m").blocking_lock().unwrap();
+    assert!(client.mutex("m").blocking_is_locked().unwrap());
+    assert!(guard.blocking_unlock().unwrap());
+    assert!(client.mutex("m").blocking_try_lock().unwrap().is_some());
+}
+
+pub(crate) async fn the_client_outlives_the_runtime_that_used_it_first(store: &dyn TestStore) {
+    let client = store.member();
+    finishes("three runtimes", move || {
+        for _ in 0..3 {
+            let runtime = current_thread();
+            runtime.block_on(async {
+                let guard = client.mutex("m").lock().await.unwrap();
+                guard.unlock().await.unwrap();
+            });
+            drop(runtime);
+        }
+        smol(async { client.mutex("m").lock().await.map(drop).unwrap() });
+    });
+}
+
+pub(crate) async fn a_guard_outlives_the_runtime_that_made_it(store: &dyn TestStore) {
+    let (holder, other) = (store.brief_member(), store.member());
+    finishes("the lock is kept, then released", move || {
+        let runtime = multi_thread();
+        let guard = runtime.block_on(holder.mutex("m").lock()).unwrap();
+        drop(runtime);
+        // Renewal needs no runtime of the user: longer than the lease, it is still held.
+        thread::sleep(auto_mutex_tests::stores::BRIEF * 2);
+        guard.check().unwrap();
+        assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
+        drop(guard);
+        eventually("the drop releases", || is_free(&other, "m"));
+    });
+}
+
+pub(crate) async fn a_guard_is_dropped_in_a_thread_without_a_runtime(store: &dyn TestStore) {
+    let (holder, other) = (store.member(), store.member());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    finishes("the lock is free", move || {
+        drop(guard);
+        eventually("the drop releases", || is_free(&other, "m"));
+    });
+}
+
+pub(crate) async fn a_guard_travels_between_threads(store: &dyn TestStore) {
+    let (holder, other) = (store.member(), store.member());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let guard = finishes("a round trip", move || {
+        guard.check().unwrap();
+        guard
+    });
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    let released = finishes("released elsewhere", move || guard.blocking_unlock());
+    assert!(released.unwrap());
+    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
+}
+
+pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: &dyn TestStore) {
+    let client = store.member();
+    let error = finishes("the wait is refused", move || {
+        current_thread().block_on(async {
+            let holder = tokio::spawn({
+                let client = client.clone();
+                async move {
+                    let _guard = client.mutex("m").lock().await.unwrap();
+                    std::future::pending::<()>().await;
+                }
+            });
+            while !client.mutex("m").is_locked().await.unwrap() {
+                tokio::task::yield_now().await;
+            }
+            // Blocks the only thread on which the holder could go on.
+            let error = client.mutex("m").blocking_lock().map(drop).unwrap_err();
+            holder.abort();
+            error
+        })
+    });
+    assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+    let again = store.member();
+    drop(
+        soon("the holder was cancelled", again.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+}

@@ -1,0 +1,81 @@
+//! Any text is a name, or a typed error.
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::stores::TestStore;
+
+const ODD: &[&str] = &[
+    ":", "::", "{}", "{a}", "}", "a{", "%", "%7B", "%00", "\0", " ", "a b", "a\nb", "ü", "日本",
+    "🦀", "*", "\\", "\"", "'", "a:b", "a::b", ":a", "a:",
+];
+
+pub(crate) async fn odd_names_keep_their_identity(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let mut guards = Vec::new();
+    for name in ODD {
+        // Free although all the others are held; busy afterwards; and only one hash tag in its keys.
+        let guard = a.mutex(*name).try_lock().await.unwrap();
+        guards.push(guard.unwrap_or_else(|| panic!("{name:?} is the same lock as an earlier one")));
+        assert!(
+            b.mutex(*name).try_lock().await.unwrap().is_none(),
+            "{name:?}"
+        );
+        assert!(b.mutex(*name).info().await.unwrap().locked, "{name:?}");
+    }
+    if let Some(server) = store.server() {
+        for key in server.keys() {
+            assert_eq!(key.name.matches('{').count(), 1, "{}", key.name);
+            assert_eq!(key.name.matches('}').count(), 1, "{}", key.name);
+            assert!(key.name.is_ascii() && !key.name.contains([' ', '\0', '\n']));
+        }
+    }
+    for guard in guards {
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+pub(crate) async fn names_that_cannot_be_used_are_refused(store: &dyn TestStore) {
+    let client = store.member();
+    for name in [String::new(), "x".repeat(100_000), "ü".repeat(1000)] {
+        let error = client
+            .mutex(name.as_str())
+            .lock()
+            .await
+            .map(drop)
+            .unwrap_err();
+        assert!(matches!(error, LockError::InvalidName { .. }), "{error:?}");
+        assert!(
+            error.to_string().len() < 500,
+            "the text does not repeat all of it"
+        );
+        let error = client
+            .mutex(name.as_str())
+            .blocking_try_lock()
+            .map(drop)
+            .unwrap_err();
+        assert!(matches!(error, LockError::InvalidName { .. }), "{error:?}");
+        assert!(client.mutex(name.as_str()).info().await.is_err());
+    }
+}
+
+pub(crate) async fn a_long_name_works_up_to_the_limit(store: &dyn TestStore) {
+    let client = store.member();
+    let longest = "x".repeat(1024 - "suite:".len());
+    let guard = client.mutex(longest.as_str()).lock().await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+pub(crate) async fn namespaces_keep_programs_apart(store: &dyn TestStore) {
+    let one = Client::connect(store.config().namespace("one")).unwrap();
+    let two = Client::connect(store.config().namespace("two")).unwrap();
+    assert_eq!(one.namespace(), Some("one"));
+    let guard = one.mutex("m").lock().await.unwrap();
+    assert_eq!(guard.name(), "one:m");
+    assert!(two.mutex("m").try_lock().await.unwrap().is_some());
+}
+
+pub(crate) async fn colons_do_not_move_between_namespace_and_name(store: &dyn TestStore) {
+    let one = Client::connect(store.config().namespace("a")).unwrap();
+    let two = Client::connect(store.config().namespace("a:b")).unwrap();
+    let _guard = one.mutex("b:c").lock().await.unwrap();
+    assert!(two.mutex("c").try_lock().await.unwrap().is_some());
+}

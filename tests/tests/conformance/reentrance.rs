@@ -1,0 +1,111 @@
+//! The same task and the same lock, twice.
+//!
+//! "The same task" is the body of a protected call; for guards taken by hand it is the tokio task, or the thread
+//! outside of one, and only one and the same handle knows about it.
+
+use std::time::Duration;
+
+use auto_mutex::{LockError, Mutex, MutexGuard};
+use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::stores::TestStore;
+
+pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn TestStore) {
+    let client = store.member();
+    let mutex = client.mutex("m");
+    let nested = mutex.synchronize(async |guard: &MutexGuard| {
+        let error = soon("an answer", client.mutex("m").lock())
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(&error, LockError::AlreadyHeld { name } if name == "suite:m"),
+            "{error:?}"
+        );
+        let error = client.mutex("m").blocking_lock().unwrap_err();
+        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        // Another lock is no trouble, and the first one is unharmed.
+        let other = client.mutex("other").lock().await.unwrap();
+        assert!(other.unlock().await.unwrap());
+        guard.check().unwrap();
+    });
+    soon("the body", nested).await.unwrap();
+    // After the release the task may take it again.
+    drop(soon("again", client.mutex("m").lock()).await.unwrap());
+}
+
+async fn enter_thrice(mutex: Mutex, other: Mutex) {
+    let outer = mutex.lock().await.unwrap();
+    let inner = soon("the inner lock", mutex.lock()).await.unwrap();
+    let innermost = mutex.clone().try_lock().await.unwrap().expect("it is ours");
+    assert_eq!(inner.fencing_token(), outer.fencing_token());
+    drop(innermost);
+    inner.unlock().await.unwrap();
+    outer.check().unwrap();
+    assert!(
+        other.try_lock().await.unwrap().is_none(),
+        "the outer guard still holds"
+    );
+    assert!(outer.unlock().await.unwrap());
+    drop(soon("free at last", other.lock()).await.unwrap());
+}
+
+pub(crate) async fn a_reentrant_handle_enters_again(store: &dyn TestStore) {
+    let (mutex, other) = (
+        store.member().mutex("m").reentrant(),
+        store.member().mutex("m"),
+    );
+    soon(
+        "three times",
+        tokio::spawn(enter_thrice(mutex.clone(), other)),
+    )
+    .await
+    .unwrap();
+    finishes("a plain thread enters again", move || {
+        let outer = mutex.blocking_lock().unwrap();
+        let inner = mutex.blocking_lock().unwrap();
+        assert_eq!(inner.fencing_token(), outer.fencing_token());
+    });
+}
+
+pub(crate) async fn a_reentrant_handle_enters_a_protected_body_again(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let mutex = client.mutex("m");
+    let outer = mutex.synchronize(async |outer: &MutexGuard| {
+        let mutex = client.mutex("m").reentrant();
+        let body = mutex
+            .synchronize(async |inner: &MutexGuard| inner.fencing_token() == outer.fencing_token());
+        assert!(soon("the inner body", body).await.unwrap());
+        assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    });
+    soon("the outer body", outer).await.unwrap();
+    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
+}
+
+pub(crate) async fn a_reentrant_handle_lets_no_other_task_in(store: &dyn TestStore) {
+    let client = store.member();
+    let mutex = client
+        .mutex("m")
+        .reentrant()
+        .block(Duration::from_millis(100));
+    let (held, go_on) = tokio::sync::oneshot::channel();
+    let holder = tokio::spawn({
+        let mutex = mutex.clone();
+        async move {
+            let _outer = mutex.lock().await.unwrap();
+            held.send(()).unwrap();
+            std::future::pending::<()>().await;
+        }
+    });
+    soon("it is held", go_on).await.unwrap();
+    let other = tokio::spawn({
+        let mutex = mutex.clone();
+        async move { mutex.lock().await.map(drop) }
+    });
+    let error = soon("an answer", other).await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    let error = finishes("an answer", move || mutex.blocking_lock().map(drop)).unwrap_err();
+    assert!(
+        error.is_timeout(),
+        "another thread is another owner: {error:?}"
+    );
+    holder.abort();
+}

@@ -1,0 +1,62 @@
+//! Polling instead of queueing, as redis_exp_lock does.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::soon;
+use auto_mutex_tests::stores::TestStore;
+
+const INTERVAL: Duration = Duration::from_millis(20);
+
+pub(crate) async fn retries_end_with_too_many_attempts(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let _guard = holder.mutex("m").lock().await.unwrap();
+    let mutex = client.mutex("m").retries(3, INTERVAL);
+    let started = Instant::now();
+    let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
+    // One attempt and three retries, with three intervals between them.
+    let LockError::TooManyAttempts {
+        attempts, holder, ..
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(*attempts, 4);
+    assert!(
+        holder
+            .as_ref()
+            .is_some_and(|holder| holder.pid == std::process::id())
+    );
+    assert!(started.elapsed() >= 3 * INTERVAL);
+    assert!(error.is_timeout());
+    assert!(matches!(
+        client.mutex("m").retries(0, INTERVAL).blocking_lock(),
+        Err(LockError::TooManyAttempts { attempts: 1, .. })
+    ));
+}
+
+pub(crate) async fn retries_get_a_lock_that_becomes_free(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting =
+        tokio::spawn(async move { client.mutex("m").retries(10_000, INTERVAL).lock().await });
+    tokio::time::sleep(2 * INTERVAL).await;
+    guard.unlock().await.unwrap();
+    let guard = soon("a retry gets it", waiting).await.unwrap().unwrap();
+    assert!(guard.attempts() >= 2);
+}
+
+pub(crate) async fn retries_do_not_queue(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.mutex("m").retries(10_000, INTERVAL).lock().await }
+    });
+    for _ in 0..10 {
+        assert!(holder.mutex("m").info().await.unwrap().waiters.is_empty());
+        tokio::time::sleep(INTERVAL / 4).await;
+    }
+    waiting.abort();
+    guard.unlock().await.unwrap();
+}

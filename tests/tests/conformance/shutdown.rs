@@ -1,0 +1,80 @@
+//! The end of a client.
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::stores::TestStore;
+
+pub(crate) async fn a_client_that_was_shut_down_says_so(store: &dyn TestStore) {
+    let client = store.member();
+    soon("shut down", client.shutdown()).await;
+    let lock = soon("an answer", client.mutex("m").lock()).await;
+    assert!(matches!(lock, Err(LockError::ShutDown)), "{lock:?}");
+    assert!(matches!(
+        client.mutex("m").try_lock().await,
+        Err(LockError::ShutDown)
+    ));
+    assert!(matches!(
+        client.mutex("m").info().await,
+        Err(LockError::ShutDown)
+    ));
+    assert!(matches!(
+        client.mutex("m").blocking_lock(),
+        Err(LockError::ShutDown)
+    ));
+    // Once is enough, twice is harmless.
+    soon("shut down again", client.shutdown()).await;
+    finishes("shut down again", move || client.blocking_shutdown());
+}
+
+pub(crate) async fn shutdown_releases_what_is_held(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = client.mutex("m").lock().await.unwrap();
+    let dropped = client.mutex("dropped").lock().await.unwrap();
+    drop(dropped);
+    soon("shut down", client.shutdown()).await;
+    // Flushed: at once, without waiting for anything.
+    assert!(other.mutex("dropped").try_lock().await.unwrap().is_some());
+    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
+    assert!(
+        guard.is_lost(),
+        "the guard does not claim what was given up"
+    );
+    soon("told", guard.lost()).await;
+    drop(guard);
+}
+
+pub(crate) async fn shutdown_ends_the_waits(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let _guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.mutex("m").lock().await.map(drop) }
+    });
+    let thread = std::thread::spawn({
+        let client = client.clone();
+        move || client.mutex("m").blocking_lock().map(drop)
+    });
+    becomes("they wait", async || {
+        !holder.mutex("m").info().await.unwrap().waiters.is_empty()
+    })
+    .await;
+    soon("shut down", client.shutdown()).await;
+    let ended = soon("the wait ends", waiting).await.unwrap();
+    assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
+    let ended = finishes("the blocking wait ends", move || thread.join().unwrap());
+    assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
+    becomes("they left the queue", async || {
+        holder.mutex("m").info().await.unwrap().waiters.is_empty()
+    })
+    .await;
+}
+
+pub(crate) async fn a_dropped_client_keeps_its_guards_alive(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = client.mutex("m").lock().await.unwrap();
+    drop(client);
+    guard.check().unwrap();
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    drop(guard);
+    drop(soon("released", other.mutex("m").lock()).await.unwrap());
+}

@@ -1,0 +1,76 @@
+//! Fencing tokens grow with every grant of a name.
+
+use std::time::Duration;
+
+use auto_mutex_tests::events::soon;
+use auto_mutex_tests::stores::TestStore;
+
+pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestStore) {
+    let clients = [store.member(), store.member()];
+    let mut last = 0;
+    for round in 0..200 {
+        let guard = clients[round % 3 % 2].mutex("m").lock().await.unwrap();
+        assert!(guard.fencing_token() > last, "round {round}");
+        last = guard.fencing_token();
+        // Awaited or not: both ways must grow.
+        if round % 5 == 0 {
+            guard.unlock().await.unwrap();
+        }
+    }
+    let tasks: Vec<_> = (0..100)
+        .map(|number| {
+            let client = clients[number % 2].clone();
+            tokio::spawn(async move { client.mutex("m").lock().await.unwrap().fencing_token() })
+        })
+        .collect();
+    let mut tokens = Vec::new();
+    for task in tasks {
+        tokens.push(soon("a token", task).await.unwrap());
+    }
+    assert!(tokens.iter().all(|&token| token > last));
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 100, "no token twice");
+}
+
+pub(crate) async fn they_grow_across_expiry_and_force_unlock(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let first = a
+        .mutex("m")
+        .expire(Duration::from_millis(100))
+        .lock()
+        .await
+        .unwrap();
+    soon("it expires", first.lost()).await;
+    let second = soon("the second", b.mutex("m").lock()).await.unwrap();
+    assert!(second.fencing_token() > first.fencing_token());
+    b.mutex("m").force_unlock().await.unwrap();
+    let third = soon("the third", a.mutex("m").lock()).await.unwrap();
+    assert!(third.fencing_token() > second.fencing_token());
+}
+
+pub(crate) async fn they_grow_across_members_that_come_and_go(store: &dyn TestStore) {
+    // One member stays, so that a memory store does not end with its last member.
+    let _stays = store.member();
+    let mut last = 0;
+    for _ in 0..5 {
+        let client = store.member();
+        let guard = client.mutex("m").lock().await.unwrap();
+        assert!(guard.fencing_token() > last);
+        last = guard.fencing_token();
+        drop(guard);
+        soon("shut down", client.shutdown()).await;
+    }
+}
+
+pub(crate) async fn they_fit_a_signed_column(store: &dyn TestStore) {
+    let guard = store.member().mutex("m").lock().await.unwrap();
+    let token = guard.fencing_token();
+    assert!(i64::try_from(token).is_ok());
+    // Microseconds since 1970, times 1024: plausible for the rest of this century.
+    let micros = token / 1024;
+    assert!(
+        (1_600_000_000_000_000..4_102_444_800_000_000).contains(&micros),
+        "{token}"
+    );
+}

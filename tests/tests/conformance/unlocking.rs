@@ -1,0 +1,75 @@
+//! What a release says, and what it does.
+
+use std::time::Duration;
+
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::stores::TestStore;
+
+pub(crate) async fn unlock_tells_the_truth(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = client.mutex("m").lock().await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+    // Awaited means done: nothing to wait for.
+    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
+    assert!(
+        !client.mutex("m").unlock().await.unwrap(),
+        "nothing is held"
+    );
+}
+
+pub(crate) async fn unlock_after_a_loss_is_false_and_frees_nobody_else(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let stale = client
+        .mutex("m")
+        .expire(Duration::from_millis(100))
+        .lock()
+        .await
+        .unwrap();
+    soon("it expires", stale.lost()).await;
+    let next = soon("the next one", other.mutex("m").lock()).await.unwrap();
+    assert!(!stale.unlock().await.unwrap());
+    next.check().unwrap();
+    assert!(
+        client.mutex("m").try_lock().await.unwrap().is_none(),
+        "the next one still holds"
+    );
+    assert!(next.unlock().await.unwrap());
+}
+
+pub(crate) async fn the_handle_unlocks_what_its_task_holds(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let mutex = client.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    assert!(
+        !other.mutex("m").unlock().await.unwrap(),
+        "not what others hold"
+    );
+    assert!(mutex.unlock().await.unwrap());
+    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
+    // The guard has nothing left to give.
+    assert!(guard.is_lost());
+    assert!(!guard.unlock().await.unwrap());
+}
+
+pub(crate) async fn force_unlock_tells_the_truth(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    assert!(
+        !other.mutex("m").force_unlock().await.unwrap(),
+        "nobody holds it"
+    );
+    let _guard = client.mutex("m").lock().await.unwrap();
+    assert!(other.mutex("m").force_unlock().await.unwrap());
+    assert!(
+        !other.mutex("m").force_unlock().await.unwrap(),
+        "nobody holds it any more"
+    );
+}
+
+pub(crate) async fn a_dropped_guard_frees_the_lock(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    drop(client.mutex("m").lock().await.unwrap());
+    becomes("free", async || {
+        !other.mutex("m").is_locked().await.unwrap()
+    })
+    .await;
+}

@@ -1,0 +1,135 @@
+//! The end of a process: what it dropped is released, what it held is not held for long.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::{LONG, eventually, eventually_within, finishes};
+use auto_mutex_tests::process;
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::worker::Setup;
+
+/// Far below the lease, far above the time between two processes on a slow machine.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+fn setup(redis: &Redis, lease: Duration) -> Setup {
+    Setup {
+        program: env!("CARGO_BIN_EXE_test-worker"),
+        url: redis.url(),
+        lease,
+    }
+}
+
+/// The lease outlives the test, so only a release can make it free.
+#[track_caller]
+fn is_free_at_once(redis: &Redis) {
+    eventually_within(AT_ONCE, "the lock is free", || redis.held() == 0);
+}
+
+#[test]
+fn returning_right_after_a_drop_loses_no_release() {
+    let redis = Redis::start();
+    for round in 0..50 {
+        let mut worker = setup(&redis, LONG).start();
+        worker.say("finish m");
+        worker.got("m");
+        assert!(worker.ended().success(), "round {round}");
+        is_free_at_once(&redis);
+    }
+}
+
+#[test]
+fn returning_while_holding_releases() {
+    let redis = Redis::start();
+    for _ in 0..10 {
+        let mut worker = setup(&redis, LONG).start();
+        worker.lock("m");
+        worker.lock("other");
+        worker.say("return");
+        assert!(worker.ended().success());
+        is_free_at_once(&redis);
+    }
+}
+
+#[test]
+fn exit_releases() {
+    let redis = Redis::start();
+    for _ in 0..10 {
+        let mut worker = setup(&redis, LONG).start();
+        worker.lock("m");
+        worker.say("exit");
+        assert!(worker.ended().success());
+        is_free_at_once(&redis);
+    }
+}
+
+#[test]
+fn exit_is_not_held_up_by_a_store_that_is_gone() {
+    let redis = Redis::start();
+    let mut worker = setup(&redis, LONG).start();
+    worker.lock("m");
+    redis.stop();
+    let started = Instant::now();
+    worker.say("exit");
+    worker.ended();
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        started.elapsed()
+    );
+    redis.cont();
+}
+
+#[test]
+fn sigterm_releases_when_asked_to_and_still_ends_the_process() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let redis = Redis::start();
+    for asked in [true, false] {
+        let mut worker = setup(&redis, LONG).start();
+        if asked {
+            worker.say("termination");
+            worker.expect("ok");
+        }
+        worker.lock("m");
+        process::terminate(worker.pid());
+        let status = worker.ended();
+        assert_eq!(status.signal(), Some(15), "the default action follows");
+        if asked {
+            is_free_at_once(&redis);
+        } else {
+            assert_eq!(
+                redis.held(),
+                1,
+                "without the opt-in signals are not touched"
+            );
+            redis.command(&["FLUSHALL"]);
+        }
+    }
+}
+
+#[test]
+fn abort_and_kill_are_the_leases_business() {
+    let lease = Duration::from_secs(2);
+    for abort in [true, false] {
+        let redis = Redis::start();
+        let config = Config::new(redis.url()).unwrap().namespace("suite");
+        let client = Client::connect(config).unwrap();
+        let mut worker = setup(&redis, lease).start();
+        worker.lock("m");
+        if abort {
+            worker.say("abort");
+            worker.ended();
+        } else {
+            worker.kill9();
+        }
+        let ended = Instant::now();
+        assert_eq!(redis.held(), 1);
+        let guard = finishes("the next one", move || client.mutex("m").blocking_lock()).unwrap();
+        assert!(
+            ended.elapsed() < lease + Duration::from_secs(1),
+            "{:?}",
+            ended.elapsed()
+        );
+        drop(guard);
+        eventually("it is free again", || redis.held() == 0);
+    }
+}

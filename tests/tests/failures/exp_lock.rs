@@ -1,0 +1,174 @@
+//! redis_exp_lock and redis-exp-lock-js, point by point.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, LockError, MutexGuard, SetupError};
+use auto_mutex_tests::events::soon;
+
+use crate::rig::{Rig, config};
+
+#[tokio::test]
+async fn exp_lock_1_a_lost_reply_does_not_lock_the_caller_out() {
+    let rig = Rig::new();
+    let (client, other) = (rig.proxied(), rig.client());
+    for round in 0..5 {
+        rig.proxy.lose_reply_after(round * 3);
+        // The store granted it; the same ticket is asked for again.
+        let guard = soon("granted once", client.mutex("m").lock())
+            .await
+            .unwrap();
+        assert_eq!(rig.redis.held(), 1);
+        assert!(guard.unlock().await.unwrap());
+        let guard = soon("free", other.mutex("m").lock()).await.unwrap();
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn exp_lock_2_a_grant_counts_from_the_sending_of_its_request() {
+    let rig = Rig::new();
+    let lease = Duration::from_millis(800);
+    let client = Client::connect(rig.proxied_config().lease(lease).patience(15)).unwrap();
+    let other = rig.client();
+    client
+        .mutex("warm")
+        .lock()
+        .await
+        .unwrap()
+        .unlock()
+        .await
+        .unwrap();
+    rig.proxy.hold_replies();
+    let asked = Instant::now();
+    let asking = tokio::spawn(async move { client.mutex("m").lock().await });
+    // The grant is made at once, but its answer arrives when the lease is over.
+    while rig.redis.held() == 0 {
+        assert!(asked.elapsed() < lease * 20, "the request does not arrive");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    tokio::time::sleep(lease * 2).await;
+    let between = soon("the lease is over", other.mutex("m").lock())
+        .await
+        .unwrap();
+    rig.proxy.thaw();
+    tokio::time::sleep(lease / 2).await;
+    assert!(
+        !asking.is_finished(),
+        "the late answer let it in beside the next holder"
+    );
+    between.check().unwrap();
+    assert!(between.unlock().await.unwrap());
+    let guard = soon("a grant of its own", asking).await.unwrap().unwrap();
+    guard.check().unwrap();
+    assert!(guard.expires_in() <= lease);
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn exp_lock_3_a_bad_lifetime_is_refused_and_leaves_no_key() {
+    let rig = Rig::new();
+    let url = rig.redis.url();
+    let refused = |result: Result<Client, SetupError>| match result {
+        Err(SetupError::InvalidOption { option, .. }) => option,
+        other => panic!("{other:?}"),
+    };
+    for lease in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+        assert_eq!(refused(Client::connect(config(&url).lease(lease))), "lease");
+    }
+    for expire in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(
+            refused(Client::connect(config(&url).expire(expire))),
+            "expire"
+        );
+    }
+    let client = rig.client();
+    let zero = client.mutex("m").expire(Duration::ZERO).lock().await;
+    assert!(
+        matches!(
+            zero,
+            Err(LockError::InvalidOption {
+                option: "expire",
+                ..
+            })
+        ),
+        "{zero:?}"
+    );
+    assert_eq!(rig.redis.keys(), [], "nothing reached the store");
+    // The other extremes either work or are refused; no key stays without a TTL.
+    for expire in [
+        Duration::MAX,
+        Duration::from_secs(u64::MAX),
+        Duration::from_nanos(1),
+    ] {
+        match soon("an answer", client.mutex("m").expire(expire).lock()).await {
+            Ok(guard) => drop(guard.unlock().await.unwrap()),
+            Err(
+                LockError::InvalidOption { .. }
+                | LockError::Lost { .. }
+                | LockError::Timeout { .. },
+            ) => {}
+            Err(error) => panic!("{expire:?}: {error:?}"),
+        }
+        assert_eq!(rig.redis.keys_without_ttl(), []);
+    }
+    let guard = client.mutex("m").lock().await.unwrap();
+    assert!(guard.refresh(Duration::ZERO).await.is_err());
+    let _ = guard.refresh(Duration::MAX).await;
+    assert_eq!(rig.redis.keys_without_ttl(), []);
+}
+
+#[tokio::test]
+async fn exp_lock_4_the_lease_is_renewed_and_its_loss_is_told() {
+    let rig = Rig::new();
+    let lease = Duration::from_millis(800);
+    let client = rig.leasing(lease);
+    let guard = client.mutex("m").lock().await.unwrap();
+    tokio::time::sleep(lease * 3).await;
+    guard.check().unwrap();
+    assert_eq!(rig.redis.held(), 1);
+    // The store does not answer any more: the holder knows by its own clock.
+    rig.redis.stop();
+    soon("the loss is told", guard.lost()).await;
+    assert!(matches!(guard.check(), Err(LockError::Lost { .. })));
+    rig.redis.cont();
+    assert!(guard.is_lost(), "a lost lock stays lost");
+}
+
+#[tokio::test]
+async fn exp_lock_5_an_error_or_panic_in_the_body_leaves_no_lock() {
+    let rig = Rig::new();
+    let (client, other) = (rig.client(), rig.client());
+    let failed: Result<(), u8> = client
+        .mutex("m")
+        .synchronize(async |_: &MutexGuard| Err(1))
+        .await
+        .unwrap();
+    assert_eq!(failed, Err(1));
+    drop(
+        soon("free after an Err", other.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+    let panicked = tokio::spawn({
+        let client = client.clone();
+        async move {
+            let _guard = client.mutex("m").lock().await.unwrap();
+            panic!("meant");
+        }
+    });
+    assert!(panicked.await.unwrap_err().is_panic());
+    drop(
+        soon("free after a panic", other.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+    let thread = std::thread::spawn(move || {
+        let _: Result<(), _> = client.mutex("m").blocking_synchronize(|_| panic!("meant"));
+    });
+    assert!(thread.join().is_err());
+    drop(
+        soon("free after a panic in a thread", other.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+}

@@ -1,0 +1,16 @@
+//! Every fault of `failures` that was seen in the systems our users come from, one test each, named after it;
+//! and the bad servers, links and values that a program meets at run time. All on Redis.
+//!
+//! Where a lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for its end.
+
+mod bad_values;
+mod em_mutex;
+mod exp_lock;
+mod foreign;
+mod link;
+mod others;
+mod processes;
+mod refusals;
+mod restarts;
+mod rig;
+mod setup;

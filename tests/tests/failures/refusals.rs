@@ -1,0 +1,207 @@
+//! A server that is there and says no: BUSY, OOM, LOADING, READONLY, NOPERM, NOSCRIPT, too many clients.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::redis::{Options, Redis};
+
+use crate::rig::{Rig, config, waiters};
+
+const LEASE: Duration = Duration::from_millis(1500);
+
+fn impatient(rig: &Rig) -> Client {
+    Client::connect(config(&rig.redis.url()).lease(LONG).patience(0.3)).unwrap()
+}
+
+#[track_caller]
+fn unavailable<T: std::fmt::Debug>(result: Result<T, LockError>) -> String {
+    match result {
+        Err(LockError::Unavailable { source }) => source.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn script_flush_goes_unnoticed() {
+    let rig = Rig::new();
+    let (client, waiter) = (rig.client(), rig.client());
+    let guard = client.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
+    waiters(&client.mutex("m"), 1).await;
+    rig.redis.command(&["SCRIPT", "FLUSH"]);
+    guard.refresh(LONG).await.unwrap();
+    rig.redis.command(&["SCRIPT", "FLUSH"]);
+    assert!(guard.unlock().await.unwrap());
+    let guard = soon("the waiter", waiting).await.unwrap().unwrap();
+    rig.redis.command(&["SCRIPT", "FLUSH"]);
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_busy_server_is_waited_for() {
+    let rig = Rig::new();
+    let client = rig.leasing(Duration::from_secs(3));
+    let held = client.mutex("held").lock().await.unwrap();
+    rig.redis.keep_busy(Duration::from_millis(1500));
+    let guard = soon("granted when it is over", client.mutex("m").lock())
+        .await
+        .unwrap();
+    assert!(guard.unlock().await.unwrap());
+    held.check().unwrap();
+    assert!(held.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_server_busy_for_too_long_is_unavailable() {
+    let rig = Rig::new();
+    let client = impatient(&rig);
+    rig.redis.keep_busy(Duration::from_secs(3));
+    unavailable(soon("an answer", client.mutex("m").lock()).await);
+    becomes("it works again", async || {
+        client
+            .mutex("m")
+            .try_lock()
+            .await
+            .is_ok_and(|guard| guard.is_some())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
+    let rig = Rig::new();
+    let client = Client::connect(config(&rig.redis.url()).lease(LEASE).patience(0.3)).unwrap();
+    let renewed = client.mutex("renewed").lock().await.unwrap();
+    let released = client.mutex("released").lock().await.unwrap();
+    rig.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
+    let said = unavailable(soon("an answer", client.mutex("new").lock()).await);
+    assert!(said.contains("memory"), "{said}");
+    // Renewals and releases need no memory.
+    assert!(soon("released", released.unlock()).await.unwrap());
+    tokio::time::sleep(LEASE * 2).await;
+    renewed.check().unwrap();
+    renewed.refresh(Duration::from_secs(60)).await.unwrap();
+    rig.redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
+    becomes("it works again", async || {
+        client
+            .mutex("new")
+            .try_lock()
+            .await
+            .is_ok_and(|guard| guard.is_some())
+    })
+    .await;
+    assert!(renewed.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_primary_that_becomes_a_replica_grants_nothing() {
+    let rig = Rig::new();
+    let primary = Redis::start();
+    let client = impatient(&rig);
+    drop(client.mutex("m").lock().await.unwrap());
+    rig.redis
+        .command(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
+    unavailable(soon("an answer", client.mutex("m").lock()).await);
+    unavailable(soon("an answer", client.mutex("m").try_lock()).await);
+    rig.redis.command(&["REPLICAOF", "NO", "ONE"]);
+    becomes("it works again", async || {
+        client
+            .mutex("m")
+            .try_lock()
+            .await
+            .is_ok_and(|guard| guard.is_some())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_loading_server_is_waited_for() {
+    let rig = Rig::with(Options::default().persistent().line("key-load-delay 400"));
+    let client = Client::connect(config(&rig.redis.url()).lease(LONG).patience(60)).unwrap();
+    let guard = client.mutex("m").lock().await.unwrap();
+    let mut admin = rig.redis.connect();
+    for number in 0..3000 {
+        admin.call(&["SET", &format!("key-{number}"), "value"]);
+    }
+    admin.call(&["CONFIG", "SET", "aof-use-rdb-preamble", "yes"]);
+    admin.call(&["BGREWRITEAOF"]);
+    becomes("rewritten", async || {
+        rig.redis.info("aof_rewrite_in_progress") == "0"
+    })
+    .await;
+    rig.redis.kill9();
+    rig.redis.start_loading();
+    let other = soon("granted when it is loaded", client.mutex("other").lock())
+        .await
+        .unwrap();
+    assert!(other.unlock().await.unwrap());
+    guard.check().unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_right_that_is_taken_away_is_reported() {
+    let options = Options::default()
+        .password("admin")
+        .user("locker", "pass", "~* &* +@all");
+    let rig = Rig::with(options);
+    let client = impatient(&rig);
+    drop(client.mutex("m").lock().await.unwrap());
+    rig.redis.command(&["ACL", "SETUSER", "locker", "-evalsha"]);
+    let said = unavailable(soon("an answer", client.mutex("m").lock()).await);
+    assert!(
+        said.to_lowercase().contains("permission") || said.contains("NOPERM"),
+        "{said}"
+    );
+    rig.redis.command(&["ACL", "SETUSER", "locker", "+evalsha"]);
+    becomes("it works again", async || {
+        client
+            .mutex("m")
+            .try_lock()
+            .await
+            .is_ok_and(|guard| guard.is_some())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_password_that_is_changed_is_reported() {
+    let rig = Rig::with(Options::default().user("locker", "pass", "~* &* +@all"));
+    let client = impatient(&rig);
+    drop(client.mutex("m").lock().await.unwrap());
+    rig.redis
+        .command(&["ACL", "SETUSER", "locker", "resetpass", ">changed"]);
+    rig.redis.kill_clients();
+    let said = unavailable(soon("an answer", client.mutex("m").lock()).await);
+    assert!(!said.contains("pass@") && !said.contains(":pass"), "{said}");
+    rig.redis
+        .command(&["ACL", "SETUSER", "locker", "resetpass", ">pass"]);
+    becomes("it works again", async || {
+        client
+            .mutex("m")
+            .try_lock()
+            .await
+            .is_ok_and(|guard| guard.is_some())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn too_many_clients_keep_nobody_out_for_ever() {
+    let rig = Rig::new();
+    let client = Client::connect(config(&rig.redis.url()).lease(LONG).patience(60)).unwrap();
+    let mut admin = rig.redis.connect();
+    admin.call(&["CONFIG", "SET", "maxclients", "1"]);
+    admin.call(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    admin.call(&["CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "yes"]);
+    let asking = tokio::spawn(async move { client.mutex("m").lock().await });
+    becomes("it is turned away", async || {
+        let stats = admin.call(&["INFO", "stats"]);
+        !stats.text().contains("rejected_connections:0")
+    })
+    .await;
+    admin.call(&["CONFIG", "SET", "maxclients", "100"]);
+    let guard = soon("let in at last", asking).await.unwrap().unwrap();
+    assert!(guard.unlock().await.unwrap());
+}

@@ -1,0 +1,76 @@
+//! A server, a proxy before it, and clients on either.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, Config, Mutex};
+use auto_mutex_tests::events::{LONG, becomes};
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::worker;
+
+pub(crate) struct Rig {
+    pub(crate) redis: Redis,
+    pub(crate) proxy: Proxy,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let redis = Redis::with(options);
+        let proxy = Proxy::start(redis.port());
+        Self { redis, proxy }
+    }
+
+    /// A client with a lease that no test outlives.
+    pub(crate) fn client(&self) -> Client {
+        self.leasing(LONG)
+    }
+
+    pub(crate) fn leasing(&self, lease: Duration) -> Client {
+        Client::connect(config(&self.redis.url()).lease(lease)).expect("a client")
+    }
+
+    /// A client behind the proxy, with a lease that no test outlives.
+    pub(crate) fn proxied(&self) -> Client {
+        self.proxied_leasing(LONG)
+    }
+
+    pub(crate) fn proxied_leasing(&self, lease: Duration) -> Client {
+        Client::connect(self.proxied_config().lease(lease)).expect("a client")
+    }
+
+    pub(crate) fn proxied_config(&self) -> Config {
+        config(&self.redis.url_at(self.proxy.port()))
+    }
+
+    /// Another process.
+    pub(crate) fn worker(&self, lease: Duration) -> worker::Worker {
+        self.worker_setup(lease).start()
+    }
+
+    pub(crate) fn worker_setup(&self, lease: Duration) -> worker::Setup {
+        worker::Setup {
+            program: env!("CARGO_BIN_EXE_test-worker"),
+            url: self.redis.url(),
+            lease,
+        }
+    }
+}
+
+pub(crate) fn config(url: &str) -> Config {
+    Config::new(url).expect("a good URL").namespace("suite")
+}
+
+/// Waits until this many members wait for the lock.
+pub(crate) async fn waiters(observer: &Mutex, count: usize) {
+    becomes(&format!("{count} waiters are seen"), async || {
+        observer
+            .info()
+            .await
+            .is_ok_and(|info| info.waiters.len() == count)
+    })
+    .await;
+}

@@ -1,0 +1,222 @@
+//! A password never shows: not in Debug, not in Display, not in any error, not in what is logged.
+//!
+//! And what an operator should know is logged. The log is taken process-wide, so this is a program of its own.
+
+use std::fmt::Debug;
+use std::io::Write;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::{becomes, eventually, soon};
+use auto_mutex_tests::redis::{Options, Redis};
+use tracing_subscriber::fmt::format::FmtSpan;
+
+const CANARY: &str = "kanarienvogel";
+
+/// A password that needs escaping, so that its escaped form must not show either.
+const PASSWORD: &str = "kanarienvogel:x";
+const ESCAPED: &str = "kanarienvogel%3Ax";
+
+static LOG: LazyLock<Log> = LazyLock::new(|| {
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_span_events(FmtSpan::FULL)
+        .with_ansi(false)
+        .with_writer(|| Writer)
+        .init();
+    Log(Mutex::default())
+});
+
+struct Log(Mutex<Vec<u8>>);
+
+impl Log {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+struct Writer;
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut log = LOG.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[track_caller]
+fn hides(what: &str, shown: &str) {
+    assert!(
+        !shown.contains(CANARY),
+        "{what} shows the password: {shown}"
+    );
+}
+
+/// Both forms of Debug.
+#[track_caller]
+fn hides_all(what: &str, thing: &impl Debug) {
+    hides(what, &format!("{thing:?}"));
+    hides(what, &format!("{thing:#?}"));
+}
+
+/// An error, and all its causes.
+#[track_caller]
+fn hides_error(what: &str, error: &(impl std::error::Error + Debug)) {
+    hides_all(what, error);
+    hides(what, &error.to_string());
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        hides(what, &format!("{error} {error:?}"));
+        cause = error.source();
+    }
+}
+
+#[test]
+fn a_url_that_is_refused_is_not_repeated() {
+    LazyLock::force(&LOG);
+    for url in [
+        format!("redis://u:{ESCAPED}@host:badport"),
+        format!("redis://u:{CANARY}/@host"),
+        format!("redis://{CANARY}"),
+        format!("redis://:{CANARY}@"),
+        format!("{CANARY}://u:p@host"),
+        format!("http://u:{ESCAPED}@host"),
+        format!("redis://u:{ESCAPED}@host/{CANARY}"),
+        format!("unix:///no/socket?pass={ESCAPED}&db=x"),
+        format!("unix:///no/socket?{CANARY}"),
+        format!("redlock://u:{ESCAPED}@host"),
+        ESCAPED.to_owned(),
+    ] {
+        // Without a scheme or with a wrong one nobody knows which part is secret, so none is shown.
+        if let Err(error) = Config::new(&url) {
+            hides_error(&url, &error);
+        }
+    }
+    hides("the log", &LOG.text());
+}
+
+#[test]
+fn a_server_that_is_not_there_or_refuses_shows_nothing() {
+    LazyLock::force(&LOG);
+    let gone = Redis::start().port();
+    let redis = Redis::with(Options::default().password("other").user(
+        "reader",
+        PASSWORD,
+        "~* &* +ping",
+    ));
+    let port = redis.port();
+    for url in [
+        format!("redis://u:{ESCAPED}@127.0.0.1:{gone}"),
+        format!("redis://:{ESCAPED}@127.0.0.1:{port}"),
+        format!("redis://u:{ESCAPED}@127.0.0.1:{port}"),
+        format!("redis://reader:{ESCAPED}@127.0.0.1:{port}"),
+        format!("unix:///no/socket?pass={ESCAPED}"),
+        format!("unix://{}?pass={ESCAPED}", redis.socket().display()),
+    ] {
+        let config = Config::new(&url).unwrap();
+        hides_all("Config", &config);
+        hides_error(&url, &Client::connect(config).map(drop).unwrap_err());
+    }
+    hides("the log", &LOG.text());
+}
+
+#[tokio::test]
+async fn a_whole_life_shows_nothing() {
+    LazyLock::force(&LOG);
+    let options = Options::default()
+        .password("admin")
+        .user("locker", PASSWORD, "~* &* +@all");
+    let redis = Redis::with(options);
+    let url = format!("redis://locker:{ESCAPED}@127.0.0.1:{}", redis.port());
+    let config = Config::new(&url)
+        .unwrap()
+        .namespace("canary")
+        .lease(1.0)
+        .patience(0.3);
+    hides_all("Config", &config);
+    let client = Client::connect(config).unwrap();
+    hides_all("Client", &client);
+    let mutex = client.mutex("m");
+    hides_all("Mutex", &mutex);
+    let guard = mutex.lock().await.unwrap();
+    hides_all("MutexGuard", &guard);
+    hides_all("LockInfo", &mutex.info().await.unwrap());
+    hides_error(
+        "Timeout",
+        &client
+            .mutex("m")
+            .block(Duration::ZERO)
+            .lock()
+            .await
+            .unwrap_err(),
+    );
+    // The password is changed, the connection cut: the reconnects fail.
+    redis.command(&["ACL", "SETUSER", "locker", "resetpass", ">changed"]);
+    redis.kill_clients();
+    hides_error(
+        "Unavailable",
+        &soon("an answer", client.mutex("other").lock())
+            .await
+            .unwrap_err(),
+    );
+    soon("the lease is lost", guard.lost()).await;
+    hides_error("Lost", &guard.check().unwrap_err());
+    redis.kill9();
+    hides_error(
+        "Unavailable",
+        &soon("an answer", client.mutex("other").lock())
+            .await
+            .unwrap_err(),
+    );
+    soon("shut down", client.shutdown()).await;
+    hides_error("ShutDown", &client.mutex("m").lock().await.unwrap_err());
+    hides("the log", &LOG.text());
+}
+
+#[tokio::test]
+async fn an_outage_and_a_loss_are_logged() {
+    LazyLock::force(&LOG);
+    let redis = Redis::start();
+    let config = Config::new(redis.url())
+        .unwrap()
+        .namespace("logged")
+        .lease(0.6);
+    let client = Client::connect(config).unwrap();
+    let guard = client.mutex("precious").lock().await.unwrap();
+    redis.kill9();
+    soon("the lease is lost", guard.lost()).await;
+    becomes("the loss is logged with its name", async || {
+        LOG.text()
+            .lines()
+            .any(|line| line.contains("WARN") && line.contains("logged:precious"))
+    })
+    .await;
+    let address = format!("127.0.0.1:{}", redis.port());
+    becomes("the outage is logged with the address", async || {
+        LOG.text().contains(&address)
+    })
+    .await;
+}
+
+#[test]
+fn a_server_that_may_evict_locks_is_warned_about() {
+    LazyLock::force(&LOG);
+    let redis = Redis::with(
+        Options::default()
+            .line("maxmemory 100mb")
+            .line("maxmemory-policy allkeys-lru"),
+    );
+    let _client = Client::connect(redis.url()).unwrap();
+    eventually("a warning that names the policy", || {
+        LOG.text()
+            .lines()
+            .any(|line| line.contains("WARN") && line.contains("allkeys-lru"))
+    });
+}
