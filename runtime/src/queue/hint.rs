@@ -5,7 +5,14 @@ use std::time::Duration;
 
 use super::enter::Granted;
 use super::local::{Local, Step};
+use super::ticket::Ask;
+use crate::clock::Instant;
 use crate::store::Message;
+
+/// The longest lease that a message may grant.
+const CLAIM: Duration = Duration::from_secs(2);
+/// Fencing times are microseconds: none is larger than a script can count.
+const LAST_TOKEN: u64 = 1 << 53;
 
 /// How often the first waiters ask.
 const NEAR: Duration = Duration::from_millis(667);
@@ -35,14 +42,9 @@ impl Step<'_> {
                 else {
                     return;
                 };
-                let Some(sent) = ask.sendings.at(counter) else {
-                    // Not something that we sent last: ask.
-                    self.touch_ask(&mut ask);
-                    self.state.ask = Some(ask);
-                    return;
-                };
+                let sent = ask.sendings.at(counter).unwrap_or(Instant::START);
                 let valid = sent.validity(hold.min(ask.hold));
-                if self.now < valid {
+                if self.now < valid && is_plausible(&ask, token, hold) {
                     ask.sendings.executed(counter);
                     self.granted(
                         ask,
@@ -54,6 +56,7 @@ impl Step<'_> {
                         },
                     );
                 } else {
+                    // Too late to be shown, or not something that a store would say: ask.
                     self.touch_ask(&mut ask);
                     self.state.ask = Some(ask);
                 }
@@ -102,4 +105,10 @@ impl Step<'_> {
         self.state.leaving.append(&mut leaving);
         self.ask_queries_again();
     }
+}
+
+/// Whether a store that follows the protocol could grant this to `ask`.
+fn is_plausible(ask: &Ask, token: u64, hold: Duration) -> bool {
+    let last = ask.holder.as_ref().map_or(0, |holder| holder.token);
+    hold <= CLAIM && token > last && token < LAST_TOKEN
 }
