@@ -13,7 +13,6 @@ use crate::config::Config;
 use crate::engine;
 use crate::error::{LockError, SetupError};
 use crate::member::Member;
-use crate::mutex::Mutex;
 use crate::process;
 use crate::wait::{Promise, Wakes};
 
@@ -69,14 +68,6 @@ impl Client {
         Ok(Self {
             handle: Arc::new(Handle { member }),
         })
-    }
-
-    /// A mutex called `name`, in this client's namespace.
-    ///
-    /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control characters and what is not ASCII are
-    /// percent-escaped in the store.
-    pub fn mutex(&self, name: impl Into<String>) -> Mutex {
-        Mutex::of(self.clone(), name.into())
     }
 
     /// The namespace that the configuration gives to names.

@@ -3,14 +3,11 @@
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
 //! dies. Nobody outside runs on it and no code of users is called while it holds a lock.
 
-mod timers;
-
 use std::future::Future;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use timers::Timers;
 use tokio::task::JoinHandle;
 
 use crate::config::{Endpoint, Settings};

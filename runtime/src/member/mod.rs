@@ -1,11 +1,12 @@
 //! A member: one client in one process, as its locks see it.
 //!
-//! Knows the store, the settings, which names are in use here ([`Register`]) and whether the store can be
-//! reached ([`Link`]). It passes what the store says on to the names. What happens with a name is the local
+//! Knows the store, the settings, which names are in use here ([`Register`]), which of them to look at when
+//! ([`Timers`]) and whether the store can be reached ([`Link`]). It passes what the store says on to the names. What happens with a name is the local
 //! queue's matter; the thread that runs all this is the engine's.
 
 mod link;
 mod register;
+mod timers;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -13,9 +14,9 @@ use std::time::Duration;
 
 use self::link::Link;
 use self::register::Register;
+use self::timers::Timers;
 use crate::clock::Instant;
 use crate::config::Settings;
-use crate::engine::Timers;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::process;

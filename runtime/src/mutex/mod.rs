@@ -49,6 +49,16 @@ pub struct Mutex {
     last: Arc<std::sync::Mutex<Last>>,
 }
 
+impl Client {
+    /// A mutex called `name`, in this client's namespace.
+    ///
+    /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control characters and what is not ASCII are
+    /// percent-escaped in the store.
+    pub fn mutex(&self, name: impl Into<String>) -> Mutex {
+        Mutex::with(Some(self.clone()), Named::Verbatim(name.into()))
+    }
+}
+
 /// How the name was given.
 #[derive(Clone, Debug)]
 enum Named {
@@ -85,10 +95,6 @@ impl Mutex {
     /// A mutex called `name`, of the client in force where it is used.
     pub fn new(name: impl Into<String>) -> Self {
         Self::with(None, Named::Verbatim(name.into()))
-    }
-
-    pub(crate) fn of(client: Client, name: String) -> Self {
-        Self::with(Some(client), Named::Verbatim(name))
     }
 
     /// A mutex with a complete name, for an annotated function; `site` tells others who holds it.
