@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
 pub use seconds::Seconds;
-pub(crate) use settings::Settings;
+pub(crate) use settings::{SHORTEST_EXPIRE, Settings};
 
 use crate::error::SetupError;
 

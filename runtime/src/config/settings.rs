@@ -6,6 +6,8 @@ use super::Config;
 use super::endpoint::Endpoint;
 use crate::error::SetupError;
 
+/// Below this, what is left of a grant when it arrives can hardly be shown to be valid.
+pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// After a failover nothing may be granted for as long as a lease can last, so it is bounded.
 const LONGEST_LEASE: Duration = Duration::from_secs(30);
@@ -46,9 +48,12 @@ impl Settings {
         }
         let expire = match config.never_expire {
             true => None,
-            false => {
-                Some(at_least_a_millisecond("expire", config.expire)?.unwrap_or(DEFAULT_EXPIRE))
-            }
+            false => match take("expire", config.expire)? {
+                Some(expire) if expire < SHORTEST_EXPIRE => {
+                    return Err(invalid("expire", "it is shorter than 10 ms"));
+                }
+                expire => Some(expire.unwrap_or(DEFAULT_EXPIRE)),
+            },
         };
         let namespace = config.namespace;
         if let Some(namespace) = &namespace {

@@ -18,7 +18,9 @@ pub struct StoreError {
 pub(crate) enum StoreErrorKind {
     /// No connection, or it broke: the request may or may not have run.
     Disconnected,
-    /// The server is there but can't serve now (LOADING, OOM, BUSY, MASTERDOWN, READONLY…).
+    /// The server is there but busy; that passes by itself (BUSY, TRYAGAIN…).
+    Busy,
+    /// The server is there and refuses (OOM, MISCONF…).
     Refused,
     /// Wrong credentials, or a right is missing.
     Forbidden,

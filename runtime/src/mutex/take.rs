@@ -5,6 +5,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::{Expire, Last, Mutex, MutexGuard, Named};
+use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
 use crate::queue::{Acquire, Patience, Want, home};
@@ -131,10 +132,10 @@ impl Mutex {
         let (client, name) = self.resolve()?;
         let settings = client.member().settings();
         let expire = match self.options.expire {
-            Some(Expire::After(Duration::ZERO)) => {
+            Some(Expire::After(expire)) if expire < SHORTEST_EXPIRE => {
                 return Err(LockError::InvalidOption {
                     option: "expire",
-                    reason: "a lock that ends at once protects nothing: use more than zero",
+                    reason: "shorter than 10 ms: it would be over before it could be used",
                 });
             }
             Some(Expire::After(expire)) => Some(expire),

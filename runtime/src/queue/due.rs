@@ -47,6 +47,9 @@ impl Step<'_> {
         let mut at = |when: Instant| due = due.min(when);
         for held in &state.held {
             at(held.renew.min(held.hold.deadline()));
+            for refresher in &held.refreshers {
+                at(refresher.deadline);
+            }
         }
         if let Some(first) = state.first_deadline {
             at(first);
@@ -64,6 +67,7 @@ impl Step<'_> {
             at(first.unwrap_or(Instant::NEVER));
         }
         for attempt in &state.attempts {
+            at(attempt.again);
             at(attempt.next.unwrap_or_else(|| self.attempt_ends(attempt)));
         }
         for leaving in &state.leaving {
@@ -83,7 +87,10 @@ impl Step<'_> {
         self.due_held();
         if let Some(mut ask) = self.state.ask.take() {
             if ask.again <= self.now {
-                self.touch_ask(&mut ask);
+                match self.state.waiters.front().cloned() {
+                    Some(first) if !ask.queued => self.send_ask(&mut ask, &first),
+                    _ => self.touch_ask(&mut ask),
+                }
             }
             self.state.ask = Some(ask);
         }
@@ -102,6 +109,16 @@ impl Step<'_> {
             }
             if held.renew <= self.now {
                 self.touch_held(&mut held);
+            }
+            let now = self.now;
+            for late in held
+                .refreshers
+                .extract_if(.., |asked| asked.deadline <= now)
+            {
+                let error = LockError::Unavailable {
+                    source: self.silence(),
+                };
+                let _ = late.promise.complete(Err(error), self.wakes);
             }
             kept.push(held);
         }
@@ -159,8 +176,15 @@ impl Step<'_> {
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.local.member().outage().or_else(|| {
             let ask = self.state.ask.as_ref().filter(|ask| !ask.queued)?;
-            Some((ask.sendings.since, unanswered()))
+            let trouble = ask.trouble.clone().unwrap_or_else(unanswered);
+            Some((ask.sendings.since, trouble))
         })
+    }
+
+    /// Why there is no answer.
+    pub(super) fn silence(&self) -> StoreError {
+        let outage = self.local.member().outage();
+        outage.map_or_else(unanswered, |outage| outage.1)
     }
 
     /// When an attempt without an answer is given up.
@@ -180,11 +204,16 @@ impl Step<'_> {
                     self.attempt(attempt.waiter, attempt.number + 1);
                 }
                 None if self.attempt_ends(&attempt) <= self.now => {
-                    let outage = self.local.member().outage();
-                    let source = outage.map_or_else(unanswered, |outage| outage.1);
                     self.withdraw(&attempt.sendings);
-                    let error = LockError::Unavailable { source };
+                    let error = LockError::Unavailable {
+                        source: self.silence(),
+                    };
                     let _ = attempt.waiter.promise.complete(Err(error), self.wakes);
+                }
+                None if attempt.again <= self.now => {
+                    attempt.again = Instant::NEVER;
+                    self.send_attempt(&mut attempt);
+                    self.state.attempts.push(attempt);
                 }
                 _ => self.state.attempts.push(attempt),
             }
@@ -199,15 +228,16 @@ impl Step<'_> {
             }
             if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| unlocker.0 <= self.now)
             {
-                let outage = self.local.member().outage();
-                let source = outage.map_or_else(unanswered, |outage| outage.1);
-                let _ = promise.complete(Err(LockError::Unavailable { source }), self.wakes);
+                let error = LockError::Unavailable {
+                    source: self.silence(),
+                };
+                let _ = promise.complete(Err(error), self.wakes);
             }
         }
         self.state.leaving.append(&mut all);
     }
 }
 
-pub(super) fn unanswered() -> StoreError {
+fn unanswered() -> StoreError {
     StoreError::disconnected("the store did not answer in time")
 }

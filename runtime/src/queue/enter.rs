@@ -138,6 +138,7 @@ impl Step<'_> {
             waiter,
             number,
             next: None,
+            again: Instant::NEVER,
             holder: None,
         };
         self.send_attempt(&mut attempt);
@@ -183,6 +184,8 @@ impl Step<'_> {
                 again: Instant::NEVER,
                 queued: false,
                 holder: None,
+                stale: 0,
+                trouble: None,
             };
             self.send_ask(&mut ask, &waiter);
             self.state.ask = Some(ask);

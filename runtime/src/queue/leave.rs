@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::{Local, Step};
-use super::ticket::{Held, Leaving, Sendings};
+use super::ticket::{Held, Leaving, Refresher, Sendings};
 use crate::clock::Instant;
+use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
 use crate::lease::Hold;
 use crate::store::{Op, Ticket};
@@ -50,7 +51,12 @@ impl Local {
             let index = step.find_held(hold.grant().ticket)?;
             let mut held = step.state.held.swap_remove(index);
             let counter = step.touch_held(&mut held);
-            held.refreshers.push((counter, promise.clone()));
+            let deadline = step.now.after(self.member().settings().patience);
+            held.refreshers.push(Refresher {
+                counter,
+                deadline,
+                promise: promise.clone(),
+            });
             step.state.held.push(held);
             Some(promise)
         })?
@@ -62,10 +68,10 @@ impl Local {
         hold: &Arc<Hold>,
         expire: Duration,
     ) -> Result<Option<Arc<Promise<Result<(), LockError>>>>, LockError> {
-        if expire.is_zero() {
+        if expire < SHORTEST_EXPIRE {
             return Err(LockError::InvalidOption {
                 option: "refresh",
-                reason: "a lock that ends at once protects nothing: use more than zero",
+                reason: "shorter than 10 ms: it would be over before it could be used",
             });
         }
         if !hold.is_valid() {
@@ -191,18 +197,19 @@ impl Step<'_> {
 impl Held {
     /// A renewal was answered: whoever asked for it or an earlier one may go on.
     pub(super) fn refreshed(&mut self, counter: u64, step: &mut Step<'_>) {
-        self.refreshers.retain(|(asked, promise)| {
-            let done = *asked <= counter;
-            if done {
-                let _ = promise.complete(Ok(()), step.wakes);
-            }
-            !done
-        });
+        for done in self
+            .refreshers
+            .extract_if(.., |asked| asked.counter <= counter)
+        {
+            let _ = done.promise.complete(Ok(()), step.wakes);
+        }
     }
 
     fn fail_refreshers(&mut self, step: &mut Step<'_>) {
-        for (_, promise) in self.refreshers.drain(..) {
-            let _ = promise.complete(Err(self.hold.lost_error()), step.wakes);
+        for refresher in self.refreshers.drain(..) {
+            let _ = refresher
+                .promise
+                .complete(Err(self.hold.lost_error()), step.wakes);
         }
     }
 }

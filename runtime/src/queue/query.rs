@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::due::unanswered;
 use super::local::{Local, Step};
 use super::ticket::Query;
 use crate::error::{LockError, StoreError};
@@ -62,21 +61,19 @@ impl Step<'_> {
     }
 
     pub(super) fn due_queries(&mut self) {
-        let outage = self.local.member().outage();
-        let source = || {
-            outage
-                .as_ref()
-                .map_or_else(unanswered, |outage| outage.1.clone())
-        };
-        let now = self.now;
+        if self.state.queries.is_empty() {
+            return;
+        }
+        let (now, source) = (self.now, self.silence());
         for query in self
             .state
             .queries
             .extract_if(.., |query| query.deadline <= now)
         {
+            let source = source.clone();
             let _ = query
                 .promise
-                .complete(Err(LockError::Unavailable { source: source() }), self.wakes);
+                .complete(Err(LockError::Unavailable { source }), self.wakes);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::waiter::Waiter;
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{LockError, StoreError};
 use crate::lease::Hold;
 use crate::store::{HolderRecord, Op, Reply, RequestId, Ticket};
 use crate::wait::Promise;
@@ -72,6 +72,10 @@ pub(super) struct Ask {
     pub(super) queued: bool,
     /// Who held the name at the last answer.
     pub(super) holder: Option<HolderRecord>,
+    /// Grants that were over when they arrived.
+    pub(super) stale: u32,
+    /// Why the store did not serve the last request.
+    pub(super) trouble: Option<StoreError>,
 }
 
 /// A ticket that does not wait in the store: `block = 0`, `try_lock`, `retries`.
@@ -85,6 +89,8 @@ pub(super) struct Attempt {
     pub(super) number: u32,
     /// The next attempt, while this one is over.
     pub(super) next: Option<Instant>,
+    /// When to send this one again, if the store could not serve it.
+    pub(super) again: Instant,
     /// Who held the name at the last attempt.
     pub(super) holder: Option<HolderRecord>,
 }
@@ -102,8 +108,18 @@ pub(super) struct Held {
     pub(super) provisional: bool,
     /// The lease asked for last, and with which counter.
     pub(super) asked: (u64, Duration),
-    /// Who waits for a renewal with this counter or a later one.
-    pub(super) refreshers: Vec<(u64, Arc<Promise<Result<(), LockError>>>)>,
+    /// Who waits for a renewal.
+    pub(super) refreshers: Vec<Refresher>,
+}
+
+/// Somebody who wants the store to confirm a hold.
+#[derive(Debug)]
+pub(super) struct Refresher {
+    /// Confirmed by an answer to this sending or a later one.
+    pub(super) counter: u64,
+    /// When patience ends.
+    pub(super) deadline: Instant,
+    pub(super) promise: Arc<Promise<Result<(), LockError>>>,
 }
 
 /// A ticket that must leave the store; kept until the store has answered.

@@ -1,11 +1,14 @@
 //! The answer about the ticket that waits.
 
-use super::{Asked, RETRY, nonsense, too_many};
+use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::enter::Granted;
 use crate::queue::local::Step;
 use crate::store::Reply;
+
+/// How many grants in a row may be over when they arrive.
+const STALE: u32 = 5;
 
 impl Step<'_> {
     pub(super) fn answer_ask(&mut self, asked: Asked) {
@@ -32,11 +35,18 @@ impl Step<'_> {
                 }
                 // The answer took as long as the lease: what it says cannot be shown any more.
                 ask.queued = true;
+                ask.stale += 1;
+                if ask.stale >= STALE {
+                    self.withdraw(&ask.sendings);
+                    self.refuse_first(&too_slow());
+                    return;
+                }
                 self.touch_ask(&mut ask);
             }
             Ok(Reply::Queued { again, holder, .. }) => {
                 ask.sendings.executed(asked.counter);
                 ask.queued = true;
+                ask.trouble = None;
                 ask.holder = holder;
                 ask.again = self.now.after(again);
             }
@@ -69,9 +79,13 @@ impl Step<'_> {
             }
             // Asked again when the connection is back; `due` knows when patience ends.
             Err(error) if error.is_disconnected() => {}
-            // Its place in the queue is worth another try.
-            Err(error) if ask.queued && error.kind() == StoreErrorKind::Refused => {
+            // It passes; or a place in the queue is worth another try.
+            Err(error)
+                if error.kind() == StoreErrorKind::Busy
+                    || ask.queued && error.kind() == StoreErrorKind::Refused =>
+            {
                 ask.again = self.now.after(RETRY);
+                ask.trouble = Some(error);
             }
             Err(error) => {
                 self.withdraw(&ask.sendings);

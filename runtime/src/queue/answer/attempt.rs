@@ -1,8 +1,8 @@
 //! The answer to an attempt that does not wait, and whether there is another.
 
-use super::{Asked, nonsense, too_many};
+use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{LockError, StoreErrorKind};
 use crate::queue::enter::Granted;
 use crate::queue::local::Step;
 use crate::queue::ticket::Attempt;
@@ -26,7 +26,8 @@ impl Step<'_> {
                 let valid = sent.map_or(Instant::START, |sent| sent.validity(asked.hold));
                 if self.now >= valid {
                     self.withdraw(&attempt.sendings);
-                    return self.attempt(waiter, attempt.number);
+                    let _ = waiter.promise.complete(Err(too_slow()), self.wakes);
+                    return;
                 }
                 let grant = &Granted {
                     token,
@@ -66,6 +67,11 @@ impl Step<'_> {
                 }
             }
             Err(error) if error.is_disconnected() => {
+                self.state.attempts.push(attempt);
+                return;
+            }
+            Err(error) if error.kind() == StoreErrorKind::Busy => {
+                attempt.again = self.now.after(RETRY);
                 self.state.attempts.push(attempt);
                 return;
             }

@@ -128,6 +128,14 @@ fn too_many() -> LockError {
     }
 }
 
+fn too_slow() -> LockError {
+    let message =
+        "the store took longer to answer than the lock may be held: use a longer `expire`";
+    LockError::Unavailable {
+        source: StoreError::new(StoreErrorKind::Busy, message),
+    }
+}
+
 fn nonsense(reply: &Reply) -> StoreError {
     StoreError::new(
         StoreErrorKind::Protocol,

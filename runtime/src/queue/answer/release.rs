@@ -20,7 +20,10 @@ impl Step<'_> {
                 }
                 // It can't be ours any more, and a retry would not change that.
                 StoreErrorKind::Foreign => Err(self.lock_error(error)),
-                StoreErrorKind::Refused | StoreErrorKind::Forbidden | StoreErrorKind::Protocol => {
+                StoreErrorKind::Busy
+                | StoreErrorKind::Refused
+                | StoreErrorKind::Forbidden
+                | StoreErrorKind::Protocol => {
                     let name = self.local.name().clone();
                     self.wakes.report(
                         move || tracing::warn!(%name, %error, "release failed, trying again"),

@@ -8,6 +8,8 @@ use crate::error::{StoreError, StoreErrorKind};
 /// leads to is checked anew.
 const CLOSED: &[&str] = &["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "NOAUTH"];
 const FORBIDDEN: &[&str] = &["NOPERM", "NOAUTH", "WRONGPASS"];
+/// What passes by itself.
+const BUSY: &[&str] = &["BUSY", "TRYAGAIN", "CLUSTERDOWN"];
 const FOREIGN: &[&str] = &["FOREIGN", "WRONGTYPE"];
 /// Everything that an old server may say within the text of another error.
 const NESTED: &[&str] = &[
@@ -47,6 +49,8 @@ fn sort(code: &str, details: &str) -> StoreError {
         StoreErrorKind::Forbidden
     } else if FOREIGN.contains(&code) {
         StoreErrorKind::Foreign
+    } else if BUSY.contains(&code) {
+        StoreErrorKind::Busy
     } else {
         StoreErrorKind::Refused
     };
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn errors_are_sorted_by_what_can_be_done() {
-        use StoreErrorKind::{Disconnected, Forbidden, Foreign, Refused};
+        use StoreErrorKind::{Busy, Disconnected, Forbidden, Foreign, Refused};
         let table = [
             (
                 "WRONGTYPE",
@@ -100,7 +104,7 @@ mod tests {
             ("WRONGPASS", "invalid username-password pair", Forbidden),
             ("NOAUTH", "Authentication required.", Forbidden),
             ("OOM", "command not allowed", Refused),
-            ("BUSY", "Redis is busy running a script", Refused),
+            ("BUSY", "Redis is busy running a script", Busy),
             ("MISCONF", "Errors writing to the AOF", Refused),
             ("ERR", "unknown", Refused),
             (
