@@ -9,6 +9,22 @@ const LOOK: &str = "local found = {} \
                     end \
                     return found";
 
+/// Counts the tickets whose time has not ended: of a name with one holder in its first key, of others in the sets.
+const COUNT: &str = "local time = redis.call('TIME') \
+                     local now = time[1] * 1000000 + time[2] \
+                     local found = 0 \
+                     for _, key in ipairs(redis.call('KEYS', 'auto_mutex:*}')) do \
+                         local state = redis.call('GET', key) \
+                         local heard, hold = string.match(state, '^1 s %d+ %d+ (%d+) %S+ (%d+) ') \
+                         if heard and ARGV[1] == 'held' and heard + hold * 1000 > now then \
+                             found = found + 1 \
+                         elseif string.match(state, '^1 f ') then \
+                             local set = key .. ':' .. ARGV[1] \
+                             found = found + redis.call('ZCOUNT', set, string.format('(%.0f', now), '+inf') \
+                         end \
+                     end \
+                     return found";
+
 /// A key of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
@@ -19,8 +35,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether it is the hash of a name, which keeps the fencing token.
-    pub fn is_token_hash(&self) -> bool {
+    /// Whether it is the first key of a name, which keeps the fencing token.
+    pub fn is_token(&self) -> bool {
         self.name.ends_with('}')
     }
 
@@ -54,24 +70,35 @@ impl Redis {
         self.keys().into_iter().filter(|key| key.ttl < 0).collect()
     }
 
-    /// How many tickets hold something, over all names.
+    /// How many tickets hold something now, over all names.
     #[track_caller]
     pub fn held(&self) -> i64 {
-        self.count("}:held")
+        self.count("held")
     }
 
-    /// How many tickets wait for something, over all names.
+    /// How many tickets wait for something now, over all names.
     #[track_caller]
     pub fn waiting(&self) -> i64 {
-        self.count("}:queue") + self.count("}:quiet")
+        self.count("waits")
     }
 
-    fn count(&self, suffix: &str) -> i64 {
+    #[track_caller]
+    fn count(&self, what: &str) -> i64 {
+        self.connect().call(&["EVAL", COUNT, "0", what]).int()
+    }
+
+    /// The tickets that hold or wait for `name` (with its namespace).
+    #[track_caller]
+    pub fn tickets(&self, name: &str) -> Vec<String> {
         let mut connection = self.connect();
-        self.keys()
-            .iter()
-            .filter(|key| key.name.ends_with(suffix))
-            .map(|key| connection.call(&["ZCARD", &key.name]).int())
-            .sum()
+        let key = format!("auto_mutex:{{{name}}}");
+        let state = connection.call(&["GET", &key]).to_string();
+        let words: Vec<&str> = state.split(' ').collect();
+        match words[..] {
+            ["1", "s", _, _, _, ticket, ..] => vec![ticket.to_owned()],
+            _ => connection
+                .call(&["HKEYS", &format!("{key}:tickets")])
+                .texts(),
+        }
     }
 }

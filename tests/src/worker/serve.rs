@@ -76,6 +76,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
     let mut guards = Guards::new();
     loop {
         let line = tokio::select! {
+            biased;
             Some((name, guard)) = gotten.recv() => {
                 guards.insert(name, guard);
                 continue;

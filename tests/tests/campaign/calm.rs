@@ -64,7 +64,7 @@ pub(crate) fn nothing_is_left(arena: &Arena) {
         arena.redis.held() == 0 && arena.redis.waiting() == 0
     });
     for key in arena.redis.keys() {
-        assert!(key.is_token_hash() || key.is_gone_set(), "{key:?} is left");
+        assert!(key.is_token() || key.is_gone_set(), "{key:?} is left");
         let most = if key.is_gone_set() { 31_000 } else { 660_000 };
         assert!((0..=most).contains(&key.ttl), "{key:?}");
     }

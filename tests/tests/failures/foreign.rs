@@ -7,7 +7,7 @@ use auto_mutex_tests::events::{LONG, becomes, soon};
 
 use crate::rig::{Rig, config, waiters};
 
-const HASH: &str = "auto_mutex:{suite:m}";
+const STATE: &str = "auto_mutex:{suite:m}";
 
 /// All ways to ask must say `ForeignKey`, and leave the key alone.
 async fn refused(rig: &Rig, client: &Client, key: &str) {
@@ -44,23 +44,17 @@ async fn refused(rig: &Rig, client: &Client, key: &str) {
 async fn wrong_types_are_refused_and_left_alone() {
     let rig = Rig::new();
     let client = rig.client();
-    let kinds: [&[&str]; 4] = [
-        &["SET", "KEY", "value"],
-        &["SADD", "KEY", "member"],
-        &["RPUSH", "KEY", "item"],
-        &["XADD", "KEY", "*", "a", "b"],
+    let kinds: [&[&str]; 5] = [
+        &["HSET", STATE, "v", "1"],
+        &["SADD", STATE, "member"],
+        &["RPUSH", STATE, "item"],
+        &["XADD", STATE, "*", "a", "b"],
+        &["ZADD", STATE, "1", "member"],
     ];
-    for suffix in ["", ":held", ":queue", ":quiet", ":waits", ":gone"] {
-        let key = format!("{HASH}{suffix}");
-        for kind in kinds {
-            let command: Vec<&str> = kind
-                .iter()
-                .map(|&word| if word == "KEY" { &key } else { word })
-                .collect();
-            rig.redis.command(&command);
-            refused(&rig, &client, &key).await;
-            rig.redis.command(&["DEL", &key]);
-        }
+    for kind in kinds {
+        rig.redis.command(kind);
+        refused(&rig, &client, STATE).await;
+        rig.redis.command(&["DEL", STATE]);
     }
     // With the foreign key gone, all is well.
     client
@@ -74,85 +68,163 @@ async fn wrong_types_are_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn foreign_hashes_are_refused_and_left_alone() {
+async fn foreign_values_are_refused_and_left_alone() {
     let rig = Rig::new();
     let client = rig.client();
-    let hashes: [&[&str]; 4] = [
-        &["HSET", HASH, "owner", "somebody"],
-        &["HSET", HASH, "v", "2"],
-        &["HSET", HASH, "v", ""],
-        &["HSET", HASH, "v", "one", "tok", "5"],
-    ];
-    for hash in hashes {
-        rig.redis.command(hash);
-        refused(&rig, &client, HASH).await;
+    for value in [
+        "",
+        "1",
+        "value",
+        "1 ",
+        "1 i",
+        "1 i x",
+        "1 i 5 ",
+        "1 i -5",
+        "1 s 1 2 3",
+        "1 f 1 2 3",
+        "1 f x x x x x x",
+        "1 z 1",
+        "2 i 5",
+        "10 i 5",
+        " 1 i 5",
+        "1 i 5\n",
+        "1 i 99999999999999999999999",
+        "\0",
+    ] {
+        rig.redis.command(&["SET", STATE, value]);
+        refused(&rig, &client, STATE).await;
+        assert_eq!(rig.redis.command(&["GET", STATE]).text(), value);
         assert_eq!(
-            rig.redis.command(&["PTTL", HASH]).int(),
+            rig.redis.command(&["PTTL", STATE]).int(),
             -1,
             "not even its TTL"
         );
-        rig.redis.command(&["DEL", HASH]);
+        rig.redis.command(&["DEL", STATE]);
     }
 }
 
 #[tokio::test]
-async fn damaged_state_is_an_error_not_a_hang() {
-    let damages: [&[&str]; 7] = [
-        &["HSET", HASH, "tok", "many"],
-        &["HSET", HASH, "clk", "-"],
-        &["HSET", HASH, "cap", "x"],
-        &["HSET", HASH, "seq", "x"],
-        &["ZADD", "auto_mutex:{suite:m}:held", "1e300", "nobody"],
-        &["ZADD", "auto_mutex:{suite:m}:queue", "0", "nobody"],
-        &["ZADD", "auto_mutex:{suite:m}:waits", "1e300", "nobody"],
-    ];
-    for damage in damages {
+async fn a_foreign_key_beside_ours_refuses_those_who_need_it() {
+    for suffix in [":tickets", ":held", ":queue", ":waits"] {
         let rig = Rig::new();
         let (holder, client) = (rig.client(), rig.client());
+        let key = format!("{STATE}{suffix}");
         let guard = holder.mutex("m").lock().await.unwrap();
-        rig.redis.command(damage);
-        drop(guard);
-        let mutex = client.mutex("m").block(Duration::from_millis(300));
-        // It may be healed, waited out or refused, but it is answered, every time.
-        for _ in 0..3 {
-            match soon(&format!("an answer after {damage:?}"), mutex.lock()).await {
-                Ok(guard) => drop(guard),
-                Err(LockError::ForeignKey { .. } | LockError::Timeout { .. }) => {}
-                Err(error) => panic!("{damage:?}: {error:?}"),
-            }
-        }
+        rig.redis.command(&["SET", &key, "mine"]);
+        let error = soon("an answer", client.mutex("m").lock())
+            .await
+            .unwrap_err();
         assert!(
-            client.mutex("another").lock().await.is_ok(),
-            "the client lives on"
+            matches!(error, LockError::ForeignKey { .. }),
+            "{suffix}: {error:?}"
+        );
+        assert_eq!(rig.redis.command(&["GET", &key]).text(), "mine");
+        // The holder is not harmed by it.
+        guard.check().unwrap();
+        drop(guard);
+        rig.redis.command(&["DEL", &key]);
+        drop(
+            soon("all is well again", client.mutex("m").lock())
+                .await
+                .unwrap(),
         );
     }
 }
 
-#[tokio::test]
-async fn damaged_records_of_a_holder_are_an_error_not_a_hang() {
+/// Damages the state of a lock with a holder and a waiter; whatever is asked then is answered, and
+/// when the damaged keys are gone all is well.
+async fn damaged(what: &str, damage: impl Fn(&Rig)) {
     let rig = Rig::new();
-    let lease = Duration::from_millis(900);
-    let (holder, client) = (rig.leasing(lease), rig.leasing(lease));
-    for record in ["", "x", "1 2 3", "\u{ff}\u{ff}", "a b c d e f g h i j k l"] {
-        let guard = holder.mutex("m").lock().await.unwrap();
-        let ticket = rig
-            .redis
-            .command(&["ZRANGE", &format!("{HASH}:held"), "0", "0"])
-            .texts();
-        rig.redis
-            .command(&["HSET", HASH, &format!("t:{}", ticket[0]), record]);
-        let mutex = client.mutex("m").block(Duration::from_millis(100));
-        match soon("an answer", mutex.lock()).await {
-            Err(LockError::ForeignKey { .. } | LockError::Timeout { .. }) => {}
-            other => panic!("{record:?}: {other:?}"),
+    let (holder, waiter, client) = (rig.client(), rig.client(), rig.client());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });
+    waiters(&holder.mutex("m"), 1).await;
+    damage(&rig);
+    let mutex = client.mutex("m").block(Duration::from_millis(300));
+    for _ in 0..2 {
+        match soon(&format!("an answer after {what}"), mutex.lock()).await {
+            Ok(guard) => drop(guard),
+            Err(
+                LockError::ForeignKey { .. }
+                | LockError::Timeout { .. }
+                | LockError::PermitsMismatch { .. },
+            ) => {}
+            Err(error) => panic!("{what}: {error:?}"),
         }
-        drop(guard);
-        let keys: Vec<String> = rig.redis.keys().into_iter().map(|key| key.name).collect();
-        let mut delete = vec!["DEL"];
-        delete.extend(keys.iter().map(String::as_str));
-        rig.redis.command(&delete);
-        becomes("the lock works again", async || mutex.lock().await.is_ok()).await;
-        becomes("it is free", async || rig.redis.held() == 0).await;
+        let _ = soon(&format!("info after {what}"), mutex.info()).await;
+    }
+    drop(guard);
+    let lock = soon("the client lives on", client.mutex("another").lock()).await;
+    drop(lock.unwrap());
+    for key in rig.redis.keys() {
+        rig.redis.command(&["DEL", &key.name]);
+    }
+    let ended = soon(&format!("the waiter's end after {what}"), waiting)
+        .await
+        .unwrap();
+    assert!(
+        matches!(
+            ended,
+            Ok(()) | Err(LockError::ForeignKey { .. } | LockError::PermitsMismatch { .. })
+        ),
+        "{what}: {ended:?}"
+    );
+    becomes("the lock works again", async || mutex.lock().await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn damaged_sets_are_an_error_not_a_hang() {
+    for (suffix, score) in [
+        (":held", "1e300"),
+        (":held", "inf"),
+        (":held", "-inf"),
+        (":held", "9999999999999999"),
+        (":queue", "0"),
+        (":queue", "-1"),
+        (":queue", "inf"),
+        (":waits", "1e300"),
+        (":waits", "1"),
+        (":gone", "1"),
+    ] {
+        let key = format!("{STATE}{suffix}");
+        damaged(&format!("{suffix} {score}"), |rig| {
+            rig.redis.command(&["ZADD", &key, score, "nobody"]);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn damaged_records_are_an_error_not_a_hang() {
+    for record in [
+        "",
+        "x",
+        "1 2 3",
+        "\u{ff}\u{ff}",
+        "a b c d e f g h i j k l",
+        "1 99999999999999999999 1 1 1 1 1 1 0 m h",
+    ] {
+        damaged(&format!("record {record:?}"), |rig| {
+            for ticket in rig.redis.tickets("suite:m") {
+                rig.redis
+                    .command(&["HSET", &format!("{STATE}:tickets"), &ticket, record]);
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn damaged_states_are_an_error_not_a_hang() {
+    for state in [
+        "1 f 1 0 0 1 0 0",
+        "1 f 1 1 0 99999999999999999999 1 0",
+        "1 f 1 99 9 1 98 0",
+    ] {
+        damaged(state, |rig| {
+            rig.redis.command(&["SET", STATE, state, "KEEPTTL"]);
+        })
+        .await;
     }
 }
 
@@ -175,8 +247,8 @@ async fn an_existing_lock_taken_over_by_somebody_else_is_lost() {
     let rig = Rig::new();
     let client = rig.leasing(Duration::from_secs(3));
     let guard = client.mutex("m").lock().await.unwrap();
-    rig.redis.command(&["DEL", HASH]);
-    rig.redis.command(&["SET", HASH, "mine"]);
+    rig.redis.command(&["DEL", STATE]);
+    rig.redis.command(&["SET", STATE, "mine"]);
     soon("the holder notices", guard.lost()).await;
     drop(guard);
     let error = soon("an answer", client.mutex("m").lock())
@@ -184,7 +256,7 @@ async fn an_existing_lock_taken_over_by_somebody_else_is_lost() {
         .map(drop)
         .unwrap_err();
     assert!(matches!(error, LockError::ForeignKey { .. }), "{error:?}");
-    assert_eq!(rig.redis.command(&["GET", HASH]).text(), "mine");
+    assert_eq!(rig.redis.command(&["GET", STATE]).text(), "mine");
 }
 
 #[tokio::test]
@@ -197,7 +269,7 @@ async fn a_waiter_is_told_when_the_key_becomes_foreign() {
     let _guard = holder.mutex("m").lock().await.unwrap();
     let waiting = tokio::spawn(async move { client.mutex("m").lock().await.map(drop) });
     waiters(&holder.mutex("m"), 1).await;
-    rig.redis.command(&["SET", HASH, "mine"]);
+    rig.redis.command(&["SET", STATE, "mine"]);
     let error = soon("an answer", waiting).await.unwrap().unwrap_err();
     assert!(matches!(error, LockError::ForeignKey { .. }), "{error:?}");
 }

@@ -105,7 +105,7 @@ async fn a_killed_waiter_is_forgotten() {
         rig.redis
             .keys()
             .iter()
-            .all(|key| key.is_token_hash() || key.is_gone_set())
+            .all(|key| key.is_token() || key.is_gone_set())
     })
     .await;
     assert_eq!(rig.redis.keys_without_ttl(), []);
