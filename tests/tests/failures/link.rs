@@ -213,6 +213,12 @@ async fn killed_connections_are_replaced_and_waiters_stay_in_order() {
         })
         .await;
     }
+    // Who is not there when its turn comes is passed over: the order is that of those who are back.
+    becomes("all are back", async || {
+        let channels = ["PUBSUB", "CHANNELS", "auto_mutex:member:*"];
+        rig.redis.command(&channels).texts().len() == 5
+    })
+    .await;
     guard.check().unwrap();
     assert!(guard.unlock().await.unwrap());
     for task in waiting {
