@@ -16,10 +16,12 @@ pub use section::{Section, Sections};
 pub use verdict::Verdict;
 
 use crate::redis::Redis;
+use crate::resp::Value;
 
 const COUNTER: &str = "witness:inside";
 const REGISTER: &str = "witness:register";
 const LOG: &str = "witness:log";
+const INSIDE: &str = "witness:last";
 
 /// The witness, as the test that runs the contest sees it.
 pub struct Witness {
@@ -40,12 +42,12 @@ impl Witness {
         self.redis.port()
     }
 
-    /// How many sections were entered until now.
-    pub fn entered(&self) -> usize {
-        self.log()
-            .iter()
-            .filter(|line| line.starts_with("enter "))
-            .count()
+    /// Who entered last, unless it has left.
+    pub fn inside(&self) -> Option<String> {
+        match self.redis.command(&["GET", INSIDE]) {
+            Value::Text(who) => Some(who),
+            _ => None,
+        }
     }
 
     /// What was seen.

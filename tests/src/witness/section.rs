@@ -1,6 +1,6 @@
 //! What a holder reports.
 
-use super::{COUNTER, LOG, REGISTER};
+use super::{COUNTER, INSIDE, LOG, REGISTER};
 use crate::resp::{Connection, Value};
 
 const ENTER: &str = include_str!("enter.lua");
@@ -78,7 +78,7 @@ impl Sections {
     }
 
     fn run(&mut self, script: &str, arguments: &[&str]) -> Value {
-        let mut command = vec!["EVAL", script, "3", COUNTER, REGISTER, LOG];
+        let mut command = vec!["EVAL", script, "4", COUNTER, REGISTER, LOG, INSIDE];
         command.extend(arguments);
         self.connection.call(&command)
     }

@@ -98,6 +98,31 @@ impl Arena {
         }
     }
 
+    /// A worker to harm, suspended: mostly caught inside, where it hurts, sometimes any.
+    pub(crate) fn victim(&mut self) -> usize {
+        let attempts = if self.seed.below(4) == 0 { 0 } else { 200 };
+        for _ in 0..attempts {
+            let Some(index) = self.inside() else {
+                continue;
+            };
+            self.workers[index].stop();
+            // It may have left before it stopped, but not after.
+            if self.inside() == Some(index) {
+                return index;
+            }
+            self.workers[index].cont();
+        }
+        let any = self.seed.below(PROCESSES as u64) as usize;
+        self.workers[any].stop();
+        any
+    }
+
+    fn inside(&self) -> Option<usize> {
+        let pid = process(&self.witness.inside()?);
+        let mut workers = self.workers.iter();
+        workers.position(|worker| worker.pid().to_string() == pid)
+    }
+
     fn listen(&mut self) {
         for worker in &self.workers {
             while let Some(line) = worker.overhear() {
@@ -106,9 +131,10 @@ impl Arena {
         }
     }
 
-    /// Kills a worker and sends another in its place, unless the contest is over.
+    /// Kills a worker and sends another in its place; if the contest is over, lets it go on instead.
     pub(crate) fn replace(&mut self, index: usize) {
         if self.is_over() {
+            self.workers[index].cont();
             return;
         }
         self.listen();

@@ -51,18 +51,18 @@ pub(crate) fn nothing_is_left(arena: &Arena) {
     use auto_mutex::{Client, Config};
     use auto_mutex_tests::events::{eventually, finishes};
 
+    eventually("nobody holds or waits", || {
+        arena.redis.held() == 0 && arena.redis.waiting() == 0
+    });
+    // What the dead left goes with the next operation on the name, or with its TTL.
     let config = Config::new(arena.redis.url())
         .expect("a good URL")
         .namespace("suite");
     let client = Client::connect(config).expect("a client");
-    // What the dead left goes with the next operation on the name, or with its TTL.
-    let locked = finishes("the lock is free", move || {
-        client.mutex("m").blocking_lock().map(drop)
+    let released = finishes("the lock is free", move || {
+        client.mutex("m").blocking_lock()?.blocking_unlock()
     });
-    locked.expect("the lock");
-    eventually("nobody holds or waits", || {
-        arena.redis.held() == 0 && arena.redis.waiting() == 0
-    });
+    assert!(released.expect("the lock"));
     for key in arena.redis.keys() {
         assert!(key.is_token() || key.is_gone_set(), "{key:?} is left");
         let most = if key.is_gone_set() { 31_000 } else { 660_000 };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::arena::{Arena, PROCESSES, alone, duration, is_clean};
+use crate::arena::{Arena, alone, duration, is_clean};
 use crate::calm::nothing_is_left;
 
 const LEASE: Duration = Duration::from_secs(2);
@@ -37,7 +37,7 @@ fn killed_processes_leave_no_stuck_lock() {
     let mut arena = Arena::open("kill", LEASE, duration(8));
     while !arena.is_over() {
         arena.watch(Duration::from_secs(1));
-        let victim = arena.seed.below(PROCESSES as u64) as usize;
+        let victim = arena.victim();
         arena.replace(victim);
     }
     judge(arena);
@@ -48,8 +48,7 @@ fn processes_suspended_beyond_their_lease_write_nothing_stale() {
     let _alone = alone();
     let mut arena = Arena::open("suspend", LEASE, duration(8));
     while !arena.is_over() {
-        let victim = arena.seed.below(PROCESSES as u64) as usize;
-        arena.workers[victim].stop();
+        let victim = arena.victim();
         // Half of the time others must take over, half of the time they need not.
         let pause = LEASE / 2 * (1 + 2 * arena.seed.below(2) as u32);
         arena.watch(pause + Duration::from_millis(200));
@@ -96,11 +95,13 @@ fn everything_at_once() {
     let _alone = alone();
     let mut arena = Arena::open("everything", LEASE, duration(8));
     while !arena.is_over() {
-        let victim = arena.seed.below(PROCESSES as u64) as usize;
         match arena.seed.below(5) {
-            0 | 1 => arena.replace(victim),
+            0 | 1 => {
+                let victim = arena.victim();
+                arena.replace(victim);
+            }
             2 => {
-                arena.workers[victim].stop();
+                let victim = arena.victim();
                 arena.watch(LEASE + Duration::from_millis(200));
                 arena.workers[victim].cont();
             }
