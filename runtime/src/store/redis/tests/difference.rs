@@ -220,8 +220,13 @@ fn one_run(server: &Server, seed: u64, seen: &mut HashSet<String>) {
     for &member in &members {
         both.listen(member, true);
     }
+    let mut ends = Vec::new();
     for step in 0..STEPS {
-        both.now = advance(&mut random, crowd, both.now);
+        both.now = match &ends {
+            // Exactly when something ends.
+            ends if !ends.is_empty() && random.one_in(8) => random.of(ends),
+            _ => advance(&mut random, crowd, both.now),
+        };
         if random.one_in(20) {
             let listens = !random.one_in(2);
             both.listen(random.of(&members), listens);
@@ -231,12 +236,9 @@ fn one_run(server: &Server, seed: u64, seen: &mut HashSet<String>) {
         } else {
             tickets.len()
         };
-        let op = random_op(
-            &mut random,
-            crowd,
-            &tickets[..ticket_count],
-            u64::from(step) + 1,
-        );
+        // Now and then a late copy of something sent earlier.
+        let counter = u64::from(step) + if random.one_in(8) { 0 } else { 10 };
+        let op = random_op(&mut random, crowd, &tickets[..ticket_count], counter);
         // A ticket belongs to one member; sometimes a stranger asks.
         let home = op
             .ticket()
@@ -256,6 +258,12 @@ fn one_run(server: &Server, seed: u64, seen: &mut HashSet<String>) {
         assert_eq!(found_messages, expected_messages, "messages: {at}");
         let (expected, found, ..) = both.apply(member, &Op::Inspect);
         assert_eq!(found, expected, "state after: {at}");
+        if let Reply::Info(info) = found {
+            let records = info.holders.iter().chain(&info.waiters);
+            ends = records
+                .map(|record| both.now + record.left.as_micros() as u64)
+                .collect();
+        }
         let key = super::super::command::key(&both.name);
         let immortal = immortal(&mut both.connection, &key);
         assert!(immortal.is_empty(), "{immortal:?} after: {at}");
