@@ -4,7 +4,7 @@
 -- Keys of every operation, one name's, all with its hash tag:
 --   1 auto_mutex:{name}          string: the state, in one of three forms
 --       1 i <tok>                                  idle: nobody holds or waits
---       1 s <tok> <token> <heard> <ticket> <hold_ms> <place_ms> <units> <cap> <counter> <member> <meta>
+--       1 s <ticket> <heard> <hold_ms> <place_ms> <counter> <tok> <token> <units> <cap> <member> <meta>
 --                                                  single: one plain holder until heard + hold_ms, no waiters
 --       1 f <tok> <cap> <seq> <clk> <used> <tombs> full: the rest is in the other keys
 --   2 auto_mutex:{name}:tickets  hash: ticket -> record
@@ -94,8 +94,8 @@ local function open(now)
     if form == 'i' then
       s.tok = tonumber(match(rest, '^%d+$'))
     elseif form == 's' then
-      local tok, token, heard, ticket, hold, wait, units, cap, counter, member, meta =
-        match(rest, '^(%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$')
+      local ticket, heard, hold, wait, counter, tok, token, units, cap, member, meta =
+        match(rest, '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$')
       if tok then
         s.tok, s.cap, s.clk, s.used = tonumber(tok), tonumber(cap), tonumber(heard), tonumber(units)
         s.single = ticket
