@@ -17,7 +17,7 @@ local state = redis.call('GET', KEYS[1])
 local tok = not state and 0 or tonumber(string.match(state, '^1 i (%d+)$'))
 if tok then
   if now > tok and tonumber(units) <= tonumber(capacity) and tonumber(hold) <= 600000 then
-    local token = string.format('%.0f', now)
+    local token = int(now)
     redis.call('SET', KEYS[1],
       '1 s ' .. ticket .. ' ' .. token .. ' ' .. hold .. ' ' .. place .. ' ' .. counter .. ' ' .. token .. ' '
         .. token .. ' ' .. units .. ' ' .. capacity .. ' ' .. member .. ' ' .. meta,
@@ -34,7 +34,7 @@ elseif mode == 'try' then
 end
 
 return guard(function()
-  local s = open(now)
+  local s = open(now, state)
   s.prune()
   local reply
   local r = s.record(ticket)
@@ -55,8 +55,7 @@ return guard(function()
     s.grant(member, ticket)
     reply = s.standing(ticket)
     if reply[1] == 'QUEUED' and mode == 'try' then
-      s.drop_waiter(ticket)
-      s.forget()
+      s.withdraw(ticket)
       reply = {'BUSY', reply[4], reply[5]}
     end
   end

@@ -23,8 +23,8 @@ if state and park == '0' and tomb == '0' then
 end
 
 return guard(function()
-  local s = open(now)
-  s.prune()
+  local s = open(now, state)
+  s.prune(true)
   local reply = 'GONE'
   local r = s.record(ticket)
   if r and r.token == 0 then

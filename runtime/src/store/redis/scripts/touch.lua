@@ -17,7 +17,7 @@ if state and tonumber(hold) <= 600000 then
     string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ (%d+) (%d+ (%d+) .*)$')
   if heard and now >= tonumber(heard) and now < heard + held * 1000 then
     if tonumber(last) > tonumber(counter) then counter = last end
-    local text = '1 s ' .. ticket .. ' ' .. string.format('%.0f', now) .. ' ' .. hold .. ' ' .. place .. ' '
+    local text = '1 s ' .. ticket .. ' ' .. int(now) .. ' ' .. hold .. ' ' .. place .. ' '
       .. counter .. ' ' .. tail
     if redis.pcall('SET', KEYS[1], text, 'PX', '1200000').err then
       -- A full memory denies a first write, but no second one.
@@ -29,8 +29,8 @@ if state and tonumber(hold) <= 600000 then
 end
 
 return guard(function()
-  local s = open(now)
-  s.prune()
+  local s = open(now, state)
+  s.prune(true)
   local known = s.hear(ticket, counter, hold, place)
   s.grant(member, ticket)
   local reply = known and s.standing(ticket) or 'GONE'
