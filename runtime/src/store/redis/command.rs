@@ -10,7 +10,7 @@ use crate::name::Name;
 use crate::store::{Member, Mode, Op};
 
 /// What follows a name in its keys, in the order of KEYS; see `scripts/common.lua`.
-pub(super) const SUFFIXES: [&str; 6] = ["", ":tickets", ":held", ":queue", ":waits", ":gone"];
+pub(super) const SUFFIXES: [&str; 5] = ["", ":tickets", ":held", ":queue", ":gone"];
 
 /// The channel of a member.
 pub(super) fn channel(member: Member) -> String {

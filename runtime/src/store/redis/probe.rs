@@ -33,9 +33,9 @@ pub(super) async fn run(link: &mut Link, scripts: &Scripts, member: Member) -> R
     let life = [
         acquire(first),
         acquire(second),
+        Op::Inspect,
         release(first, true),
         acquire(first),
-        Op::Inspect,
         release(second, false),
     ];
     let mut pipeline = redis::pipe();

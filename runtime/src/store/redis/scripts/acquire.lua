@@ -16,17 +16,17 @@ local now = clock()
 local state = redis.call('GET', KEYS[1])
 local tok = not state and 0 or tonumber(string.match(state, '^1 i (%d+)$'))
 if tok then
-  if now > tok and tonumber(units) <= tonumber(capacity) then
-    local token = string.format('%.0f', now)
+  if now > tok and tonumber(units) <= tonumber(capacity) and tonumber(hold) <= 600000 then
+    local token = int(now)
     redis.call('SET', KEYS[1],
-      '1 s ' .. token .. ' ' .. token .. ' ' .. token .. ' ' .. ticket .. ' ' .. hold .. ' ' .. place .. ' '
-        .. units .. ' ' .. capacity .. ' ' .. counter .. ' ' .. member .. ' ' .. meta,
-      'PX', hold + 600000)
+      '1 s ' .. ticket .. ' ' .. token .. ' ' .. hold .. ' ' .. place .. ' ' .. counter .. ' ' .. token .. ' '
+        .. token .. ' ' .. units .. ' ' .. capacity .. ' ' .. member .. ' ' .. meta,
+      'PX', '1200000')
     return 'GRANTED ' .. token
   end
 elseif mode == 'try' then
-  local token, heard, holder, held, used, cap, who =
-    string.match(state, '^1 s %d+ (%d+) (%d+) (%S+) (%d+) %d+ (%d+) (%d+) %d+ %S+ (.*)$')
+  local holder, heard, held, token, used, cap, who =
+    string.match(state, '^1 s (%S+) (%d+) (%d+) %d+ %d+ %d+ (%d+) (%d+) (%d+) %S+ (.*)$')
   if token and holder ~= ticket and cap == capacity and tonumber(units) <= tonumber(cap)
     and used + units > tonumber(cap) and now >= tonumber(heard) and now < heard + held * 1000 then
     return {'BUSY', token, who}
@@ -34,7 +34,7 @@ elseif mode == 'try' then
 end
 
 return guard(function()
-  local s = open(now)
+  local s = open(now, state)
   s.prune()
   local reply
   local r = s.record(ticket)
@@ -55,8 +55,7 @@ return guard(function()
     s.grant(member, ticket)
     reply = s.standing(ticket)
     if reply[1] == 'QUEUED' and mode == 'try' then
-      s.drop_waiter(ticket)
-      s.forget()
+      s.withdraw(ticket)
       reply = {'BUSY', reply[4], reply[5]}
     end
   end

@@ -3,16 +3,27 @@
 --
 -- Keys of every operation, one name's, all with its hash tag:
 --   1 auto_mutex:{name}          string: the state, in one of three forms
---       1 i <tok>                                  idle: nobody holds or waits
---       1 s <tok> <token> <heard> <ticket> <hold_ms> <place_ms> <units> <cap> <counter> <member> <meta>
---                                                  single: one plain holder until heard + hold_ms, no waiters
---       1 f <tok> <cap> <seq> <clk> <used> <tombs> full: the rest is in the other keys
---   2 auto_mutex:{name}:tickets  hash: ticket -> record
---   3 auto_mutex:{name}:held     sorted set: ticket -> end of its lease
+--       1 i <tok>                idle: nobody holds or waits
+--       1 s <ticket> <heard> <hold_ms> <place_ms> <counter> <tok> <token> <units> <cap> <member> <meta>
+--                                single: one plain holder until heard + hold_ms, nobody waits
+--       1 f <tok> <cap> <seq> <clk> <used> <tombs> <holders> <waiting> <due> <expires> <told> <one>
+--                                full: the rest is in the other keys
+--   2 auto_mutex:{name}:tickets  hash: ticket -> record, of waiters, and of holders unless there is just one
+--   3 auto_mutex:{name}:held     sorted set: ticket -> end of its lease, unless there is just one
 --   4 auto_mutex:{name}:queue    sorted set: ticket -> place; of the quiet ones, place + 2^52
---   5 auto_mutex:{name}:waits    sorted set: ticket -> end of its place
---   6 auto_mutex:{name}:gone     sorted set: ticket -> end of its tombstone
--- `used` is the sum of the units held, `tombs` the end of the last tombstone (0: there is none).
+--   5 auto_mutex:{name}:gone     sorted set: ticket -> end of its tombstone
+--
+-- A place ends at heard + place_ms of its record. In the full form: `used` units are held by `holders`; `waiting`
+-- are in the queue, quiet ones too; tombstones end at `tombs` at the latest (0: there are none); nothing in the
+-- sorted set and no place ends before `due`; the other keys live until `expires` at least; who waits at a place up
+-- to `told` and is not quiet was told that it is near (0: look again); `one` is '-' or the only holder: ticket, end, record.
+
+-- A number as text, exactly. (A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at
+-- 2^31 on some servers.)
+local function int(number)
+  if number < 1000000000 then return string.format('%d', number) end
+  return string.format('%d%09d', number / 1000000000, number % 1000000000)
+end
 
 -- Runs the long way; what is not ours is told as FOREIGN, with the same text on every version of the server.
 local function guard(run)
@@ -25,56 +36,75 @@ local function guard(run)
   return redis.error_reply((string.gsub(text, '^%-', '')))
 end
 
--- Reads the state as it is; changes nothing.
-local function open(now)
-  local call, format, match = redis.call, string.format, string.match
-  local MAIN, TICKETS, HELD, QUEUE, WAITS, GONE = unpack(KEYS)
-  local QUIET = 4503599627370496
+-- Reads the state, given the text of the first key; changes nothing.
+local function open(now, state)
+  local call, match, max, min = redis.call, string.match, math.max, math.min
+  local MAIN, TICKETS, HELD, QUEUE, GONE = unpack(KEYS)
+  local QUIET, FAR = 4503599627370496, 9007199254740992
   local CLAIM_MS, NEAR_MS, NEAR = 2000, 667, 3
   local TOMB_MS, KEPT_MS = 30000, 600000
 
-  local s = {tok = 0, cap = 0, seq = 0, clk = 0, used = 0, tombs = 0}
+  local s = {tok = 0, cap = 0, seq = 0, clk = 0, used = 0, tombs = 0, holders = 0, waiting = 0, due = FAR,
+    expires = 0, told = 0}
   local records = {} -- ticket -> record; false: there is none
-  local changed = {} -- ticket -> true
-
-  local function int(number)
-    return format('%.0f', number)
-  end
+  local stored = {}  -- tickets with a record in the hash
+  local changed = {} -- tickets whose record there is to be written or removed
+  local moved = false -- who is among the first may have changed
 
   local function foreign(what)
     error('FOREIGN ' .. what, 0)
   end
 
-  local function record_of(text)
-    local place, units, hold, wait, counter, heard, told, token, flag, member, meta =
-      match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([012]) (%S+) (.*)$')
-    if not place then foreign('a record is unreadable') end
-    return {
+  -- Records
+
+  -- Flags: 0 plain, 1 provisional, 2 parked, 3 a quiet waiter. The token is 0 exactly while it waits.
+  local RECORD = '(.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) ([0123]) (.-) (.*)$'
+
+  local function record_of(place, units, hold, wait, counter, heard, told, token, flag, member, meta)
+    local r = {
       place = tonumber(place), units = tonumber(units), hold = tonumber(hold), wait = tonumber(wait),
-      counter = tonumber(counter), heard = tonumber(heard), told = tonumber(told),
-      token = tonumber(token), flag = flag, member = member, meta = meta,
+      counter = tonumber(counter), heard = tonumber(heard), told = tonumber(told), token = tonumber(token),
+      flag = flag, member = member, meta = meta,
     }
-  end
-
-  local function text_of(r)
-    return format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %s %s %s', r.place, r.units, r.hold, r.wait,
-      r.counter, r.heard, r.told, r.token, r.flag, r.member, r.meta)
-  end
-
-  -- The record of a ticket, or false. Its token is 0 exactly while it waits.
-  function s.record(ticket)
-    local r = records[ticket]
-    if r == nil then
-      local text = call('HGET', TICKETS, ticket)
-      r = text and record_of(text)
-      records[ticket] = r
+    if not (r.place and r.units and r.hold and r.wait and r.counter and r.heard and r.told and r.token) then
+      foreign('a record is unreadable')
     end
     return r
   end
 
-  -- The record of a ticket that a set names.
+  local function text_of(r)
+    return int(r.place) .. ' ' .. int(r.units) .. ' ' .. int(r.hold) .. ' ' .. int(r.wait) .. ' '
+      .. int(r.counter) .. ' ' .. int(r.heard) .. ' ' .. int(r.told) .. ' ' .. int(r.token) .. ' '
+      .. r.flag .. ' ' .. r.member .. ' ' .. r.meta
+  end
+
+  local function keep(ticket, text)
+    stored[ticket] = text and true
+    records[ticket] = text and record_of(match(text, '^' .. RECORD))
+  end
+
+  -- The record of a ticket, or false.
+  function s.record(ticket)
+    if records[ticket] == nil then keep(ticket, call('HGET', TICKETS, ticket)) end
+    return records[ticket]
+  end
+
+  -- The record of a ticket that is in a set.
   local function need(ticket)
     return s.record(ticket) or foreign('a record is missing')
+  end
+
+  -- Reads many at once.
+  local function need_all(tickets)
+    for first = 1, #tickets, 1000 do
+      local last = min(first + 999, #tickets)
+      local texts = call('HMGET', TICKETS, unpack(tickets, first, last))
+      for i = first, last do
+        if records[tickets[i]] == nil then keep(tickets[i], texts[i - first + 1]) end
+        need(tickets[i])
+      end
+    end
+    return tickets
   end
 
   -- The members and scores of a ZRANGE … WITHSCORES, one pair after the other.
@@ -86,54 +116,57 @@ local function open(now)
     end
   end
 
-  local function read()
-    local text = call('GET', MAIN)
-    if not text then return end
-    local form, rest = match(text, '^1 (%l) (.*)$')
-    s.form = form
-    if form == 'i' then
-      s.tok = tonumber(match(rest, '^%d+$'))
-    elseif form == 's' then
-      local tok, token, heard, ticket, hold, wait, units, cap, counter, member, meta =
-        match(rest, '^(%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$')
-      if tok then
-        s.tok, s.cap, s.clk, s.used = tonumber(tok), tonumber(cap), tonumber(heard), tonumber(units)
-        s.single = ticket
-        records[ticket] = {
-          place = 0, units = s.used, hold = tonumber(hold), wait = tonumber(wait),
-          counter = tonumber(counter), heard = s.clk, told = 0, token = tonumber(token), flag = '0',
-          member = member, meta = meta,
-        }
-        s.single_until = s.clk + records[ticket].hold * 1000
-      else
-        s.tok = nil
-      end
-    elseif form == 'f' then
-      local tok, cap, seq, clk, used, tombs =
-        match(rest, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-      s.tok, s.cap, s.seq = tonumber(tok), tonumber(cap), tonumber(seq)
-      s.clk, s.used, s.tombs = tonumber(clk), tonumber(used), tonumber(tombs)
-    else
-      s.tok = nil
-    end
-    if not s.tok then foreign('the key holds something else') end
+  -- Holders: the only one is part of the first key; more are in the sorted set.
+
+  local function held_ends()
+    return pairs_of(call('ZRANGE', HELD, 0, -1, 'WITHSCORES'))
   end
 
-  -- Everything in the other keys, as the full form has it.
-  local function spread()
-    if s.form == 'f' then return end
-    if call('EXISTS', TICKETS, HELD, QUEUE, WAITS) > 0 then
-      -- Somebody removed the first key alone; what it belonged to is over.
+  local function held_by_many()
+    return s.holders > 0 and not s.one
+  end
+
+  -- Before the first entry in any of the other keys: if there is something, somebody removed the first key alone,
+  -- and what it belonged to is over.
+  local function begin()
+    if s.waiting == 0 and not held_by_many() and call('EXISTS', TICKETS, HELD, QUEUE) > 0 then
       call('HLEN', TICKETS)
       call('ZCARD', HELD)
       call('ZCARD', QUEUE)
-      call('ZCARD', WAITS)
-      call('DEL', TICKETS, HELD, QUEUE, WAITS)
+      call('DEL', TICKETS, HELD, QUEUE)
     end
-    if s.single then
-      call('ZADD', HELD, int(s.single_until), s.single)
-      changed[s.single] = true
+  end
+
+  local function to_set(ticket, ends)
+    call('ZADD', HELD, int(ends), ticket)
+    s.due = min(s.due, ends)
+  end
+
+  local function hold_until(ticket, ends)
+    if ticket == s.one then s.one_ends = ends else to_set(ticket, ends) end
+  end
+
+  local function add_holder(ticket, ends)
+    local r = need(ticket)
+    if s.holders == 0 then
+      s.one, s.one_ends = ticket, ends
+    else
+      if s.one then
+        begin()
+        to_set(s.one, s.one_ends)
+        changed[s.one] = true
+        s.one = nil
+        s.expires = 0
+      end
+      to_set(ticket, ends)
     end
+    changed[ticket] = true
+    s.holders, s.used = s.holders + 1, s.used + r.units
+  end
+
+  local function remove_holder(ticket)
+    if ticket == s.one then s.one = nil else call('ZREM', HELD, ticket) end
+    s.holders, s.used = max(0, s.holders - 1), max(0, s.used - need(ticket).units)
   end
 
   local function drop(ticket)
@@ -142,132 +175,178 @@ local function open(now)
   end
 
   function s.drop_holder(ticket)
-    call('ZREM', HELD, ticket)
-    s.used = math.max(0, s.used - need(ticket).units)
+    remove_holder(ticket)
     drop(ticket)
+  end
+
+  -- Waiters
+
+  local function place_ends(r)
+    return r.heard + r.wait * 1000
+  end
+
+  local function add_waiter(ticket, score)
+    if s.waiting == 0 then
+      begin()
+      s.expires = 0
+    end
+    local r = need(ticket)
+    call('ZADD', QUEUE, int(score), ticket)
+    s.waiting = s.waiting + 1
+    s.due = min(s.due, place_ends(r))
+    changed[ticket] = true
+    moved = true
+  end
+
+  local function remove_waiter(ticket)
+    call('ZREM', QUEUE, ticket)
+    s.waiting = max(0, s.waiting - 1)
+    moved = true
   end
 
   function s.drop_waiter(ticket)
-    call('ZREM', QUEUE, ticket)
-    call('ZREM', WAITS, ticket)
+    remove_waiter(ticket)
     drop(ticket)
   end
 
-  local function hold_until(ticket, ends)
-    call('ZADD', HELD, int(ends), ticket)
+  local function forget()
+    if s.holders == 0 and s.waiting == 0 then
+      s.cap, s.seq, s.used, s.told, s.due = 0, 0, 0, 0, FAR
+    end
   end
 
-  local function wait_until(ticket, ends)
-    call('ZADD', WAITS, int(ends), ticket)
-  end
-
-  local function to_quiet(ticket, r)
-    r.told = 0
-    changed[ticket] = true
-    call('ZADD', QUEUE, int(QUIET + r.place), ticket)
-  end
+  -- First
 
   -- The clock was stepped back: nothing may last longer than if it were set now.
   local function step_back()
-    local function clamp(key, span)
-      for ticket, ends in pairs_of(call('ZRANGE', key, 0, -1, 'WITHSCORES')) do
-        local latest = now + span(ticket) * 1000
-        if ends > latest then call('ZADD', key, int(latest), ticket) end
-      end
-    end
     local function speak(ticket)
       local r = need(ticket)
-      r.heard, r.told = math.min(r.heard, now), math.min(r.told, now)
+      r.heard, r.told = min(r.heard, now), min(r.told, now)
       changed[ticket] = true
       return r
     end
-    clamp(HELD, function(ticket) return speak(ticket).hold end)
-    clamp(WAITS, function(ticket) return speak(ticket).wait end)
-    clamp(GONE, function() return TOMB_MS end)
-    s.tombs = math.min(s.tombs, now + TOMB_MS * 1000)
+    if s.one then
+      s.one_ends = min(s.one_ends, now + speak(s.one).hold * 1000)
+    elseif s.holders > 0 then
+      for ticket, ends in held_ends() do
+        local latest = now + speak(ticket).hold * 1000
+        if ends > latest then call('ZADD', HELD, int(latest), ticket) end
+      end
+    end
+    if s.waiting > 0 then
+      for _, ticket in ipairs(need_all(call('ZRANGE', QUEUE, 0, -1))) do speak(ticket) end
+    end
+    if s.tombs > 0 then
+      local latest = now + TOMB_MS * 1000
+      for ticket, ends in pairs_of(call('ZRANGE', GONE, 0, -1, 'WITHSCORES')) do
+        if ends > latest then call('ZADD', GONE, int(latest), ticket) end
+      end
+      s.tombs = min(s.tombs, latest)
+    end
+    s.due = 0
   end
 
-  function s.forget()
-    if call('EXISTS', HELD, QUEUE) == 0 then
-      s.cap, s.seq, s.used = 0, 0, 0
+  local function end_lease(ticket)
+    local r = need(ticket)
+    if r.flag == '1' and place_ends(r) > now then
+      remove_holder(ticket)
+      r.flag, r.told, r.token = '3', 0, 0
+      add_waiter(ticket, QUIET + r.place)
+    else
+      s.drop_holder(ticket)
     end
   end
 
-  -- What every operation does first. A full memory does not deny the ZREM (of nothing), and after one
-  -- write it denies no other.
-  function s.prune()
-    call('ZREM', HELD, '')
-    spread()
+  -- What every operation does first. With `renews` under a full memory too: that does not deny the ZREM (of
+  -- nothing), and after one write it denies no other.
+  function s.prune(renews)
+    if renews then call('ZREM', HELD, '') end
     if now < s.clk then step_back() end
     s.clk = now
     if s.tombs > 0 then
       call('ZREMRANGEBYSCORE', GONE, '-inf', int(now))
       if s.tombs <= now then s.tombs = 0 end
     end
-    for _, ticket in ipairs(call('ZRANGEBYSCORE', HELD, '-inf', int(now))) do
-      local r = need(ticket)
-      local place_ends = r.heard + r.wait * 1000
-      if r.flag == '1' and place_ends > now then
-        call('ZREM', HELD, ticket)
-        s.used = math.max(0, s.used - r.units)
-        r.flag, r.token = '0', 0
-        to_quiet(ticket, r)
-        wait_until(ticket, place_ends)
-      else
-        s.drop_holder(ticket)
+    if s.one and s.one_ends <= now then end_lease(s.one) end
+    if s.due <= now then
+      s.due = FAR
+      if held_by_many() then
+        for ticket, ends in held_ends() do
+          if ends <= now then end_lease(ticket) else s.due = min(s.due, ends) end
+        end
+      end
+      if s.waiting > 0 then
+        for _, ticket in ipairs(need_all(call('ZRANGE', QUEUE, 0, -1))) do
+          local ends = place_ends(need(ticket))
+          if ends <= now then s.drop_waiter(ticket) else s.due = min(s.due, ends) end
+        end
       end
     end
-    for _, ticket in ipairs(call('ZRANGEBYSCORE', WAITS, '-inf', int(now))) do
-      s.drop_waiter(ticket)
-    end
-    s.forget()
+    forget()
   end
+
+  -- Last
 
   local function tell(member, message)
     local name = string.sub(MAIN, 13, -2)
     return call('PUBLISH', 'auto_mutex:member:' .. member, message .. ' ' .. name)
   end
 
+  -- Whether a waiter other than the one that asks will take a grant.
+  local function takes(ticket, r, member, token, hold)
+    return (r.member == member or now - max(r.heard, r.told) <= CLAIM_MS * 1000)
+      and tell(r.member, 'grant ' .. ticket .. ' ' .. int(token) .. ' ' .. int(r.counter) .. ' ' .. int(hold)) > 0
+  end
+
+  local function first(count)
+    return pairs_of(call('ZRANGE', QUEUE, 0, count - 1, 'WITHSCORES'))
+  end
+
   -- What every operation of `member` does last; `own` is the ticket that its reply reaches.
   function s.grant(member, own)
-    local waiting = true
-    while waiting do
-      local ticket, place = pairs_of(call('ZRANGE', QUEUE, 0, 0, 'WITHSCORES'))()
-      waiting = ticket and place < QUIET
-      if not waiting then break end
+    while s.waiting > 0 and s.used < s.cap do
+      local ticket, place = first(1)()
+      if not ticket then foreign('the queue is missing') end
+      if place >= QUIET then break end
       local r = need(ticket)
       if s.used + r.units > s.cap then break end
-      local token = math.max(now, s.tok + 1)
-      local hold = r.hold
-      local granted = true
-      if ticket ~= own then
-        hold = math.min(CLAIM_MS, hold)
-        granted = (r.member == member or now - math.max(r.heard, r.told) <= CLAIM_MS * 1000)
-          and tell(r.member, format('grant %s %.0f %.0f %.0f', ticket, token, r.counter, hold)) > 0
-      end
-      if granted then
+      local token = max(now, s.tok + 1)
+      local hold = ticket == own and r.hold or min(CLAIM_MS, r.hold)
+      changed[ticket] = true
+      if ticket == own or takes(ticket, r, member, token, hold) then
         r.flag = ticket == own and '0' or '1'
         r.token, s.tok = token, token
-        s.used = s.used + r.units
-        changed[ticket] = true
-        call('ZREM', QUEUE, ticket)
-        call('ZREM', WAITS, ticket)
-        hold_until(ticket, now + hold * 1000)
+        remove_waiter(ticket)
+        add_holder(ticket, now + hold * 1000)
       else
-        to_quiet(ticket, r)
+        r.flag, r.told = '3', 0
+        call('ZADD', QUEUE, int(QUIET + r.place), ticket)
+        moved = true
       end
     end
-    if waiting then
-      for ticket, place in pairs_of(call('ZRANGE', QUEUE, 0, NEAR - 1, 'WITHSCORES')) do
-        local r = place < QUIET and need(ticket)
-        if r and r.told == 0 then
-          r.told = now
-          changed[ticket] = true
-          if ticket ~= own then tell(r.member, 'near ' .. ticket) end
+    if moved and s.waiting > 0 then
+      for ticket, place in first(NEAR) do
+        if place > s.told and place < QUIET then
+          local r = need(ticket)
+          if r.told == 0 then
+            r.told = now
+            changed[ticket] = true
+            if ticket ~= own then tell(r.member, 'near ' .. ticket) end
+          end
+          s.told = place
         end
       end
     end
-    s.forget()
+    forget()
+  end
+
+  -- Steps of the operations
+
+  -- A waiter leaves after all: who is among the first now is told by the next operation.
+  function s.withdraw(ticket)
+    s.drop_waiter(ticket)
+    s.told = 0
+    forget()
   end
 
   -- A new ticket, at the end of the queue.
@@ -275,24 +354,34 @@ local function open(now)
     s.seq = s.seq + 1
     r.place, r.heard, r.told, r.token, r.flag = s.seq, now, 0, 0, '0'
     records[ticket] = r
-    changed[ticket] = true
-    call('ZADD', QUEUE, int(r.place), ticket)
-    wait_until(ticket, now + r.wait * 1000)
+    if s.waiting == 0 and s.used + r.units <= s.cap then
+      -- Granted at once, so it never waits.
+      r.token = max(now, s.tok + 1)
+      s.tok = r.token
+      add_holder(ticket, now + r.hold * 1000)
+    else
+      add_waiter(ticket, r.place)
+    end
   end
 
   -- A known ticket spoke; false if it is not known or only parked.
   function s.hear(ticket, counter, hold, wait)
     local r = s.record(ticket)
     if not r or r.flag == '2' then return false end
-    r.counter = math.max(r.counter, tonumber(counter))
+    r.counter = max(r.counter, tonumber(counter))
     r.heard, r.hold, r.wait = now, tonumber(hold), tonumber(wait)
     changed[ticket] = true
     if r.token > 0 then
       r.flag = '0'
       hold_until(ticket, now + r.hold * 1000)
     else
-      call('ZADD', QUEUE, int(r.place), ticket)
-      wait_until(ticket, now + r.wait * 1000)
+      s.due = min(s.due, place_ends(r))
+      if r.flag == '3' then
+        r.flag = '0'
+        call('ZADD', QUEUE, int(r.place), ticket)
+        s.told = min(s.told, r.place - 1)
+        moved = true
+      end
     end
     return true
   end
@@ -316,7 +405,8 @@ local function open(now)
 
   -- Drops all holders and tells them.
   function s.drop_all()
-    local tickets = call('ZRANGE', HELD, 0, -1)
+    local tickets = {s.one}
+    if held_by_many() then tickets = call('ZRANGE', HELD, 0, -1) end
     for _, ticket in ipairs(tickets) do
       tell(need(ticket).member, 'lost ' .. ticket)
       s.drop_holder(ticket)
@@ -324,92 +414,173 @@ local function open(now)
     return #tickets
   end
 
+  -- Replies
+
   -- Token and meta of the one that has held for the longest; empty strings if nobody does.
   function s.holder()
-    local first
-    for _, ticket in ipairs(call('ZRANGE', HELD, 0, -1)) do
-      local r = need(ticket)
-      if not first or r.token < first.token then first = r end
+    local eldest = s.one and need(s.one)
+    if held_by_many() then
+      for _, ticket in ipairs(need_all(call('ZRANGE', HELD, 0, -1))) do
+        local r = need(ticket)
+        if not eldest or r.token < eldest.token then eldest = r end
+      end
     end
-    if not first then return '', '' end
-    return int(first.token), first.meta
+    if not eldest then return '', '' end
+    return int(eldest.token), eldest.meta
   end
 
   -- The reply to a ticket that is known.
   function s.standing(ticket)
     local r = need(ticket)
     if r.token > 0 then return 'GRANTED ' .. int(r.token) end
-    local position = (call('ZRANK', QUEUE, ticket) or foreign('a waiter is in no queue')) + 1
+    local position = (call('ZRANK', QUEUE, ticket) or foreign('the queue is missing')) + 1
     local again = math.floor(r.wait / 3)
     if position <= NEAR then
-      local _, ends = pairs_of(call('ZRANGE', HELD, 0, 0, 'WITHSCORES'))()
-      again = ends and math.min(NEAR_MS, math.ceil((ends - now) / 1000) + 1) or NEAR_MS
-    end
-    return {'QUEUED', position, math.max(1, again), s.holder()}
-  end
-
-  -- Writes what changed; every key gets its time to live.
-  function s.close()
-    local drops, keeps = {'HDEL', TICKETS}, {'HSET', TICKETS}
-    for ticket in pairs(changed) do
-      local r = records[ticket]
-      if r then
-        keeps[#keeps + 1] = ticket
-        keeps[#keeps + 1] = text_of(r)
-      else
-        drops[#drops + 1] = ticket
+      local ends = s.one and s.one_ends
+      if held_by_many() then
+        local _
+        _, ends = pairs_of(call('ZRANGE', HELD, 0, 0, 'WITHSCORES'))()
       end
+      again = ends and min(NEAR_MS, math.ceil((ends - now) / 1000) + 1) or NEAR_MS
     end
-    for _, command in ipairs({drops, keeps}) do
-      -- Not too many at once for unpack.
-      for first = 3, #command, 1000 do
-        call(command[1], command[2], unpack(command, first, math.min(first + 999, #command)))
-      end
-    end
-    local _, last = pairs_of(call('ZRANGE', HELD, -1, -1, 'WITHSCORES'))()
-    local ttl = KEPT_MS
-    if last and last > now then ttl = ttl + math.ceil((last - now) / 1000) end
-    if s.cap > 0 or s.tombs > 0 then
-      local text = format('1 f %.0f %.0f %.0f %.0f %.0f %.0f', s.tok, s.cap, s.seq, s.clk, s.used, s.tombs)
-      call('SET', MAIN, text, 'PX', ttl)
-      call('PEXPIRE', TICKETS, ttl)
-      call('PEXPIRE', HELD, ttl)
-      call('PEXPIRE', QUEUE, ttl)
-      call('PEXPIRE', WAITS, ttl)
-      if s.tombs > 0 then call('PEXPIRE', GONE, TOMB_MS) end
-    elseif s.tok > 0 then
-      call('SET', MAIN, '1 i ' .. int(s.tok), 'PX', ttl)
-    end
+    return {'QUEUED', position, max(1, again), s.holder()}
   end
 
   -- Holders (in order of token) and waiters (of place) whose time has not ended, each as
   -- {ticket, member, units, token, meta, microseconds left, parked}.
   function s.list()
+    local holders, waiters = {}, {}
     local function describe(found, ticket, ends)
+      local r = need(ticket)
       if ends > now then
-        local r = need(ticket)
-        found[#found + 1] = {ticket, r.member, r.units, int(r.token), r.meta, int(ends - now), r.flag == "2" and 1 or 0}
+        found[#found + 1] = {ticket, r.member, r.units, int(r.token), r.meta, int(ends - now),
+          r.flag == '2' and 1 or 0}
       end
     end
     local function by(field)
-      return function(a, b) return s.record(a[1])[field] < s.record(b[1])[field] end
+      return function(a, b) return need(a[1])[field] < need(b[1])[field] end
     end
-    local holders, waiters = {}, {}
-    if s.single then
-      describe(holders, s.single, s.single_until)
-    elseif s.form == 'f' then
-      for ticket, ends in pairs_of(call('ZRANGE', HELD, 0, -1, 'WITHSCORES')) do
-        describe(holders, ticket, ends)
-      end
-      for ticket, ends in pairs_of(call('ZRANGE', WAITS, 0, -1, 'WITHSCORES')) do
-        describe(waiters, ticket, ends)
-      end
+    if s.one then describe(holders, s.one, s.one_ends) end
+    if held_by_many() then
+      for ticket, ends in held_ends() do describe(holders, ticket, ends) end
       table.sort(holders, by('token'))
+    end
+    if s.waiting > 0 then
+      for _, ticket in ipairs(need_all(call('ZRANGE', QUEUE, 0, -1))) do
+        describe(waiters, ticket, place_ends(need(ticket)))
+      end
       table.sort(waiters, by('place'))
     end
     return holders, waiters
   end
 
-  read()
+  -- Writing
+
+  local function write_records()
+    local drops, keeps = {}, {}
+    for ticket in pairs(changed) do
+      local r = records[ticket]
+      if r and ticket ~= s.one then
+        keeps[#keeps + 1] = ticket
+        keeps[#keeps + 1] = text_of(r)
+      elseif stored[ticket] then
+        drops[#drops + 1] = ticket
+      end
+    end
+    -- Not too many at once for unpack; and first what stays, or the hash might go and come without its time to live.
+    for i = 1, #keeps, 1000 do call('HSET', TICKETS, unpack(keeps, i, min(i + 999, #keeps))) end
+    for i = 1, #drops, 1000 do call('HDEL', TICKETS, unpack(drops, i, min(i + 999, #drops))) end
+  end
+
+  local function one_text()
+    if not s.one then return '-' end
+    return s.one .. ' ' .. int(s.one_ends) .. ' ' .. text_of(need(s.one))
+  end
+
+  -- Writes what changed; every key gets its time to live.
+  function s.close()
+    write_records()
+    local last = s.one and s.one_ends or now
+    if held_by_many() then
+      local _
+      _, last = pairs_of(call('ZRANGE', HELD, -1, -1, 'WITHSCORES'))()
+    end
+    local ttl = KEPT_MS + max(0, math.ceil(((last or now) - now) / 1000))
+    if s.waiting > 0 or held_by_many() then
+      -- Longer than needed, so that it is not needed each time.
+      if s.expires < now + ttl * 1000 then
+        local long = ttl + KEPT_MS
+        call('PEXPIRE', TICKETS, long)
+        call('PEXPIRE', HELD, long)
+        call('PEXPIRE', QUEUE, long)
+        s.expires = now + long * 1000
+      end
+    else
+      s.expires = 0
+    end
+    if s.tombs > 0 then call('PEXPIRE', GONE, TOMB_MS) end
+    local text
+    local r = s.one and need(s.one)
+    if s.cap == 0 and s.tombs == 0 then
+      if s.tok == 0 then return end
+      text = '1 i ' .. int(s.tok)
+    elseif r and s.waiting == 0 and s.tombs == 0 and r.flag == '0' and s.one_ends == r.heard + r.hold * 1000 then
+      text = '1 s ' .. s.one .. ' ' .. int(r.heard) .. ' ' .. int(r.hold) .. ' ' .. int(r.wait) .. ' '
+        .. int(r.counter) .. ' ' .. int(s.tok) .. ' ' .. int(r.token) .. ' ' .. int(r.units) .. ' '
+        .. int(s.cap) .. ' ' .. r.member .. ' ' .. r.meta
+    else
+      text = '1 f ' .. int(s.tok) .. ' ' .. int(s.cap) .. ' ' .. int(s.seq) .. ' ' .. int(s.clk) .. ' '
+        .. int(s.used) .. ' ' .. int(s.tombs) .. ' ' .. int(s.holders) .. ' ' .. int(s.waiting) .. ' '
+        .. int(s.due) .. ' ' .. int(s.expires) .. ' ' .. int(s.told) .. ' ' .. one_text()
+    end
+    call('SET', MAIN, text, 'PX', ttl)
+  end
+
+  -- Reading
+
+  local function read_single(ticket, heard, hold, wait, counter, tok, token, units, cap, member, meta)
+    if not ticket then return end
+    local r = record_of('0', units, hold, wait, counter, heard, '0', token, '0', member, meta)
+    records[ticket] = r
+    s.tok, s.cap, s.clk, s.used = tonumber(tok), tonumber(cap), r.heard, r.units
+    s.holders, s.one, s.one_ends = 1, ticket, r.heard + r.hold * 1000
+    return s.tok and s.cap
+  end
+
+  local function read_full(tok, cap, seq, clk, used, tombs, holders, waiting, due, expires, told, one)
+    s.tok, s.cap, s.seq, s.clk = tonumber(tok), tonumber(cap), tonumber(seq), tonumber(clk)
+    s.used, s.tombs, s.holders = tonumber(used), tonumber(tombs), tonumber(holders)
+    s.waiting, s.due, s.expires, s.told = tonumber(waiting), tonumber(due), tonumber(expires), tonumber(told)
+    if not (s.tok and s.cap and s.seq and s.clk and s.used and s.tombs and s.holders and s.waiting and s.due
+      and s.expires and s.told) then
+      return
+    end
+    if one ~= '-' then
+      local ticket, ends, rest = match(one, '^(.-) (.-) (.*)$')
+      if not tonumber(ends) then return end
+      s.one, s.one_ends = ticket, tonumber(ends)
+      records[ticket] = record_of(match(rest, '^' .. RECORD))
+    end
+    moved = s.told == 0
+    return true
+  end
+
+  local function read_idle(tok)
+    s.tok = tonumber(tok) or 0
+    return tok
+  end
+
+  if state then
+    local form, rest = match(state, '^1 (%l) (.*)$')
+    local ours
+    if form == 'i' then
+      ours = read_idle(match(rest, '^%d+$'))
+    elseif form == 's' then
+      ours = read_single(match(rest, '^(.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.*)$'))
+    elseif form == 'f' then
+      ours = read_full(match(rest, '^(.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.-) (.*)$'))
+    end
+    if not ours then foreign('the key holds something else') end
+  end
   return s
 end

@@ -6,10 +6,11 @@
 --          error FOREIGN
 
 local now = clock()
+local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now)
-  s.prune()
+  local s = open(now, state)
+  s.prune(true)
   local dropped = s.drop_all()
   s.grant(ARGV[1])
   s.close()

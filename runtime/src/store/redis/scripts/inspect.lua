@@ -7,9 +7,10 @@
 --          error FOREIGN
 
 local now = clock()
+local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now)
+  local s = open(now, state)
   local holders, waiters = s.list()
-  return {'INFO', string.format('%.0f', s.tok), s.cap, holders, waiters}
+  return {'INFO', int(s.tok), s.cap, holders, waiters}
 end)

@@ -11,11 +11,11 @@ local now = clock()
 -- The short way: it is the only one and holds.
 local state = redis.call('GET', KEYS[1])
 if state and park == '0' and tomb == '0' then
-  local tok, heard, holder, held = string.match(state, '^1 s (%d+) %d+ (%d+) (%S+) (%d+) ')
-  if holder == ticket and now >= tonumber(heard) and now < heard + held * 1000 then
-    if redis.pcall('SET', KEYS[1], '1 i ' .. tok, 'PX', 600000).err then
+  local heard, held, tok = string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ %d+ (%d+) ')
+  if heard and now >= tonumber(heard) and now < heard + held * 1000 then
+    if redis.pcall('SET', KEYS[1], '1 i ' .. tok, 'PX', '600000').err then
       -- A full memory denies a first write, but no second one.
-      redis.call('PEXPIRE', KEYS[1], 600000)
+      redis.call('PEXPIRE', KEYS[1], '600000')
       redis.call('SET', KEYS[1], '1 i ' .. tok, 'KEEPTTL')
     end
     return 'RELEASED'
@@ -23,8 +23,8 @@ if state and park == '0' and tomb == '0' then
 end
 
 return guard(function()
-  local s = open(now)
-  s.prune()
+  local s = open(now, state)
+  s.prune(true)
   local reply = 'GONE'
   local r = s.record(ticket)
   if r and r.token == 0 then

@@ -12,16 +12,16 @@ local now = clock()
 
 -- The short way: it is the only one and holds.
 local state = redis.call('GET', KEYS[1])
-if state then
-  local tok, token, heard, holder, held, units, cap, last, rest =
-    string.match(state, '^1 s (%d+) (%d+) (%d+) (%S+) (%d+) %d+ (%d+) (%d+) (%d+) (.*)$')
-  if holder == ticket and now >= tonumber(heard) and now < heard + held * 1000 then
+if state and tonumber(hold) <= 600000 then
+  local heard, held, last, tail, token =
+    string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ (%d+) (%d+ (%d+) .*)$')
+  if heard and now >= tonumber(heard) and now < heard + held * 1000 then
     if tonumber(last) > tonumber(counter) then counter = last end
-    local text = '1 s ' .. tok .. ' ' .. token .. ' ' .. string.format('%.0f', now) .. ' ' .. ticket .. ' '
-      .. hold .. ' ' .. place .. ' ' .. units .. ' ' .. cap .. ' ' .. counter .. ' ' .. rest
-    if redis.pcall('SET', KEYS[1], text, 'PX', hold + 600000).err then
+    local text = '1 s ' .. ticket .. ' ' .. int(now) .. ' ' .. hold .. ' ' .. place .. ' '
+      .. counter .. ' ' .. tail
+    if redis.pcall('SET', KEYS[1], text, 'PX', '1200000').err then
       -- A full memory denies a first write, but no second one.
-      redis.call('PEXPIRE', KEYS[1], hold + 600000)
+      redis.call('PEXPIRE', KEYS[1], '1200000')
       redis.call('SET', KEYS[1], text, 'KEEPTTL')
     end
     return 'GRANTED ' .. token
@@ -29,8 +29,8 @@ if state then
 end
 
 return guard(function()
-  local s = open(now)
-  s.prune()
+  local s = open(now, state)
+  s.prune(true)
   local known = s.hear(ticket, counter, hold, place)
   s.grant(member, ticket)
   local reply = known and s.standing(ticket) or 'GONE'

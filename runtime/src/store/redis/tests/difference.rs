@@ -122,12 +122,21 @@ impl Both {
     }
 }
 
-fn random_op(random: &mut Random, tickets: &[Ticket], counter: u64) -> Op {
+/// In a crowd leases are long and little time passes, so that the queue grows.
+fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64) -> Op {
     let ticket = random.of(tickets);
-    let hold = random.millis(&[1, 500, 1_000, 3_000, 10_000, 10_000]);
-    let place = random.millis(&[2, 300, 1_000, 5_000, 10_000, 30_000]);
+    let (holds, places): (&[u64], &[u64]) = if crowd {
+        (&[2_500, 10_000], &[5_000, 10_000, 30_000])
+    } else {
+        (
+            &[1, 500, 1_000, 3_000, 10_000, 10_000],
+            &[2, 300, 1_000, 5_000, 10_000, 30_000],
+        )
+    };
+    let hold = random.millis(holds);
+    let place = random.millis(places);
     match random.below(20) {
-        0..8 => {
+        0..9 => {
             let capacity = random.of(&[1, 1, 1, 1, 4]);
             let units = match random.below(12) {
                 0 => capacity + 1,
@@ -149,13 +158,13 @@ fn random_op(random: &mut Random, tickets: &[Ticket], counter: u64) -> Op {
                 meta: "host 12 a%20site".into(),
             }
         }
-        8..14 => Op::Touch {
+        9..15 => Op::Touch {
             ticket,
             counter,
             hold,
             place,
         },
-        14..19 => Op::Release {
+        15..19 => Op::Release {
             ticket,
             park: if random.one_in(6) {
                 random.millis(&[1, 800, 20_000, 2_000_000])
@@ -168,21 +177,27 @@ fn random_op(random: &mut Random, tickets: &[Ticket], counter: u64) -> Op {
     }
 }
 
-fn advance(random: &mut Random, now: u64) -> u64 {
-    let forth = [
-        0, 0, 1, 999, 10_000, 300_000, 300_000, 700_000, 1_000_000, 2_000_001, 4_000_000,
-    ];
+fn advance(random: &mut Random, crowd: bool, now: u64) -> u64 {
+    let forth: &[u64] = if crowd {
+        &[0, 1, 1_000, 10_000, 50_000, 200_000, 200_000, 900_000]
+    } else {
+        &[
+            0, 0, 1, 999, 10_000, 300_000, 300_000, 700_000, 1_000_000, 2_000_001, 4_000_000,
+        ]
+    };
     match random.below(60) {
-        0 => now + 31_000_000,
+        0 if !crowd => now + 31_000_000,
         1 => now - random.of(&[1, 500_000, 3_000_000, 40_000_000]),
-        _ => now + random.of(&forth),
+        _ => now + random.of(forth),
     }
 }
 
-fn one_run(server: &Server, seed: u64) {
+/// Adds the kinds of replies and messages to `seen`.
+fn one_run(server: &Server, seed: u64, seen: &mut HashSet<String>) {
     let mut random = Random(seed);
+    let crowd = seed.is_multiple_of(2);
     let members: Vec<_> = (0..3).map(|_| Member::random()).collect();
-    let tickets: Vec<_> = (0..8).map(|_| Ticket::random()).collect();
+    let tickets: Vec<_> = (0..12).map(|_| Ticket::random()).collect();
     // Held for as long as the process lives: PubSub borrows its connection.
     let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
     let mut ears = ears.as_pubsub();
@@ -205,14 +220,25 @@ fn one_run(server: &Server, seed: u64) {
     for &member in &members {
         both.listen(member, true);
     }
+    let mut ends = Vec::new();
     for step in 0..STEPS {
-        both.now = advance(&mut random, both.now);
+        both.now = match &ends {
+            // Exactly when something ends.
+            ends if !ends.is_empty() && random.one_in(8) => random.of(ends),
+            _ => advance(&mut random, crowd, both.now),
+        };
         if random.one_in(20) {
             let listens = !random.one_in(2);
             both.listen(random.of(&members), listens);
         }
-        let ticket_count = if random.one_in(3) { 2 } else { tickets.len() };
-        let op = random_op(&mut random, &tickets[..ticket_count], u64::from(step) + 1);
+        let ticket_count = if !crowd && random.one_in(3) {
+            2
+        } else {
+            tickets.len()
+        };
+        // Now and then a late copy of something sent earlier.
+        let counter = u64::from(step) + if random.one_in(8) { 0 } else { 10 };
+        let op = random_op(&mut random, crowd, &tickets[..ticket_count], counter);
         // A ticket belongs to one member; sometimes a stranger asks.
         let home = op
             .ticket()
@@ -226,14 +252,29 @@ fn one_run(server: &Server, seed: u64) {
             both.now.cast_signed() - START.cast_signed()
         );
         let (expected, found, expected_messages, found_messages) = both.apply(member, &op);
+        seen.insert(format!("{} {}", kind(&op), kind(&found)));
+        seen.extend(found_messages.iter().map(kind));
         assert_eq!(found, expected, "reply: {at}");
         assert_eq!(found_messages, expected_messages, "messages: {at}");
         let (expected, found, ..) = both.apply(member, &Op::Inspect);
         assert_eq!(found, expected, "state after: {at}");
+        if let Reply::Info(info) = found {
+            let records = info.holders.iter().chain(&info.waiters);
+            ends = records
+                .map(|record| both.now + record.left.as_micros() as u64)
+                .collect();
+        }
         let key = super::super::command::key(&both.name);
         let immortal = immortal(&mut both.connection, &key);
         assert!(immortal.is_empty(), "{immortal:?} after: {at}");
     }
+}
+
+/// The name of a variant.
+fn kind(value: &impl std::fmt::Debug) -> String {
+    let text = format!("{value:?}");
+    let end = text.find(|c: char| !c.is_alphanumeric());
+    text[..end.unwrap_or(text.len())].to_owned()
 }
 
 #[test]
@@ -244,10 +285,32 @@ fn the_scripts_do_what_the_model_does() {
             .map(|text| text.parse::<u64>().unwrap())
     };
     let server = Server::start();
+    let mut seen = HashSet::new();
     if let Some(seed) = number("AUTO_MUTEX_SEED") {
-        return one_run(&server, seed);
+        return one_run(&server, seed, &mut seen);
     }
     for seed in 1..=number("AUTO_MUTEX_RUNS").unwrap_or(RUNS) {
-        one_run(&server, seed);
+        one_run(&server, seed, &mut seen);
     }
+    let mut seen: Vec<_> = seen.iter().map(String::as_str).collect();
+    seen.sort_unstable();
+    let all = [
+        "Acquire Busy",
+        "Acquire Granted",
+        "Acquire Mismatch",
+        "Acquire Queued",
+        "Acquire Refused",
+        "Acquire TooMany",
+        "Force Freed",
+        "Grant",
+        "Lost",
+        "Near",
+        "Release Cancelled",
+        "Release Gone",
+        "Release Released",
+        "Touch Gone",
+        "Touch Granted",
+        "Touch Queued",
+    ];
+    assert_eq!(seen, all);
 }
