@@ -309,13 +309,18 @@ impl Expansion<'_> {
         quote_spanned!(span=> #allow let #ident = &__guard;)
     }
 
-    /// Finds a return type that is a future under a name of its own. A type that carries the error is none.
+    /// Finds a return type that is a future under a name of its own.
     fn probe(&self) -> TokenStream {
         match &self.returns.ty {
-            Some(ty) if !self.answers.is_carried() => {
+            Some(ty) if !self.returns.is_result => {
                 let private = private(self.options.runtime.as_ref(), self.returns.span);
                 let span = ours(self.returns.span);
-                quote_spanned!(span=> #private::require_value(#private::Probe::<#ty>::NEW.__auto_mutex_kind());)
+                quote_spanned! {span=>
+                    #private::require_value({
+                        use #private::Otherwise as _;
+                        #private::Probe::<#ty>::NEW.__auto_mutex_kind()
+                    });
+                }
             }
             _ => TokenStream::new(),
         }
