@@ -1,12 +1,12 @@
 //! What is returned when the lock was not obtained or not kept: the handlers, or the return type itself.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, Expr, ExprClosure, ExprPath, Pat, Result, ReturnType};
 
 use crate::args::{Handler, Options, is_awaited};
 use crate::flavor::Returns;
-use crate::tokens::{bare_expr, braced, ours, private, start, whole};
+use crate::tokens::{bare_expr, braced, ours, private, private_at, start, whole};
 
 /// Everything that the answers of a function depend on.
 pub(crate) struct Answers<'a> {
@@ -23,7 +23,7 @@ impl Answers<'_> {
     /// The arms behind `Ok`, for a `match` on a `Result<_, LockError>`.
     pub(crate) fn arms(&self) -> Result<TokenStream> {
         let span = Span::mixed_site();
-        let private = self.private(span);
+        let private = private(self.options.runtime.as_ref());
         let timeout = self.timeout_arm(|answer| answer)?;
         let error = self.error()?;
         Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
@@ -41,7 +41,7 @@ impl Answers<'_> {
             None => return Ok(None),
         };
         let span = Span::mixed_site();
-        let private = self.private(span);
+        let private = private(self.options.runtime.as_ref());
         let answer = wrap(answer);
         Ok(Some(quote_spanned! {span=>
             #private::Err(__error) if #private::is_timeout(&__error) => #answer,
@@ -65,7 +65,7 @@ impl Answers<'_> {
                  or return a `Result` whose error implements `From<LockError>`",
             ));
         };
-        let private = self.private(self.returns.span);
+        let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
         Ok(quote_spanned!(span=> <#ty as #private::FromLockError>::from_lock_error(__error)))
     }
@@ -74,7 +74,7 @@ impl Answers<'_> {
         match handler {
             Handler::Skip(span) => self.skip(*span),
             Handler::Panic(span) => {
-                let private = self.private(*span);
+                let private = self.private_at(*span);
                 let span = ours(*span);
                 Ok(quote_spanned!(span=> #private::panic(__error)))
             }
@@ -90,7 +90,7 @@ impl Answers<'_> {
                 "this return type has no default to return: write a closure, `|| …`",
             ));
         };
-        let private = self.private(span);
+        let private = self.private_at(span);
         let span = ours(span);
         Ok(quote_spanned!(span=> <#ty as #private::Skip<_>>::skip()))
     }
@@ -110,7 +110,7 @@ impl Answers<'_> {
             // Returned, so that an answer of another type is compared with the return type.
             return Ok(returned(quote!(#path #list)));
         }
-        let private = self.private(span);
+        let private = self.private_at(span);
         let span = ours(span);
         let ty = match &self.returns.ty {
             Some(ty) => ty.clone(),
@@ -221,8 +221,8 @@ impl Answers<'_> {
         }
     }
 
-    fn private(&self, span: Span) -> TokenStream {
-        private(self.options.runtime.as_ref(), span)
+    fn private_at(&self, span: Span) -> TokenStream {
+        private_at(self.options.runtime.as_ref(), span)
     }
 }
 
@@ -249,5 +249,8 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let span = Span::mixed_site();
     let block = braced(answer, span);
-    quote_spanned!(span=> { #[allow(unreachable_code)] return #block; })
+    quote_spanned!(span=> {
+        #[allow(unreachable_code, clippy::diverging_sub_expression)]
+        return #block;
+    })
 }

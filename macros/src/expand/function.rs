@@ -10,7 +10,7 @@ use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{AsyncBlock, Flavor, Returns, is_protected};
 use crate::item::{Body, Function, Params, TWICE, forwarded, is_mark};
-use crate::tokens::{braced, ours, private};
+use crate::tokens::{braced, ours, private, private_at};
 
 /// A function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
@@ -64,7 +64,7 @@ pub(crate) fn protect(
             awaits: !flavor.is_sync(),
         },
         returns: &returns,
-        private: private(options.runtime.as_ref(), Span::mixed_site()),
+        private: private(options.runtime.as_ref()),
         span: Span::mixed_site(),
     };
     let expanded = match &flavor {
@@ -313,7 +313,7 @@ impl Expansion<'_> {
     fn probe(&self) -> TokenStream {
         match &self.returns.ty {
             Some(ty) if !self.returns.is_result => {
-                let private = private(self.options.runtime.as_ref(), self.returns.span);
+                let private = private_at(self.options.runtime.as_ref(), self.returns.span);
                 let span = ours(self.returns.span);
                 quote_spanned! {span=>
                     #private::require_value({

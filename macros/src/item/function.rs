@@ -166,10 +166,9 @@ impl Parse for Function {
     fn parse(input: ParseStream) -> Result<Self> {
         let mut attrs = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
-        let default = match input.parse::<Option<Token![default]>>()? {
-            Some(token) => Some(Ident::new("default", token.span)),
-            None => None,
-        };
+        let default = input
+            .parse::<Option<Token![default]>>()?
+            .map(|token| Ident::new("default", token.span));
         let sig = input.parse()?;
         let body = if input.parse::<Option<Token![;]>>()?.is_some() {
             None

@@ -1,6 +1,20 @@
-//! Nothing that an expansion adds is a lint of the user's.
-#![deny(warnings, unused, clippy::all, clippy::pedantic, clippy::nursery, rust_2018_idioms, let_underscore_drop)]
-#![deny(unused_qualifications, unused_lifetimes, single_use_lifetimes, missing_debug_implementations, unreachable_pub)]
+//! Nothing that an expansion adds is a lint of the user's: clippy looks at this as at the user's code.
+#![deny(
+    warnings,
+    unused,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    rust_2018_idioms,
+    let_underscore_drop
+)]
+#![deny(
+    unused_qualifications,
+    unused_lifetimes,
+    single_use_lifetimes,
+    missing_debug_implementations,
+    unreachable_pub
+)]
 #![forbid(unsafe_code)]
 
 use std::future::Future;
@@ -57,12 +71,17 @@ impl Ledger {
     }
 
     fn busy(&self, month: u32) -> Result<u64, LockError> {
-        Ok(u64::from(month) + u64::from(self.id))
+        let sum = month.checked_add(self.id).ok_or(LockError::NotSetUp)?;
+        Ok(u64::from(sum))
     }
 }
 
-fn main() {
-    let ledger = Ledger { locks: Client::connect("memory://").unwrap(), id: 1 };
+#[test]
+fn it_runs_all_the_same() {
+    let ledger = Ledger {
+        locks: Client::connect("memory://").unwrap(),
+        id: 1,
+    };
     assert_eq!(ledger.open(1).unwrap(), 2);
     ledger.nothing();
     futures::executor::block_on(async {
