@@ -32,6 +32,8 @@ pub(crate) struct Returns {
     /// With `_` for each `impl Trait`; `None` if nothing else is left, or for `!`, which has no name either.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) span: Span,
+    /// Spelled `Result<…>` or not at all: then nobody needs to ask whether it is a future.
+    pub(crate) is_result: bool,
 }
 
 impl Flavor {
@@ -42,6 +44,7 @@ impl Flavor {
             let returns = Returns {
                 ty: Some(quote_spanned!(ours(span)=> ())),
                 span,
+                is_result: true,
             };
             return (
                 if sig.asyncness.is_some() {
@@ -73,11 +76,22 @@ impl Returns {
     fn of(ty: &Type) -> Self {
         let span = whole(ty);
         let ty = bare_type(ty);
+        let is_result = match ty {
+            Type::Path(path) => {
+                let last = path.path.segments.last();
+                last.is_some_and(|segment| segment.ident == "Result")
+            }
+            _ => false,
+        };
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
-        Self { ty, span }
+        Self {
+            ty,
+            span,
+            is_result,
+        }
     }
 }
 

@@ -31,8 +31,17 @@ pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
     first.join(spans.last().unwrap_or(first)).unwrap_or(first)
 }
 
-/// The runtime's door for expansions, with errors about it shown at `span`.
-pub(crate) fn private(runtime: Option<&Path>, span: Span) -> TokenStream {
+/// The runtime's door for expansions.
+pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
+    let span = Span::mixed_site();
+    match runtime {
+        Some(path) => quote_spanned!(span=> #path::__private),
+        None => quote_spanned!(span=> ::auto_mutex::__private),
+    }
+}
+
+/// The same, with errors about what it leads to shown at `span`.
+pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let span = ours(span);
     let Some(path) = runtime else {
         return quote_spanned!(span=> ::auto_mutex::__private);

@@ -63,7 +63,7 @@ impl Key {
     }
 
     /// Whether everything that it names is there.
-    pub(crate) fn check(&self, params: &Params, errors: &mut Errors) {
+    pub(crate) fn check(&self, params: &Params, inherited: bool, errors: &mut Errors) {
         let Self::Parts(parts) = self else { return };
         for part in parts {
             match part {
@@ -75,7 +75,7 @@ impl Key {
                         errors.at(span, NO_SELF);
                     }
                 }
-                Part::Shown { place, .. } => place.check(params, errors),
+                Part::Shown { place, .. } => place.check(params, inherited, errors),
             }
         }
     }
@@ -85,7 +85,7 @@ const NO_SELF: &str =
     "there is no `self` here: the key of a function without a receiver is made of its parameters";
 
 impl Place {
-    fn check(&self, params: &Params, errors: &mut Errors) {
+    fn check(&self, params: &Params, inherited: bool, errors: &mut Errors) {
         let root = &self.path[0];
         if root == "self" {
             if !params.has_self() {
@@ -99,6 +99,8 @@ impl Place {
         let known = || params.names().chain(params.has_self().then_some("self"));
         let hint = if let Some(name) = suggest::nearest(root, known()) {
             format!("did you mean `{{{name}}}`?")
+        } else if inherited {
+            "give it a key of its own, or none: `#[auto_mutex(key = ())]`".to_owned()
         } else if known().next().is_none() {
             "it has none; `key = …` also takes an expression".to_owned()
         } else {

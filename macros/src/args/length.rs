@@ -54,14 +54,15 @@ impl Length {
                 op: UnOp::Neg(_),
                 expr,
                 ..
-            }) if matches!(bare_expr(expr), Expr::Lit(_)) => {
-                return Err(wrong(format!(
-                    "`{option}` cannot be negative: {}",
-                    allowed(zero)
-                )));
-            }
+            }) if matches!(bare_expr(expr), Expr::Lit(_)) => -1.0,
             _ => return Ok(Self::Given(value)),
         };
+        if seconds < 0.0 {
+            return Err(wrong(format!(
+                "`{option}` cannot be negative: {}",
+                allowed(zero)
+            )));
+        }
         if seconds == 0.0 {
             return match zero {
                 Zero::Allowed => Ok(Self::Known(Duration::ZERO)),
@@ -73,11 +74,11 @@ impl Length {
         }
         match Duration::try_from_secs_f64(seconds) {
             Ok(length) if length < SHORTEST => Err(wrong(format!(
-                "`{option}` is shorter than a millisecond, the least a store can count"
+                "`{option}` is shorter than a store can count: give at least a millisecond, `0.001`"
             ))),
             Ok(length) if length <= LONGEST => Ok(Self::Known(length)),
             _ => Err(wrong(format!(
-                "`{option}` is longer than a century: give at most {}",
+                "`{option}` is longer than a century: give at most {} seconds",
                 LONGEST.as_secs()
             ))),
         }
@@ -126,9 +127,11 @@ fn literal(option: &str, lit: &Lit) -> Result<f64> {
         _ => return Err(wrong(format!("`{option}` takes {FORMS}"))),
     };
     if !suffix.is_empty() {
-        return Err(wrong(format!(
-            "write the seconds without `{suffix}`, or a text with a unit, as in \"250ms\""
-        )));
+        return Err(wrong(if unit(suffix).is_some() {
+            format!("put a time with a unit in quotes: \"{digits}{suffix}\"")
+        } else {
+            format!("write the seconds without `{suffix}`: `{digits}`")
+        }));
     }
     digits
         .parse()
@@ -138,23 +141,26 @@ fn literal(option: &str, lit: &Lit) -> Result<f64> {
 fn with_unit(text: &str) -> std::result::Result<f64, String> {
     let text = text.trim();
     let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-')
         .unwrap_or(text.len());
-    let (number, unit) = (&text[..split], text[split..].trim());
+    let (number, word) = (&text[..split], text[split..].trim());
+    let number: f64 = number.parse().map_err(|_| {
+        "a time with a unit starts with a number, as in \"250ms\" or \"2m\"".to_owned()
+    })?;
     let units = "`ms`, `s`, `m`, `h` or `d`";
-    if text.starts_with('-') {
-        return Err("a length of time cannot be negative".to_owned());
-    }
-    if unit.is_empty() {
+    if word.is_empty() {
         return Err(format!(
-            "add a unit ({units}) to `{text}`, or write the seconds without quotes"
+            "add a unit to `{text}` ({units}), or write the seconds without quotes"
         ));
     }
-    let number: f64 = number.parse().map_err(|_| {
-        format!("`{text}` does not start with a number: write for instance \"250ms\" or \"2m\"")
-    })?;
-    match UNITS.iter().find(|(known, _)| *known == unit) {
-        Some((_, seconds)) => Ok(number * seconds),
-        None => Err(format!("unknown unit `{unit}`: use {units}")),
+    match unit(word) {
+        Some(seconds) => Ok(number * seconds),
+        None => Err(format!("unknown unit `{word}`: use {units}")),
     }
+}
+
+/// How many seconds it has.
+fn unit(word: &str) -> Option<f64> {
+    let (_, seconds) = UNITS.iter().find(|(known, _)| *known == word)?;
+    Some(*seconds)
 }

@@ -39,6 +39,7 @@ impl Options {
             }),
             ns: self.ns.or_else(|| block.ns.clone()),
             name: self.name.or_else(|| block.name.clone()),
+            key_inherited: self.key.is_none(),
             key: self.key.or_else(|| block.key.clone()),
             guard: self.guard.or_else(|| {
                 block.guard.clone().map(|guard| super::Guard {
@@ -48,7 +49,7 @@ impl Options {
             }),
             client: self.client.or_else(|| block.client.clone()),
             runtime: self.runtime.or_else(|| block.runtime.clone()),
-            explicit: None,
+            explicit: self.explicit,
             done: self.done,
         }
     }

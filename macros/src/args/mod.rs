@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub(crate) ns: Option<LitStr>,
     pub(crate) name: Option<LitStr>,
     pub(crate) key: Option<Key>,
+    /// The key is the block's.
+    key_inherited: bool,
     pub(crate) guard: Option<Guard>,
     pub(crate) client: Option<Expr>,
     pub(crate) runtime: Option<Path>,
@@ -143,7 +145,14 @@ impl Options {
     fn value(&mut self, word: &Ident, example: &str, input: ParseStream) -> Result<()> {
         let text = word.to_string();
         if text == "crate" {
-            self.runtime = Some(input.call(Path::parse_mod_style)?);
+            let place = input.span();
+            let path = input.call(Path::parse_mod_style).map_err(|_| {
+                Error::new(
+                    place,
+                    format!("`crate` takes the path of the runtime: write `{example}`"),
+                )
+            })?;
+            self.runtime = Some(path);
             return Ok(());
         }
         let value: Expr = input.parse()?;
@@ -197,7 +206,7 @@ impl Options {
             );
         }
         if let Some(key) = &self.key {
-            key.check(params, errors);
+            key.check(params, self.key_inherited, errors);
         }
     }
 

@@ -1,13 +1,12 @@
 //! What is returned when the lock was not obtained or not kept: the handlers, or the return type itself.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::punctuated::Punctuated;
-use syn::{Error, Expr, ExprClosure, ExprPath, Pat, Result, ReturnType, Token};
+use syn::{Error, Expr, ExprClosure, ExprPath, Pat, Result, ReturnType};
 
 use crate::args::{Handler, Options, is_awaited};
 use crate::flavor::Returns;
-use crate::tokens::{bare_expr, braced, ours, private, start, whole};
+use crate::tokens::{bare_expr, braced, ours, private, private_at, start, whole};
 
 /// Everything that the answers of a function depend on.
 pub(crate) struct Answers<'a> {
@@ -24,23 +23,26 @@ impl Answers<'_> {
     /// The arms behind `Ok`, for a `match` on a `Result<_, LockError>`.
     pub(crate) fn arms(&self) -> Result<TokenStream> {
         let span = Span::mixed_site();
-        let private = self.private(span);
+        let private = private(self.options.runtime.as_ref());
         let timeout = self.timeout_arm(|answer| answer)?;
         let error = self.error()?;
         Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
     }
 
-    /// The arm for `on_timeout`; without a handler a timeout is an error like the others.
+    /// The arm for a timeout, where it is answered in another way than other errors.
     pub(crate) fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
     ) -> Result<Option<TokenStream>> {
-        let Some(handler) = &self.options.on_timeout else {
-            return Ok(None);
+        let answer = match &self.options.on_timeout {
+            Some(handler) => self.handle("on_timeout", handler)?,
+            // `on_error` answers every error but this one.
+            None if self.options.on_error.is_some() => self.carried()?,
+            None => return Ok(None),
         };
         let span = Span::mixed_site();
-        let private = self.private(span);
-        let answer = wrap(self.handle("on_timeout", handler)?);
+        let private = private(self.options.runtime.as_ref());
+        let answer = wrap(answer);
         Ok(Some(quote_spanned! {span=>
             #private::Err(__error) if #private::is_timeout(&__error) => #answer,
         }))
@@ -54,11 +56,6 @@ impl Answers<'_> {
         }
     }
 
-    /// Whether the return type has to carry what no handler answers.
-    pub(crate) fn is_carried(&self) -> bool {
-        self.options.on_timeout.is_none() || self.options.on_error.is_none()
-    }
-
     /// `<R as FromLockError>::from_lock_error(__error)`
     fn carried(&self) -> Result<TokenStream> {
         let Some(ty) = &self.returns.ty else {
@@ -68,7 +65,7 @@ impl Answers<'_> {
                  or return a `Result` whose error implements `From<LockError>`",
             ));
         };
-        let private = self.private(self.returns.span);
+        let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
         Ok(quote_spanned!(span=> <#ty as #private::FromLockError>::from_lock_error(__error)))
     }
@@ -77,7 +74,7 @@ impl Answers<'_> {
         match handler {
             Handler::Skip(span) => self.skip(*span),
             Handler::Panic(span) => {
-                let private = self.private(*span);
+                let private = self.private_at(*span);
                 let span = ours(*span);
                 Ok(quote_spanned!(span=> #private::panic(__error)))
             }
@@ -93,13 +90,13 @@ impl Answers<'_> {
                 "this return type has no default to return: write a closure, `|| …`",
             ));
         };
-        let private = self.private(span);
+        let private = self.private_at(span);
         let span = ours(span);
         Ok(quote_spanned!(span=> <#ty as #private::Skip<_>>::skip()))
     }
 
     /// Input:  `Self::busy` for `on_timeout`
-    /// Output: `Self::busy(self, month)`
+    /// Output: `return { Self::busy(self, month) }`; in a future `answer(Self::busy(self, month)).await`
     fn call(&self, option: &str, path: &ExprPath) -> Result<TokenStream> {
         let arguments = match option {
             "on_timeout" => self.arguments.clone()?,
@@ -110,9 +107,10 @@ impl Answers<'_> {
         let mut list = Group::new(proc_macro2::Delimiter::Parenthesis, quote!(#(#arguments),*));
         list.set_span(ours(span));
         if !self.awaits {
-            return Ok(quote!(#path #list));
+            // Returned, so that an answer of another type is compared with the return type.
+            return Ok(returned(quote!(#path #list)));
         }
-        let private = self.private(span);
+        let private = self.private_at(span);
         let span = ours(span);
         let ty = match &self.returns.ty {
             Some(ty) => ty.clone(),
@@ -136,21 +134,27 @@ impl Answers<'_> {
             ));
         }
         let span = Span::mixed_site();
-        let bindings = self.bindings(option, &closure.inputs)?;
+        let bindings = self.bindings(option, closure)?;
+        // Awaited in place, an async block runs as part of this future.
         let body = match bare_expr(&closure.body) {
-            // Awaited in place, so it runs as part of this future.
-            Expr::Async(block) => block.block.to_token_stream(),
+            Expr::Async(block) => quiet(&block.block),
+            Expr::Block(block) if block.label.is_none() => quiet(&block.block),
             body => body.to_token_stream(),
         };
         let body = match &closure.output {
             ReturnType::Default => body,
-            ReturnType::Type(_, ty) => quote_spanned!(span=> let __answer: #ty = #body; __answer),
+            ReturnType::Type(_, ty) => {
+                returned(quote_spanned!(span=> let __answer: #ty = #body; __answer))
+            }
         };
         Ok(braced(quote!(#bindings #body), span).into_token_stream())
     }
 
-    fn bindings(&self, option: &str, inputs: &Punctuated<Pat, Token![,]>) -> Result<TokenStream> {
+    /// Input:  `|error, month|`
+    /// Output: `let (error, month) = (__error, month);`
+    fn bindings(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
         let span = Span::mixed_site();
+        let inputs = &closure.inputs;
         let is_error = option == "on_error";
         if inputs.is_empty() && !is_error {
             return Ok(TokenStream::new());
@@ -165,23 +169,16 @@ impl Answers<'_> {
         // The body sees `self` anyway, so a closure may leave it out.
         let behind_self: Vec<TokenStream> = error
             .into_iter()
-            .chain(arguments.into_iter().skip(1))
+            .chain(arguments.into_iter().skip(usize::from(self.has_self)))
             .collect();
         let values = match inputs.len() {
             n if n == all.len() => all,
-            n if self.has_self && n == behind_self.len() => behind_self,
+            n if n == behind_self.len() => behind_self,
             _ => {
-                let first = if is_error {
-                    "the error, or the error and"
-                } else {
-                    "no parameters, or"
-                };
-                let count = all.len() - usize::from(is_error);
+                let (begin, end) = (&closure.inputs_begin, &closure.inputs_end);
                 return Err(Error::new_spanned(
-                    quote!(| #inputs |),
-                    format!(
-                        "a closure for `{option}` takes {first} all {count} arguments of the function"
-                    ),
+                    quote!(#begin #inputs #end),
+                    self.closure_forms(option, &behind_self),
                 ));
             }
         };
@@ -202,9 +199,38 @@ impl Answers<'_> {
         Ok(quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
     }
 
-    fn private(&self, span: Span) -> TokenStream {
-        private(self.options.runtime.as_ref(), span)
+    fn closure_forms(&self, option: &str, behind_self: &[TokenStream]) -> String {
+        let names: Vec<String> = behind_self
+            .iter()
+            .map(|value| value.to_string().replace("__error", "error"))
+            .collect();
+        let all = format!("`|{}| …`", names.join(", "));
+        match option {
+            "on_error" if names.len() > 1 => {
+                format!(
+                    "a closure for `{option}` takes the error, `|error| …`, or the arguments too, {all}"
+                )
+            }
+            "on_error" => format!("a closure for `{option}` takes the error: `|error| …`"),
+            _ if names.is_empty() => {
+                format!("a closure for `{option}` takes no arguments here: `|| …`")
+            }
+            _ => format!(
+                "a closure for `{option}` takes no arguments, `|| …`, or all of them, {all}"
+            ),
+        }
     }
+
+    fn private_at(&self, span: Span) -> TokenStream {
+        private_at(self.options.runtime.as_ref(), span)
+    }
+}
+
+/// A block that lints about braces leave alone: here its braces are needed.
+fn quiet(block: &syn::Block) -> TokenStream {
+    let statements = block.stmts.iter().map(ToTokens::to_token_stream).collect();
+    let span = ours(block.brace_token.span.join());
+    braced(statements, span).into_token_stream()
 }
 
 /// Whether an answer to a timeout may use what the body consumes.
@@ -216,9 +242,15 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
     }
 }
 
-/// `return { answer }`; the braces are ours, so no lint of the user's looks at them.
+/// Input:  `busy()`
+/// Output: `{ return { busy() }; }`
+///
+/// The braces are ours, so no lint of the user's looks at them. The answer may never return.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let span = Span::mixed_site();
-    let block: TokenTree = braced(answer, span);
-    quote_spanned!(span=> return #block)
+    let block = braced(answer, span);
+    quote_spanned!(span=> {
+        #[allow(unreachable_code, clippy::diverging_sub_expression)]
+        return #block;
+    })
 }

@@ -10,7 +10,7 @@ use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{AsyncBlock, Flavor, Returns, is_protected};
 use crate::item::{Body, Function, Params, TWICE, forwarded, is_mark};
-use crate::tokens::{braced, ours, private};
+use crate::tokens::{braced, ours, private, private_at};
 
 /// A function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
@@ -64,7 +64,7 @@ pub(crate) fn protect(
             awaits: !flavor.is_sync(),
         },
         returns: &returns,
-        private: private(options.runtime.as_ref(), Span::mixed_site()),
+        private: private(options.runtime.as_ref()),
         span: Span::mixed_site(),
     };
     let expanded = match &flavor {
@@ -309,13 +309,18 @@ impl Expansion<'_> {
         quote_spanned!(span=> #allow let #ident = &__guard;)
     }
 
-    /// Finds a return type that is a future under a name of its own. A type that carries the error is none.
+    /// Finds a return type that is a future under a name of its own.
     fn probe(&self) -> TokenStream {
         match &self.returns.ty {
-            Some(ty) if !self.answers.is_carried() => {
-                let private = private(self.options.runtime.as_ref(), self.returns.span);
+            Some(ty) if !self.returns.is_result => {
+                let private = private_at(self.options.runtime.as_ref(), self.returns.span);
                 let span = ours(self.returns.span);
-                quote_spanned!(span=> #private::require_value(#private::Probe::<#ty>::NEW.__auto_mutex_kind());)
+                quote_spanned! {span=>
+                    #private::require_value({
+                        use #private::Otherwise as _;
+                        #private::Probe::<#ty>::NEW.__auto_mutex_kind()
+                    });
+                }
             }
             _ => TokenStream::new(),
         }

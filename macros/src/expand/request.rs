@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::args::{Count, Key, Length, Options, Part};
 use crate::item::Function;
-use crate::tokens::{ours, private, whole};
+use crate::tokens::{ours, private, private_at, whole};
 
 /// Input:  `expire = 100, key = month` on a method of a block `impl Ledger`
 /// Output:
@@ -28,7 +28,7 @@ pub(crate) fn request(
     edge: TokenStream,
 ) -> TokenStream {
     let span = Span::mixed_site();
-    let private = private(options.runtime.as_ref(), span);
+    let private = private(options.runtime.as_ref());
     let owner_is = if let Some(name) = &options.name {
         quote_spanned!(span=> Named(#name))
     } else if let Some(owner) = owner {
@@ -69,7 +69,7 @@ pub(crate) fn request(
 fn settings(options: &Options) -> TokenStream {
     let mut settings = TokenStream::new();
     let mut set = |option: &str, value: TokenStream, span: Span| {
-        let private = private(options.runtime.as_ref(), span);
+        let private = private_at(options.runtime.as_ref(), span);
         let option = proc_macro2::Ident::new(option, ours(span));
         let span = ours(span);
         settings.extend(quote_spanned!(span=> #private::Request::#option(&mut __request, #value);));
@@ -141,7 +141,7 @@ fn duration(length: &Length, options: &Options) -> (TokenStream, Span) {
     match length {
         Length::Known(length) => {
             let span = Span::mixed_site();
-            let private = private(options.runtime.as_ref(), span);
+            let private = private(options.runtime.as_ref());
             let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
             (
                 quote_spanned!(span=> #private::Duration::new(#seconds, #nanos)),

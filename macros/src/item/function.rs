@@ -1,12 +1,12 @@
 //! A function: its attributes and signature, and its body as raw tokens.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Ident, Result, Signature, Token, Visibility};
 
 use crate::errors::Errors;
-use crate::tokens::find_word;
+use crate::tokens::{braced, find_word, ours};
 
 /// A function, wherever it stands.
 pub(crate) struct Function {
@@ -60,7 +60,7 @@ impl Function {
             body,
         } = self;
         let body = match body {
-            Some(body) => body.group().into_token_stream(),
+            Some(body) => braced(body.tokens.clone(), body.span).into_token_stream(),
             None => quote!(;),
         };
         quote!(#(#attrs)* #visibility #default #sig #body)
@@ -156,8 +156,9 @@ impl Function {
 }
 
 impl Body {
+    /// `{ … }` inside of an expansion: lints about braces are not for these.
     pub(crate) fn group(&self) -> TokenTree {
-        crate::tokens::braced(self.tokens.clone(), self.span)
+        braced(self.tokens.clone(), ours(self.span))
     }
 }
 
@@ -165,25 +166,14 @@ impl Parse for Function {
     fn parse(input: ParseStream) -> Result<Self> {
         let mut attrs = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
-        let default = match input.parse::<Option<Token![default]>>()? {
-            Some(token) => Some(Ident::new("default", token.span)),
-            None => None,
-        };
+        let default = input
+            .parse::<Option<Token![default]>>()?
+            .map(|token| Ident::new("default", token.span));
         let sig = input.parse()?;
         let body = if input.parse::<Option<Token![;]>>()?.is_some() {
             None
         } else {
-            let braces: Group = match input.parse()? {
-                TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace => {
-                    group
-                }
-                other => {
-                    return Err(Error::new(
-                        other.span(),
-                        "expected the body of the function, `{ … }`",
-                    ));
-                }
-            };
+            let braces = braces(input.parse()?)?;
             let (inner, tokens) = split.parse2(braces.stream())?;
             attrs.extend(inner);
             Some(Body {
@@ -198,6 +188,20 @@ impl Parse for Function {
             sig,
             body,
         })
+    }
+}
+
+/// The braces of a body, out of the invisible group that `$body:block` of a macro puts around them.
+fn braces(token: TokenTree) -> Result<Group> {
+    let place = token.span();
+    let missing = || Error::new(place, "expected the body of the function, `{ … }`");
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Ok(group),
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            let inside = group.stream().into_iter().next();
+            braces(inside.ok_or_else(missing)?)
+        }
+        _ => Err(missing()),
     }
 }
 

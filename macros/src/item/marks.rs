@@ -24,11 +24,11 @@ impl Marks {
     /// Takes the marks off a function.
     pub(crate) fn take(function: &mut Function, errors: &mut Errors) -> Self {
         let mut marks = Self::default();
-        let (found, attrs) = std::mem::take(&mut function.attrs)
+        let (found, attrs): (Vec<_>, _) = std::mem::take(&mut function.attrs)
             .into_iter()
             .partition(is_mark);
         function.attrs = attrs;
-        for attribute in Vec::<Attribute>::from(found) {
+        for attribute in found {
             marks.read(&attribute, errors);
         }
         for attribute in &function.attrs {

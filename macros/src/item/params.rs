@@ -53,13 +53,13 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Result<Vec<TokenStream>> {
             FnArg::Receiver(receiver) => receiver.self_token.to_token_stream(),
             FnArg::Typed(param) => {
                 if let Pat::Wild(wild) = &*param.pat {
-                    param.pat = Box::new(Pat::Ident(PatIdent {
+                    *param.pat = Pat::Ident(PatIdent {
                         attrs: Vec::new(),
                         by_ref: None,
                         mutability: None,
                         ident: Ident::new(&format!("__arg{i}"), ours(wild.underscore_token.span)),
                         subpat: None,
-                    }));
+                    });
                 }
                 let value = value(&param.pat)?;
                 let conditions: Vec<&Attribute> = param

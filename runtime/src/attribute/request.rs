@@ -143,7 +143,7 @@ impl Request {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
     label = "needs `Display`",
-    note = "use a field or a method that can be displayed, as in `key = {{value}}.id`, or implement `Display`"
+    note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display`"
 )]
 pub trait KeyPart {
     /// `false`: it failed, and `text` is incomplete.

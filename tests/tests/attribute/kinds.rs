@@ -1,5 +1,10 @@
 //! Every kind of function that can carry the attribute excludes its own calls.
 
+#![allow(
+    clippy::manual_async_fn,
+    reason = "functions that return a future are what is tried"
+)]
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -46,30 +51,7 @@ fn box_future<'a>(witness: Witness) -> BoxFuture<'a, Result<(), LockError>> {
 }
 
 #[auto_mutex]
-fn made(witness: Witness) -> impl Future<Output = Result<(), LockError>> {
-    let inner = witness.clone();
-    async move {
-        inner.visit().await;
-        Ok(())
-    }
-}
-
-#[auto_mutex]
-fn made_early(
-    early: bool,
-    witness: Witness,
-) -> Pin<Box<dyn Future<Output = Result<(), LockError>> + Send>> {
-    if early {
-        return Box::pin(async move {
-            witness.visit().await;
-            Ok(())
-        });
-    }
-    Box::pin(std::future::ready(Ok(())))
-}
-
-#[auto_mutex]
-fn made_local<'a>(witness: &'a Witness) -> LocalBoxFuture<'a, Result<(), LockError>> {
+fn local_box_future(witness: &Witness) -> LocalBoxFuture<'_, Result<(), LockError>> {
     let not_send = std::rc::Rc::new(());
     Box::pin(async move {
         witness.visit().await;
@@ -83,10 +65,49 @@ struct Ledger {
     witness: Witness,
 }
 
+struct Shelf<T>(T, Witness);
+
 trait Book {
+    fn witness(&self) -> &Witness;
+
     fn write(&self) -> Result<(), LockError>;
-    fn default_write(&self) -> Result<(), LockError>;
+
     fn written(&self) -> impl Future<Output = Result<(), LockError>> + Send;
+
+    #[auto_mutex]
+    fn default_write(&self) -> Result<(), LockError> {
+        self.witness().blocking_visit();
+        Ok(())
+    }
+
+    #[auto_mutex]
+    fn default_written(&self) -> impl Future<Output = Result<(), LockError>> + Send
+    where
+        Self: Sync,
+    {
+        async {
+            self.witness().visit().await;
+            Ok(())
+        }
+    }
+}
+
+impl Book for Ledger {
+    fn witness(&self) -> &Witness {
+        &self.witness
+    }
+
+    #[auto_mutex]
+    fn write(&self) -> Result<(), LockError> {
+        self.witness.blocking_visit();
+        Ok(())
+    }
+
+    #[auto_mutex]
+    async fn written(&self) -> Result<(), LockError> {
+        self.witness.visit().await;
+        Ok(())
+    }
 }
 
 impl Ledger {
@@ -115,15 +136,38 @@ impl Ledger {
     }
 }
 
+impl<T: Send + Sync> Shelf<T> {
+    #[auto_mutex]
+    async fn put(&self) -> Result<(), LockError> {
+        let _ = &self.0;
+        self.1.visit().await;
+        Ok(())
+    }
+}
+
+fn ledger(witness: &Witness) -> Ledger {
+    Ledger {
+        witness: witness.clone(),
+    }
+}
+
+#[test]
+fn without_the_attribute_bodies_do_overlap() {
+    let witness = Witness::default();
+    scoped(async {
+        tokio::join!(witness.visit(), witness.visit());
+    });
+    assert_eq!(witness.most(), 2);
+}
+
 #[test]
 fn sync_functions() {
     assert_eq!(blocking_together(free), 1);
     assert_eq!(blocking_together(Ledger::associated), 1);
+    assert_eq!(blocking_together(|witness| ledger(witness).method()), 1);
+    assert_eq!(blocking_together(|witness| ledger(witness).write()), 1);
     assert_eq!(
-        blocking_together(|witness| Ledger {
-            witness: witness.clone()
-        }
-        .method()),
+        blocking_together(|witness| ledger(witness).default_write()),
         1
     );
 }
@@ -132,10 +176,22 @@ fn sync_functions() {
 fn async_functions() {
     assert_eq!(together(free_async), 1);
     assert_eq!(
-        together(|witness| async move { Ledger { witness }.method_async().await }),
+        together(|witness| async move { ledger(&witness).method_async().await }),
         1
     );
     assert_eq!(together(|witness| Arc::new(Ledger { witness }).shared()), 1);
+    assert_eq!(
+        together(|witness| async move { ledger(&witness).written().await }),
+        1
+    );
+    assert_eq!(
+        together(|witness| async move { ledger(&witness).default_written().await }),
+        1
+    );
+    assert_eq!(
+        together(|witness| async move { Shelf(1, witness).put().await }),
+        1
+    );
 }
 
 #[test]
@@ -143,15 +199,13 @@ fn functions_that_return_a_future() {
     assert_eq!(together(future), 1);
     assert_eq!(together(boxed), 1);
     assert_eq!(together(box_future), 1);
-    assert_eq!(together(made), 1);
-    assert_eq!(together(|witness| made_early(true, witness)), 1);
 }
 
 #[test]
 fn a_future_that_stays_on_its_thread() {
     let witness = Witness::default();
     scoped(async {
-        let (one, two) = tokio::join!(made_local(&witness), made_local(&witness));
+        let (one, two) = tokio::join!(local_box_future(&witness), local_box_future(&witness));
         one.unwrap();
         two.unwrap();
     });

@@ -8,16 +8,16 @@ use std::time::Duration;
 use auto_mutex::{Client, LockError};
 
 /// The longest that a test waits for what must happen.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A client with a store of its own, so that tests are independent.
-pub fn client() -> Client {
+pub(crate) fn client() -> Client {
     Client::connect("memory://").expect("memory needs nothing")
 }
 
 /// Counts bodies that run at the same time.
 #[derive(Clone, Debug, Default)]
-pub struct Witness(Arc<Counts>);
+pub(crate) struct Witness(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -29,7 +29,7 @@ struct Counts {
 impl Witness {
     /// A body begins; it ends when the result is dropped.
     #[must_use]
-    pub fn enter(&self) -> Inside {
+    pub(crate) fn enter(&self) -> Inside {
         let inside = self.0.inside.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.most.fetch_max(inside, Ordering::SeqCst);
         self.0.calls.fetch_add(1, Ordering::SeqCst);
@@ -37,7 +37,7 @@ impl Witness {
     }
 
     /// An async body that gives others every chance to overlap.
-    pub async fn visit(&self) {
+    pub(crate) async fn visit(&self) {
         let _inside = self.enter();
         for _ in 0..5 {
             tokio::task::yield_now().await;
@@ -45,24 +45,24 @@ impl Witness {
     }
 
     /// As [`visit`](Self::visit), for threads.
-    pub fn blocking_visit(&self) {
+    pub(crate) fn blocking_visit(&self) {
         let _inside = self.enter();
         for _ in 0..5 {
             std::thread::yield_now();
         }
     }
 
-    pub fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.0.calls.load(Ordering::SeqCst)
     }
 
-    pub fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         self.0.most.load(Ordering::SeqCst)
     }
 }
 
 /// See [`Witness::enter`].
-pub struct Inside(Witness);
+pub(crate) struct Inside(Witness);
 
 impl Drop for Inside {
     fn drop(&mut self) {
@@ -71,12 +71,12 @@ impl Drop for Inside {
 }
 
 /// Runs `future` in a runtime of several threads, under a client of its own.
-pub fn scoped<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn scoped<T>(future: impl Future<Output = T>) -> T {
     scoped_on(&client(), future)
 }
 
 /// As [`scoped`], under a given client.
-pub fn scoped_on<T>(client: &Client, future: impl Future<Output = T>) -> T {
+pub(crate) fn scoped_on<T>(client: &Client, future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -90,7 +90,7 @@ pub fn scoped_on<T>(client: &Client, future: impl Future<Output = T>) -> T {
 }
 
 /// Runs `call` in eight tasks at once and returns how many bodies ran at most at the same time.
-pub fn together<F>(call: impl Fn(Witness) -> F) -> usize
+pub(crate) fn together<F>(call: impl Fn(Witness) -> F) -> usize
 where
     F: Future<Output = Result<(), LockError>> + Send + 'static,
 {
@@ -109,7 +109,7 @@ where
 }
 
 /// As [`together`], with eight threads.
-pub fn blocking_together(call: impl Fn(&Witness) -> Result<(), LockError> + Sync) -> usize {
+pub(crate) fn blocking_together(call: impl Fn(&Witness) -> Result<(), LockError> + Sync) -> usize {
     let client = client();
     let witness = Witness::default();
     std::thread::scope(|scope| {
@@ -119,4 +119,10 @@ pub fn blocking_together(call: impl Fn(&Witness) -> Result<(), LockError> + Sync
     });
     assert_eq!(witness.calls(), 8);
     witness.most()
+}
+
+/// A client whose names begin with `t`, for handles and annotated functions alike.
+pub(crate) fn named_client() -> Client {
+    let config = auto_mutex::Config::new("memory://").expect("a good URL");
+    Client::connect(config.namespace("t")).expect("memory needs nothing")
 }

@@ -1,0 +1,254 @@
+//! The attribute on a block: defaults, overrides, exceptions.
+
+use auto_mutex::{LockError, Mutex, auto_mutex, no_auto_mutex};
+
+use crate::support::{named_client, scoped_on};
+
+type Name = Result<String, LockError>;
+
+#[derive(Default)]
+struct Ledger {
+    id: u32,
+}
+
+#[auto_mutex(key = "{self.id}", ns = "b", guard = g, expire = 100)]
+impl Ledger {
+    const LIMIT: u32 = 3;
+
+    fn inherits(&self) -> Name {
+        Ok(format!("{} {}", g.name(), g.expires_in().as_secs() / 50))
+    }
+
+    async fn inherits_async(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(expire = 5, key = (self.id, Self::LIMIT))]
+    fn overrides(&self) -> Name {
+        Ok(format!("{} {}", g.name(), g.expires_in().as_secs() / 50))
+    }
+
+    #[auto_mutex(key = ())]
+    fn drops_the_key() -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(guard = other)]
+    fn other_guard(&self) -> Name {
+        Ok(other.name().to_owned())
+    }
+
+    /// The block's guard may go unused.
+    fn no_guard(&self) -> Result<u32, LockError> {
+        Ok(self.id)
+    }
+
+    #[no_auto_mutex]
+    const fn constant() -> u32 {
+        Self::LIMIT
+    }
+
+    #[no_auto_mutex]
+    fn plain(&self) -> u32 {
+        self.id
+    }
+}
+
+#[test]
+fn options_are_merged_one_by_one() {
+    let (client, ledger) = (named_client(), Ledger { id: 7 });
+    client.blocking_scope(|| {
+        assert_eq!(ledger.inherits().unwrap(), "b:Ledger:inherits:7 1");
+        assert_eq!(ledger.overrides().unwrap(), "b:Ledger:overrides:7:3 0");
+        assert_eq!(Ledger::drops_the_key().unwrap(), "b:Ledger:drops_the_key");
+        assert_eq!(ledger.other_guard().unwrap(), "b:Ledger:other_guard:7");
+        assert_eq!(ledger.no_guard().unwrap(), 7);
+    });
+    assert_eq!(
+        scoped_on(&client, ledger.inherits_async()).unwrap(),
+        "b:Ledger:inherits_async:7"
+    );
+    // Without any client: these take no lock.
+    assert_eq!(Ledger::constant() + ledger.plain(), 10);
+}
+
+struct Explicit;
+
+#[auto_mutex(explicit, ns = "b", guard = g)]
+impl Explicit {
+    fn plain(&self) -> u32 {
+        1
+    }
+
+    const fn constant(&self) -> u32 {
+        2
+    }
+
+    #[auto_mutex]
+    fn marked(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(key = 1)]
+    fn marked_with_more(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+#[test]
+fn explicit_protects_what_is_marked() {
+    assert_eq!(Explicit.plain() + Explicit.constant(), 3);
+    assert!(matches!(Explicit.marked(), Err(LockError::NotSetUp)));
+    named_client().blocking_scope(|| {
+        assert_eq!(Explicit.marked().unwrap(), "b:Explicit:marked");
+        assert_eq!(
+            Explicit.marked_with_more().unwrap(),
+            "b:Explicit:marked_with_more:1"
+        );
+    });
+}
+
+struct Answers;
+
+#[auto_mutex(name = "busy", block = 0, on_timeout = Self::busy, on_error = Answers::failed)]
+impl Answers {
+    fn close(&self, month: u32) -> u32 {
+        month
+    }
+
+    #[auto_mutex(on_timeout = Self::own)]
+    fn open(&self, month: u32) -> u32 {
+        month
+    }
+
+    /// Named by a handler: it would wait for the very lock that was not to be had.
+    fn busy(&self, month: u32) -> u32 {
+        month + 100
+    }
+
+    fn own(&self, month: u32) -> u32 {
+        month + 200
+    }
+
+    fn failed(_: LockError) -> u32 {
+        300
+    }
+}
+
+#[test]
+fn functions_that_answer_are_left_out() {
+    let client = named_client();
+    assert_eq!(Answers.close(1), 300);
+    let held = client.mutex("busy").blocking_lock().unwrap();
+    client.blocking_scope(|| {
+        assert_eq!(Answers.close(1), 101);
+        assert_eq!(Answers.open(1), 201);
+    });
+    drop(held);
+    assert_eq!(client.blocking_scope(|| Answers.close(1)), 1);
+}
+
+#[auto_mutex(ns = "b", guard = g)]
+trait Book {
+    const PAGES: u32;
+    type Page;
+
+    fn bodiless(&self) -> u32;
+
+    fn write(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[no_auto_mutex]
+    fn plain(&self) -> u32 {
+        Self::PAGES
+    }
+}
+
+impl Book for Ledger {
+    const PAGES: u32 = 3;
+    type Page = u8;
+
+    fn bodiless(&self) -> u32 {
+        4
+    }
+}
+
+/// Documented: who overrides a protected default does without the protection.
+impl Book for Explicit {
+    const PAGES: u32 = 3;
+    type Page = u8;
+
+    fn bodiless(&self) -> u32 {
+        4
+    }
+
+    fn write(&self) -> Name {
+        Ok("unprotected".to_owned())
+    }
+}
+
+#[test]
+fn a_trait_block_protects_its_defaults() {
+    let ledger = Ledger::default();
+    assert_eq!(
+        ledger.plain() + <Ledger as Book>::plain(&ledger) + ledger.bodiless(),
+        7
+    );
+    assert!(matches!(ledger.write(), Err(LockError::NotSetUp)));
+    assert_eq!(
+        named_client().blocking_scope(|| ledger.write()).unwrap(),
+        "b:Ledger:write"
+    );
+    assert_eq!(Explicit.write().unwrap(), "unprotected");
+}
+
+struct Queues;
+
+#[auto_mutex(name = "busy", block = 0)]
+impl Queues {
+    #[auto_mutex(retries = 1, interval = 0.001)]
+    fn polls(&self) -> Result<u32, LockError> {
+        Ok(1)
+    }
+
+    fn queues(&self) -> Result<u32, LockError> {
+        Ok(1)
+    }
+}
+
+#[test]
+fn to_poll_replaces_the_blocks_queueing() {
+    let client = named_client();
+    let _held = client.mutex("busy").blocking_lock().unwrap();
+    client.blocking_scope(|| {
+        assert!(matches!(
+            Queues.polls(),
+            Err(LockError::TooManyAttempts { attempts: 2, .. })
+        ));
+        assert!(matches!(Queues.queues(), Err(LockError::Timeout { .. })));
+    });
+}
+
+struct Cancels;
+
+/// A default for those that can be cancelled; a sync body finishes anyway.
+#[auto_mutex(name = "l", on_lost = cancel)]
+impl Cancels {
+    fn sync(&self) -> Result<bool, LockError> {
+        Mutex::new("l").blocking_force_unlock()
+    }
+
+    async fn future(&self) -> Result<bool, LockError> {
+        Mutex::new("l").force_unlock().await?;
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn cancel_as_a_default_is_for_the_async_ones() {
+    let client = named_client();
+    assert!(client.blocking_scope(|| Cancels.sync()).unwrap());
+    let result = scoped_on(&client, Cancels.future());
+    assert!(matches!(result, Err(LockError::Lost { .. })), "{result:?}");
+}

@@ -1,0 +1,186 @@
+//! Bodies keep their freedom, and the lock ends with them however they end.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use auto_mutex::{LockError, auto_mutex};
+
+use crate::support::{named_client, scoped_on};
+
+#[test]
+fn an_early_return_releases() {
+    #[auto_mutex(name = "b")]
+    fn sync(early: bool) -> Result<u32, LockError> {
+        if early {
+            return Ok(1);
+        }
+        Ok(2)
+    }
+    #[auto_mutex(name = "b")]
+    async fn future(early: bool) -> Result<u32, LockError> {
+        if early {
+            return Ok(1);
+        }
+        Ok(2)
+    }
+    #[auto_mutex(name = "b")]
+    fn fails() -> Result<u32, Box<dyn std::error::Error>> {
+        let n: u32 = "x".parse()?;
+        Ok(n)
+    }
+    let client = named_client();
+    let free = || !client.mutex("b").blocking_is_locked().unwrap();
+    client.blocking_scope(|| {
+        assert_eq!((sync(true).unwrap(), sync(false).unwrap()), (1, 2));
+        assert!(free());
+        assert_eq!(
+            fails().unwrap_err().to_string(),
+            "invalid digit found in string"
+        );
+        assert!(free());
+    });
+    assert_eq!(
+        scoped_on(&client, async {
+            (future(true).await.unwrap(), future(false).await.unwrap())
+        }),
+        (1, 2)
+    );
+    assert!(free());
+}
+
+#[test]
+fn a_panic_releases_and_goes_on() {
+    #[auto_mutex(name = "b")]
+    fn sync() -> Result<u32, LockError> {
+        panic!("in the body")
+    }
+    #[auto_mutex(name = "b")]
+    async fn future() -> Result<u32, LockError> {
+        tokio::task::yield_now().await;
+        panic!("in the body")
+    }
+    let client = named_client();
+    let call = std::panic::AssertUnwindSafe(|| client.blocking_scope(sync));
+    std::panic::catch_unwind(call).expect_err("panics");
+    assert!(!client.mutex("b").blocking_is_locked().unwrap());
+    scoped_on(&client, async {
+        tokio::spawn(client.scope(future()))
+            .await
+            .expect_err("panics");
+    });
+    assert!(!client.mutex("b").blocking_is_locked().unwrap());
+}
+
+#[test]
+fn a_dropped_future_releases() {
+    #[auto_mutex(name = "b")]
+    async fn forever() -> Result<u32, LockError> {
+        std::future::pending().await
+    }
+    let client = named_client();
+    scoped_on(&client, async {
+        let mut call = Box::pin(forever());
+        while !client.mutex("b").is_locked().await.unwrap() {
+            assert!(futures::poll!(call.as_mut()).is_pending());
+        }
+        drop(call);
+        // Again at once: the queue knows that it is free.
+        let mut call = Box::pin(forever());
+        assert!(futures::poll!(call.as_mut()).is_pending());
+        drop(call);
+    });
+    drop(client.mutex("b").blocking_lock().unwrap());
+}
+
+/// The body's locals are gone before anybody else gets in.
+#[test]
+fn the_lock_outlives_everything_in_the_body() {
+    struct Checks(auto_mutex::Client);
+
+    impl Drop for Checks {
+        fn drop(&mut self) {
+            assert!(self.0.mutex("b").blocking_is_locked().unwrap());
+        }
+    }
+
+    #[auto_mutex(name = "b")]
+    fn sync(client: auto_mutex::Client) -> Result<u32, LockError> {
+        let _checks = Checks(client);
+        Ok(1)
+    }
+    #[auto_mutex(name = "b")]
+    async fn future(client: auto_mutex::Client) -> Result<u32, LockError> {
+        let _checks = Checks(client);
+        tokio::task::yield_now().await;
+        Ok(1)
+    }
+    #[auto_mutex(name = "b", on_timeout = |_client| Ok(2))]
+    async fn apart(client: auto_mutex::Client) -> Result<u32, LockError> {
+        let _checks = Checks(client);
+        tokio::task::yield_now().await;
+        Ok(1)
+    }
+    let client = named_client();
+    assert_eq!(client.blocking_scope(|| sync(client.clone())).unwrap(), 1);
+    assert_eq!(scoped_on(&client, future(client.clone())).unwrap(), 1);
+    assert_eq!(scoped_on(&client, apart(client.clone())).unwrap(), 1);
+}
+
+#[test]
+fn a_body_that_is_not_send_runs_on_a_local_set() {
+    #[auto_mutex(name = "b")]
+    async fn push(log: Rc<RefCell<Vec<u32>>>, n: u32) -> Result<(), LockError> {
+        log.borrow_mut().push(n);
+        tokio::task::yield_now().await;
+        log.borrow_mut().push(n);
+        Ok(())
+    }
+    let client = named_client();
+    scoped_on(&client, async {
+        let local = tokio::task::LocalSet::new();
+        let log = Rc::new(RefCell::new(Vec::new()));
+        for n in 0..4 {
+            local.spawn_local({
+                let (client, log) = (client.clone(), log.clone());
+                async move { client.scope(push(log, n)).await.unwrap() }
+            });
+        }
+        local.await;
+        let log = log.borrow();
+        assert_eq!(log.len(), 8);
+        for pair in log.chunks(2) {
+            assert_eq!(pair[0], pair[1], "{log:?}");
+        }
+    });
+}
+
+#[test]
+fn an_uncalled_future_takes_nothing() {
+    #[auto_mutex(name = "b")]
+    async fn close() -> Result<(), LockError> {
+        Ok(())
+    }
+    let client = named_client();
+    let call = client.scope(close());
+    assert!(!client.mutex("b").blocking_is_locked().unwrap());
+    drop(call);
+}
+
+#[test]
+fn a_future_stays_small() {
+    async fn plain(data: [u8; 1024]) -> Result<u8, LockError> {
+        tokio::task::yield_now().await;
+        Ok(data[0])
+    }
+    #[auto_mutex]
+    async fn locked(data: [u8; 1024]) -> Result<u8, LockError> {
+        tokio::task::yield_now().await;
+        Ok(data[0])
+    }
+    let (plain, locked) = (
+        size_of_val(&plain([0; 1024])),
+        size_of_val(&locked([0; 1024])),
+    );
+    // The argument is stored as often as before; what is added is the call itself.
+    assert!(locked < plain + 1024, "{plain} -> {locked}");
+}

@@ -1,0 +1,92 @@
+//! Nothing that an expansion adds is a lint of the user's: clippy looks at this as at the user's code.
+#![deny(
+    warnings,
+    unused,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    rust_2018_idioms,
+    let_underscore_drop
+)]
+#![deny(
+    unused_qualifications,
+    unused_lifetimes,
+    single_use_lifetimes,
+    missing_debug_implementations,
+    unreachable_pub
+)]
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, auto_mutex};
+
+#[derive(Debug)]
+struct Ledger {
+    locks: Client,
+    id: u32,
+}
+
+const SHORT: Duration = Duration::from_millis(5);
+
+impl Ledger {
+    #[auto_mutex(
+        expire = SHORT,
+        block = "2m",
+        at_least = 0.001,
+        ns = "n",
+        key = (self.id, month),
+        client = self.locks,
+        guard = g,
+        on_timeout = Self::busy,
+        on_error = |error| Err(error),
+        on_lost = finish
+    )]
+    async fn close(&self, month: u32) -> Result<u64, LockError> {
+        std::future::ready(()).await;
+        g.check()?;
+        Ok(u64::from(month) + g.fencing_token())
+    }
+
+    #[auto_mutex(retries = 3, interval = 0.01, name = "x", client = &self.locks, on_timeout = |month| Ok(month.into()), on_error = panic)]
+    fn open(&self, month: u32) -> Result<u64, LockError> {
+        Ok(u64::from(month) + u64::from(self.id))
+    }
+
+    #[auto_mutex(client = self.locks, on_timeout = skip, on_error = skip)]
+    fn nothing(&self) {
+        drop(self.id.to_string());
+    }
+
+    #[auto_mutex(client = self.locks, on_timeout = async || std::future::ready(()).await, on_error = |_| async {})]
+    async fn nothing_async(&self) {
+        std::future::ready(()).await;
+    }
+
+    #[auto_mutex(client = self.locks)]
+    fn made(&self) -> impl Future<Output = Result<u32, LockError>> + Send + '_ {
+        let id = self.id;
+        async move { Ok(id + self.id) }
+    }
+
+    fn busy(&self, month: u32) -> Result<u64, LockError> {
+        let sum = month.checked_add(self.id).ok_or(LockError::NotSetUp)?;
+        Ok(u64::from(sum))
+    }
+}
+
+#[test]
+fn it_runs_all_the_same() {
+    let ledger = Ledger {
+        locks: Client::connect("memory://").unwrap(),
+        id: 1,
+    };
+    assert_eq!(ledger.open(1).unwrap(), 2);
+    ledger.nothing();
+    futures::executor::block_on(async {
+        assert!(ledger.close(1).await.unwrap() > 1);
+        ledger.nothing_async().await;
+        assert_eq!(ledger.made().await.unwrap(), 2);
+    });
+}

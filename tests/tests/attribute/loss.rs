@@ -1,0 +1,169 @@
+//! The lock is lost while the body runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use auto_mutex::{Client, LockError, auto_mutex};
+use tokio::sync::Notify;
+
+use crate::support::{Witness, named_client, scoped_on};
+
+/// What a body tells while it runs.
+#[derive(Default)]
+struct Progress {
+    inside: Notify,
+    dropped: AtomicU32,
+}
+
+struct Told<'a>(&'a Progress);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+async fn break_it(client: &Client, progress: &Progress) {
+    progress.inside.notified().await;
+    assert!(client.mutex("l").force_unlock().await.unwrap());
+}
+
+#[test]
+fn an_async_body_is_dropped_and_the_call_says_so() {
+    #[auto_mutex(name = "l")]
+    async fn close(progress: &Progress) -> Result<(), LockError> {
+        let _told = Told(progress);
+        progress.inside.notify_one();
+        std::future::pending().await
+    }
+    let (client, progress) = (named_client(), Progress::default());
+    scoped_on(&client, async {
+        let (result, ()) = tokio::join!(close(&progress), break_it(&client, &progress));
+        assert!(matches!(result, Err(LockError::Lost { name, .. }) if name == "t:l"));
+        assert_eq!(progress.dropped.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn the_end_of_expire_is_a_loss() {
+    #[auto_mutex(name = "l", expire = "20ms")]
+    async fn close(progress: &Progress) -> Result<(), LockError> {
+        let _told = Told(progress);
+        std::future::pending().await
+    }
+    let (client, progress) = (named_client(), Progress::default());
+    let result = scoped_on(&client, close(&progress));
+    assert!(matches!(result, Err(LockError::Lost { .. })), "{result:?}");
+    assert_eq!(progress.dropped.load(Ordering::SeqCst), 1);
+    assert!(!client.mutex("l").blocking_is_locked().unwrap());
+}
+
+#[test]
+fn on_error_answers_a_loss() {
+    #[auto_mutex(name = "l", on_timeout = skip, on_error = lost)]
+    async fn path(progress: &Progress) -> String {
+        progress.inside.notify_one();
+        std::future::pending().await
+    }
+    #[auto_mutex(name = "l", on_timeout = || unreachable!(), on_error = |error, progress| { progress.inside.notify_one(); lost(error) })]
+    async fn closure(progress: &Progress) -> String {
+        progress.inside.notify_one();
+        std::future::pending().await
+    }
+    fn lost(error: LockError) -> String {
+        error.to_string()
+    }
+    let (client, progress) = (named_client(), Progress::default());
+    scoped_on(&client, async {
+        let (text, ()) = tokio::join!(path(&progress), break_it(&client, &progress));
+        assert!(text.contains("lock `t:l` lost"), "{text}");
+        let (text, ()) = tokio::join!(closure(&progress), break_it(&client, &progress));
+        assert!(text.contains("lock `t:l` lost"), "{text}");
+        progress.inside.notified().await;
+    });
+}
+
+#[test]
+fn what_the_body_owns_is_gone_before_the_call_returns() {
+    #[auto_mutex(name = "l", on_timeout = skip, on_error = |_| Arc::strong_count(&kept.0))]
+    async fn close(kept: &(Arc<()>, Progress), owned: Arc<()>) -> usize {
+        kept.1.inside.notify_one();
+        std::future::pending::<()>().await;
+        Arc::unwrap_or_clone(owned);
+        0
+    }
+    let client = named_client();
+    let kept = (Arc::new(()), Progress::default());
+    scoped_on(&client, async {
+        let (count, ()) = tokio::join!(close(&kept, kept.0.clone()), break_it(&client, &kept.1));
+        assert_eq!(count, 1);
+    });
+}
+
+#[test]
+fn with_finish_the_body_runs_on() {
+    #[auto_mutex(name = "l", on_lost = finish, guard = g)]
+    async fn guarded(progress: &Progress) -> Result<bool, LockError> {
+        progress.inside.notify_one();
+        g.lost().await;
+        tokio::task::yield_now().await;
+        Ok(g.is_lost())
+    }
+    #[auto_mutex(name = "l", on_lost = finish)]
+    async fn plain(progress: &Progress, go_on: &Notify) -> Result<bool, LockError> {
+        progress.inside.notify_one();
+        go_on.notified().await;
+        Ok(true)
+    }
+    let (client, progress, go_on) = (named_client(), Progress::default(), Notify::new());
+    scoped_on(&client, async {
+        let (result, ()) = tokio::join!(guarded(&progress), break_it(&client, &progress));
+        assert!(result.unwrap());
+        let (result, ()) = tokio::join!(plain(&progress, &go_on), async {
+            break_it(&client, &progress).await;
+            go_on.notify_one();
+        });
+        assert!(result.unwrap());
+    });
+}
+
+#[test]
+fn a_sync_body_always_finishes() {
+    #[auto_mutex(name = "l", guard = g)]
+    fn close(client: &Client) -> Result<bool, LockError> {
+        assert!(client.mutex("l").blocking_force_unlock()?);
+        while !g.is_lost() {
+            std::thread::yield_now();
+        }
+        assert!(matches!(g.check(), Err(LockError::Lost { .. })));
+        Ok(true)
+    }
+    let client = named_client();
+    assert!(client.blocking_scope(|| close(&client)).unwrap());
+}
+
+#[test]
+fn a_lost_lock_is_free_for_the_next() {
+    #[auto_mutex(name = "l")]
+    async fn first(witness: &Witness, progress: &Progress) -> Result<(), LockError> {
+        let _inside = witness.enter();
+        progress.inside.notify_one();
+        std::future::pending().await
+    }
+    #[auto_mutex(name = "l")]
+    async fn second(witness: &Witness) -> Result<(), LockError> {
+        witness.visit().await;
+        Ok(())
+    }
+    let (client, progress, witness) = (named_client(), Progress::default(), Witness::default());
+    scoped_on(&client, async {
+        let next = async {
+            break_it(&client, &progress).await;
+            second(&witness).await
+        };
+        let (lost, next) = tokio::join!(first(&witness, &progress), next);
+        assert!(matches!(lost, Err(LockError::Lost { .. })));
+        next.unwrap();
+    });
+    assert_eq!(witness.calls(), 2);
+}

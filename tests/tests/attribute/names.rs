@@ -1,0 +1,245 @@
+//! What locks are called.
+
+use auto_mutex::{Client, Config, LockError, auto_mutex};
+
+use crate::support::client;
+
+type Name = Result<String, LockError>;
+
+#[auto_mutex(guard = g)]
+fn free() -> Name {
+    Ok(g.name().to_owned())
+}
+
+mod deep {
+    pub(super) mod deeper {
+        use super::super::{Name, auto_mutex};
+
+        #[auto_mutex(guard = g)]
+        pub(in super::super) fn free() -> Name {
+            Ok(g.name().to_owned())
+        }
+    }
+}
+
+struct Ledger<T = ()>(T);
+
+impl<T> Ledger<T> {
+    #[auto_mutex(guard = g)]
+    fn method(&self) -> Name {
+        let _ = &self.0;
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(guard = g)]
+    fn makes(name: &mut String) -> Result<Option<Self>, LockError> {
+        name.push_str(g.name());
+        Ok(None)
+    }
+
+    /// `Self` in the body only: editing a body must not rename a lock.
+    #[auto_mutex(guard = g)]
+    fn associated() -> Name {
+        let _: Option<Self> = None;
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(guard = g)]
+    fn r#type(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(ns = "my ns", guard = g)]
+    fn elsewhere(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(name = "shared:lock", guard = g)]
+    fn named(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(name = "shared:lock", key = 7, ns = "n", guard = g)]
+    fn named_with_key(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+#[auto_mutex(guard = g)]
+impl<T> Ledger<T> {
+    fn in_block() -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+trait Book {
+    #[auto_mutex(guard = g)]
+    fn default(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    fn of_all(&self) -> Name;
+}
+
+#[auto_mutex(guard = g)]
+trait Blocked {
+    fn of_block(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+impl<T> Book for Ledger<T> {
+    fn of_all(&self) -> Name {
+        Ok(String::new())
+    }
+}
+impl<T> Blocked for Ledger<T> {}
+
+impl Book for (Ledger, u8) {
+    #[auto_mutex(guard = g)]
+    fn of_all(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+trait All {
+    fn everybody(&self) -> Name;
+}
+
+#[auto_mutex(guard = g)]
+impl<T: Book + ?Sized> All for T {
+    fn everybody(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+trait ByReference {
+    fn by_reference(self) -> Name;
+}
+
+#[auto_mutex(guard = g)]
+impl ByReference for &Ledger<u8> {
+    fn by_reference(self) -> Name {
+        Ok(g.name().to_owned())
+    }
+}
+
+fn with(client: &Client, name: impl FnOnce() -> Name) -> String {
+    client.blocking_scope(name).expect("the lock")
+}
+
+fn plain(name: impl FnOnce() -> Name) -> String {
+    with(&client(), name)
+}
+
+#[test]
+fn a_free_function_has_its_module_in_the_place_of_the_type() {
+    assert_eq!(plain(free), "auto-mutex-tests:names:free");
+    assert_eq!(
+        plain(deep::deeper::free),
+        "auto-mutex-tests:names.deep.deeper:free"
+    );
+}
+
+#[test]
+fn a_method_has_the_bare_name_of_its_type() {
+    assert_eq!(
+        plain(|| Ledger(()).method()),
+        "auto-mutex-tests:Ledger:method"
+    );
+    assert_eq!(
+        plain(|| Ledger(vec![Some("")]).method()),
+        "auto-mutex-tests:Ledger:method"
+    );
+    assert_eq!(
+        plain(|| Ledger(()).r#type()),
+        "auto-mutex-tests:Ledger:type"
+    );
+}
+
+#[test]
+fn the_signature_decides_about_an_associated_function() {
+    let mut name = String::new();
+    assert!(
+        client()
+            .blocking_scope(|| Ledger::<u8>::makes(&mut name))
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(name, "auto-mutex-tests:Ledger:makes");
+    assert_eq!(
+        plain(Ledger::<u8>::associated),
+        "auto-mutex-tests:names:associated"
+    );
+}
+
+#[test]
+fn a_block_gives_its_type_to_all_its_functions() {
+    assert_eq!(
+        plain(Ledger::<u8>::in_block),
+        "auto-mutex-tests:Ledger:in_block"
+    );
+    assert_eq!(
+        plain(|| (&Ledger(1_u8)).by_reference()),
+        "auto-mutex-tests:Ledger:by_reference"
+    );
+}
+
+#[test]
+fn a_trait_has_the_name_of_the_type_that_it_is_for() {
+    assert_eq!(
+        plain(|| Ledger(()).default()),
+        "auto-mutex-tests:Ledger:default"
+    );
+    assert_eq!(
+        plain(|| Ledger(()).of_block()),
+        "auto-mutex-tests:Ledger:of_block"
+    );
+    assert_eq!(
+        plain(|| Ledger(()).everybody()),
+        "auto-mutex-tests:Ledger:everybody"
+    );
+    assert_eq!(
+        plain(|| (Ledger(()), 1).of_all()),
+        "auto-mutex-tests:(Ledger,u8):of_all"
+    );
+    let dynamic: &dyn Book = &Ledger(());
+    assert_eq!(
+        plain(|| dynamic.everybody()),
+        "auto-mutex-tests:Book:everybody"
+    );
+    assert_eq!(
+        plain(|| dynamic.default()),
+        "auto-mutex-tests:Ledger:default"
+    );
+}
+
+#[test]
+fn the_nearest_namespace_counts() {
+    let prod = Config::new("memory://").unwrap().namespace("prod");
+    let prod = Client::connect(prod).unwrap();
+    assert_eq!(with(&prod, || Ledger(()).method()), "prod:Ledger:method");
+    assert_eq!(
+        with(&prod, || Ledger(()).elsewhere()),
+        "my%20ns:Ledger:elsewhere"
+    );
+}
+
+#[test]
+fn a_name_is_taken_as_it_is() {
+    assert_eq!(plain(|| Ledger(()).named()), "auto-mutex-tests:shared:lock");
+    assert_eq!(plain(|| Ledger(()).named_with_key()), "n:shared:lock:7");
+}
+
+#[test]
+fn others_see_where_the_holder_is() {
+    #[auto_mutex(ns = "default", name = "seen", guard = g)]
+    fn look() -> Result<String, LockError> {
+        let info = auto_mutex::Mutex::new("seen").blocking_info()?;
+        assert_eq!(g.name(), "default:seen");
+        Ok(info.holders[0].site.clone())
+    }
+    let site = client().blocking_scope(look).unwrap();
+    assert!(site.starts_with("attribute::names::look at "), "{site}");
+    assert!(site.contains("names.rs:"), "{site}");
+}

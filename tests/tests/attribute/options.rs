@@ -1,0 +1,251 @@
+//! What the options do when a call runs.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, auto_mutex};
+
+use crate::support::{client, named_client, scoped_on};
+
+/// Calls `call` while somebody else holds `t:busy`.
+fn while_busy<T>(call: impl FnOnce() -> T) -> T {
+    let client = named_client();
+    let _held = client.mutex("busy").blocking_lock().expect("free");
+    client.blocking_scope(call)
+}
+
+#[test]
+fn expire_bounds_the_hold_and_the_body_sees_it() {
+    const LONG: Duration = Duration::from_secs(500);
+
+    #[auto_mutex(expire = 100, guard = g)]
+    fn integer() -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    #[auto_mutex(expire = 0.5, guard = g)]
+    fn float() -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    #[auto_mutex(expire = "250ms", guard = g)]
+    fn text() -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    #[auto_mutex(expire = LONG * 2, guard = g)]
+    async fn expression() -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    let client = client();
+    let within = |left: Duration, expire: Duration| left <= expire && left > Duration::ZERO;
+    client.blocking_scope(|| {
+        assert!(within(integer().unwrap(), Duration::from_secs(100)));
+        assert!(integer().unwrap() > Duration::from_secs(1));
+        assert!(float().unwrap() <= Duration::from_millis(500));
+        assert!(text().unwrap() <= Duration::from_millis(250));
+    });
+    let left = scoped_on(&client, expression()).unwrap();
+    assert!(within(left, LONG * 2) && left > LONG, "{left:?}");
+}
+
+#[test]
+fn zero_block_does_not_wait_and_says_who_holds() {
+    #[auto_mutex(name = "busy", block = 0)]
+    fn close() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    match while_busy(close) {
+        Err(LockError::Timeout { name, holder, .. }) => {
+            assert_eq!(name, "t:busy");
+            assert_eq!(holder.expect("the store knows").pid, std::process::id());
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn block_bounds_the_wait() {
+    #[auto_mutex(name = "busy", block = "30ms")]
+    fn text() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    #[auto_mutex(name = "busy", block = patience)]
+    fn expression(patience: Duration) -> Result<(), LockError> {
+        panic!("never gets here after {patience:?}")
+    }
+    for result in [
+        while_busy(text),
+        while_busy(|| expression(Duration::from_millis(30))),
+    ] {
+        match result {
+            Err(LockError::Timeout { waited, .. }) => assert!(waited >= Duration::from_millis(30)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn retries_poll_and_count() {
+    #[auto_mutex(name = "busy", retries = 2, interval = 0.001)]
+    fn close() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    #[auto_mutex(name = "busy", retries = n)]
+    fn expression(n: u32) -> Result<(), LockError> {
+        panic!("never gets here in {n}")
+    }
+    match while_busy(close) {
+        Err(LockError::TooManyAttempts { attempts, .. }) => assert_eq!(attempts, 3),
+        other => panic!("{other:?}"),
+    }
+    match while_busy(|| expression(0)) {
+        Err(LockError::TooManyAttempts { attempts, .. }) => assert_eq!(attempts, 1),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn retries_find_a_lock_that_comes_free() {
+    #[auto_mutex(name = "busy", retries = 100_000, interval = 0.001)]
+    async fn close() -> Result<u32, LockError> {
+        Ok(1)
+    }
+    let client = named_client();
+    scoped_on(&client, async {
+        let held = client.mutex("busy").lock().await.unwrap();
+        let waits = tokio::spawn(client.scope(close()));
+        tokio::task::yield_now().await;
+        assert!(held.unlock().await.unwrap());
+        assert_eq!(waits.await.unwrap().unwrap(), 1);
+    });
+}
+
+#[test]
+fn at_least_keeps_the_lock_after_the_body() {
+    #[auto_mutex(name = "cron", at_least = 3600, block = 0, on_timeout = skip)]
+    fn cron(runs: &mut u32) -> Result<bool, LockError> {
+        *runs += 1;
+        Ok(true)
+    }
+    let client = named_client();
+    let mut runs = 0;
+    assert!(client.blocking_scope(|| cron(&mut runs)).unwrap());
+    assert!(client.mutex("cron").blocking_is_locked().unwrap());
+    assert!(!client.blocking_scope(|| cron(&mut runs)).unwrap());
+    assert_eq!(runs, 1);
+}
+
+#[test]
+fn the_guard_is_a_variable_of_the_body() {
+    #[auto_mutex(guard = lock)]
+    async fn close(last: u64) -> Result<u64, LockError> {
+        lock.check()?;
+        lock.refresh(Duration::from_secs(7)).await?;
+        assert!(lock.expires_in() <= Duration::from_secs(7));
+        assert!(lock.fencing_token() > last);
+        Ok(lock.fencing_token())
+    }
+    #[auto_mutex(guard = lock)]
+    fn sync() -> Result<bool, LockError> {
+        lock.blocking_refresh(Duration::from_secs(7))?;
+        Ok(lock.is_lost())
+    }
+    let client = client();
+    scoped_on(&client, async {
+        let first = close(0).await.unwrap();
+        close(first).await.unwrap();
+    });
+    assert!(!client.blocking_scope(sync).unwrap());
+}
+
+#[test]
+fn the_client_may_be_named() {
+    struct Ledger {
+        locks: Client,
+    }
+
+    impl Ledger {
+        #[auto_mutex(client = self.locks, name = "own", guard = g)]
+        fn field(&self) -> Result<String, LockError> {
+            assert!(self.locks.mutex("own").blocking_is_locked()?);
+            Ok(g.name().to_owned())
+        }
+
+        #[auto_mutex(client = &self.locks, name = "own", guard = g)]
+        async fn reference(&self) -> Result<String, LockError> {
+            assert!(self.locks.mutex("own").is_locked().await?);
+            Ok(g.name().to_owned())
+        }
+    }
+
+    // Another one is in force, and none at all.
+    let ledger = Ledger {
+        locks: named_client(),
+    };
+    assert_eq!(client().blocking_scope(|| ledger.field()).unwrap(), "t:own");
+    assert_eq!(ledger.field().unwrap(), "t:own");
+    assert_eq!(
+        futures::executor::block_on(ledger.reference()).unwrap(),
+        "t:own"
+    );
+}
+
+#[test]
+fn impossible_values_are_errors_at_run_time() {
+    #[auto_mutex(expire = expire)]
+    fn expires(expire: Duration) -> Result<(), LockError> {
+        panic!("never gets here with {expire:?}")
+    }
+    #[auto_mutex(retries = 3, interval = interval)]
+    async fn polls(interval: Duration) -> Result<(), LockError> {
+        panic!("never gets here with {interval:?}")
+    }
+    let client = client();
+    let error = client
+        .blocking_scope(|| expires(Duration::ZERO))
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            LockError::InvalidOption {
+                option: "expire",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = scoped_on(&client, polls(Duration::ZERO)).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            LockError::InvalidOption {
+                option: "interval",
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn huge_values_are_as_long_as_it_takes() {
+    #[auto_mutex(expire = huge, block = huge, at_least = Duration::from_millis(1), guard = g)]
+    fn close(huge: Duration) -> Result<bool, LockError> {
+        Ok(g.expires_in() > Duration::from_secs(1) && huge > Duration::ZERO)
+    }
+    assert!(client().blocking_scope(|| close(Duration::MAX)).unwrap());
+}
+
+#[test]
+fn before_set_up_nothing_runs() {
+    #[auto_mutex]
+    fn sync() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    #[auto_mutex]
+    async fn future() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    assert!(matches!(sync(), Err(LockError::NotSetUp)));
+    assert!(matches!(
+        futures::executor::block_on(future()),
+        Err(LockError::NotSetUp)
+    ));
+}

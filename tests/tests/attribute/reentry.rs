@@ -1,0 +1,214 @@
+//! A nested call of the same lock by the same task re-enters; another task's does not.
+
+use std::time::Duration;
+
+use auto_mutex::{LockError, auto_mutex};
+
+use crate::support::{client, named_client, scoped_on};
+
+#[auto_mutex(name = "r", block = 0, guard = g)]
+fn sync<T>(inside: impl FnOnce() -> Result<T, LockError>) -> Result<(u64, T), LockError> {
+    Ok((g.fencing_token(), inside()?))
+}
+
+#[auto_mutex(name = "r", block = 0, guard = g)]
+async fn future<T>(
+    inside: impl AsyncFnOnce() -> Result<T, LockError>,
+) -> Result<(u64, T), LockError> {
+    tokio::task::yield_now().await;
+    Ok((g.fencing_token(), inside().await?))
+}
+
+#[test]
+fn sync_in_sync() {
+    let (outer, (inner, ())) = client()
+        .blocking_scope(|| sync(|| sync(|| Ok(()))))
+        .unwrap();
+    assert_eq!(outer, inner);
+}
+
+#[test]
+fn async_in_async() {
+    let call = future(async || {
+        tokio::task::yield_now().await;
+        future(async || Ok(())).await
+    });
+    let (outer, (inner, ())) = scoped_on(&client(), call).unwrap();
+    assert_eq!(outer, inner);
+}
+
+#[test]
+fn sync_in_async() {
+    let (outer, (inner, ())) = scoped_on(&client(), future(async || sync(|| Ok(())))).unwrap();
+    assert_eq!(outer, inner);
+}
+
+#[test]
+fn async_in_sync_also_through_a_runtime_of_its_own() {
+    let client = client();
+    let (outer, (inner, ())) = client
+        .blocking_scope(|| sync(|| scoped_on(&client, future(async || Ok(())))))
+        .unwrap();
+    assert_eq!(outer, inner);
+    let (outer, (inner, ())) = client
+        .blocking_scope(|| sync(|| futures::executor::block_on(future(async || Ok(())))))
+        .unwrap();
+    assert_eq!(outer, inner);
+}
+
+#[test]
+fn the_lock_is_free_only_after_the_outermost_call() {
+    let client = named_client();
+    client
+        .blocking_scope(|| {
+            sync(|| {
+                sync(|| Ok(()))?;
+                assert!(client.mutex("r").blocking_is_locked()?);
+                Ok(())
+            })
+        })
+        .unwrap();
+    assert!(!client.mutex("r").blocking_is_locked().unwrap());
+}
+
+#[test]
+fn a_nested_call_restarts_expire() {
+    #[auto_mutex(name = "e", expire = 5, guard = g)]
+    fn outer() -> Result<(), LockError> {
+        assert!(g.expires_in() <= Duration::from_secs(5));
+        inner()?;
+        assert!(g.expires_in() > Duration::from_secs(5));
+        Ok(())
+    }
+    #[auto_mutex(name = "e", expire = 1000)]
+    fn inner() -> Result<(), LockError> {
+        Ok(())
+    }
+    client().blocking_scope(outer).unwrap();
+}
+
+#[test]
+fn a_spawned_task_does_not_re_enter() {
+    let client = client();
+    scoped_on(&client, async {
+        future(async || {
+            let other = tokio::spawn(client.scope(async { future(async || Ok(())).await }));
+            assert!(matches!(
+                other.await.unwrap(),
+                Err(LockError::Timeout { .. })
+            ));
+            Ok(())
+        })
+        .await
+        .unwrap();
+    });
+}
+
+#[test]
+fn another_thread_does_not_re_enter() {
+    let client = client();
+    client
+        .blocking_scope(|| {
+            sync(|| {
+                let other = std::thread::scope(|scope| {
+                    scope
+                        .spawn(|| client.blocking_scope(|| sync(|| Ok(()))))
+                        .join()
+                        .expect("no panic")
+                });
+                assert!(matches!(other, Err(LockError::Timeout { .. })));
+                Ok(())
+            })
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_sync_body_that_drives_a_runtime_does_not_lend_its_lock_to_its_tasks() {
+    let client = client();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    client
+        .blocking_scope(|| {
+            sync(|| {
+                runtime.block_on(async {
+                    // Polled on this very thread, inside of the sync body.
+                    let other = tokio::spawn(client.scope(async { future(async || Ok(())).await }));
+                    assert!(matches!(
+                        other.await.unwrap(),
+                        Err(LockError::Timeout { .. })
+                    ));
+                });
+                Ok(())
+            })
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_local_set_does_not_lend_the_lock_to_its_tasks() {
+    let client = client();
+    scoped_on(&client, async {
+        future(async || {
+            let local = tokio::task::LocalSet::new();
+            let call = client.scope(async { future(async || Ok(())).await });
+            let other = local
+                .run_until(async { tokio::task::spawn_local(call).await.unwrap() })
+                .await;
+            assert!(matches!(other, Err(LockError::Timeout { .. })));
+            Ok(())
+        })
+        .await
+        .unwrap();
+    });
+}
+
+/// Documented: two calls joined inside a holder are both the same task.
+#[test]
+fn calls_joined_inside_a_holder_both_re_enter() {
+    scoped_on(&client(), async {
+        future(async || {
+            let (one, two) = tokio::join!(future(async || Ok(())), future(async || Ok(())));
+            assert_eq!(one?.0, two?.0);
+            Ok(())
+        })
+        .await
+        .unwrap();
+    });
+}
+
+#[test]
+fn calls_joined_without_a_holder_exclude_each_other() {
+    #[auto_mutex(name = "j", guard = g)]
+    async fn alone() -> Result<u64, LockError> {
+        tokio::task::yield_now().await;
+        Ok(g.fencing_token())
+    }
+    scoped_on(&client(), async {
+        let (one, two) = tokio::join!(alone(), alone());
+        assert_ne!(one.unwrap(), two.unwrap());
+    });
+}
+
+#[test]
+fn another_client_is_another_lock() {
+    let (one, two) = (client(), client());
+    let (outer, (inner, ())) = one
+        .blocking_scope(|| sync(|| two.blocking_scope(|| sync(|| Ok(())))))
+        .unwrap();
+    assert_ne!(outer, inner);
+}
+
+#[test]
+fn after_a_panic_nothing_is_left_of_the_scope() {
+    let client = client();
+    client.blocking_scope(|| {
+        let panics = std::panic::AssertUnwindSafe(|| sync::<()>(|| panic!("in the body")));
+        std::panic::catch_unwind(panics).expect_err("panics");
+        let (one, ()) = sync(|| Ok(())).unwrap();
+        let (two, ()) = sync(|| Ok(())).unwrap();
+        assert!(one < two);
+    });
+}

@@ -1,0 +1,21 @@
+//! The block cannot see through `cfg_attr`.
+use auto_mutex::{LockError, auto_mutex, no_auto_mutex};
+
+struct Ledger;
+
+#[auto_mutex]
+impl Ledger {
+    #[cfg_attr(all(), auto_mutex(expire = 10))]
+    fn close(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+
+    #[cfg_attr(any(), no_auto_mutex)]
+    fn open(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+fn main() {
+    let _ = (Ledger.close(), Ledger.open());
+}
