@@ -87,6 +87,13 @@ impl Redis {
         self.connect().call(&["EVAL", COUNT, "0", what]).int()
     }
 
+    /// How many members listen on their channels.
+    #[track_caller]
+    pub fn members(&self) -> usize {
+        let channels = self.command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"]);
+        channels.list().len()
+    }
+
     /// The tickets that hold or wait for `name` (with its namespace).
     #[track_caller]
     pub fn tickets(&self, name: &str) -> Vec<String> {
