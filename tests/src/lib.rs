@@ -13,3 +13,12 @@ pub mod seed;
 pub mod stores;
 pub mod witness;
 pub mod worker;
+
+/// The examples of the attributes' documentation. They need the runtime, which their own crate cannot have.
+#[cfg(doctest)]
+mod attributes {
+    #[doc = include_str!("../../macros/src/docs/auto_mutex.md")]
+    struct AutoMutex;
+    #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
+    struct NoAutoMutex;
+}

@@ -22,17 +22,16 @@ pub(crate) enum Count {
     Given(Expr),
 }
 
-/// What an option allows.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Zero {
-    Allowed,
-    Refused,
+/// The shortest time that an option takes. A store counts milliseconds.
+#[derive(Clone, Copy)]
+pub(crate) enum Least {
+    /// Not to wait is a length too.
+    Zero,
+    Milliseconds(u32),
 }
 
 /// The longest that a store can be told: a century is for ever, and every clock can still count it.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// Stores count milliseconds.
-const SHORTEST: Duration = Duration::from_millis(1);
 
 const UNITS: &[(&str, f64)] = &[
     ("ms", 1e-3),
@@ -46,8 +45,8 @@ const UNITS: &[(&str, f64)] = &[
 const FORMS: &str = "seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), or an expression of type `Duration`";
 
 impl Length {
-    pub(crate) fn parse(option: &str, zero: Zero, value: Expr) -> Result<Self> {
-        let wrong = |message: String| Error::new_spanned(&value, message);
+    pub(crate) fn parse(option: &str, least: Least, value: Expr) -> Result<Self> {
+        let wrong = |message: String| Err(Error::new_spanned(&value, message));
         let seconds = match bare_expr(&value) {
             Expr::Lit(ExprLit { lit, .. }) => literal(option, lit)?,
             Expr::Unary(ExprUnary {
@@ -57,30 +56,31 @@ impl Length {
             }) if matches!(bare_expr(expr), Expr::Lit(_)) => -1.0,
             _ => return Ok(Self::Given(value)),
         };
+        let give = match least {
+            Least::Zero => "give 0 (do not wait) or more".to_owned(),
+            Least::Milliseconds(least) => format!("give at least \"{least}ms\""),
+        };
+        let shortest = match least {
+            Least::Zero if seconds == 0.0 => Duration::ZERO,
+            Least::Zero => Duration::from_millis(1),
+            Least::Milliseconds(least) => Duration::from_millis(least.into()),
+        };
         if seconds < 0.0 {
-            return Err(wrong(format!(
-                "`{option}` cannot be negative: {}",
-                allowed(zero)
-            )));
-        }
-        if seconds == 0.0 {
-            return match zero {
-                Zero::Allowed => Ok(Self::Known(Duration::ZERO)),
-                Zero::Refused => Err(wrong(format!(
-                    "`{option}` cannot be zero: {}",
-                    allowed(zero)
-                ))),
-            };
+            return wrong(format!("`{option}` cannot be negative: {give}"));
         }
         match Duration::try_from_secs_f64(seconds) {
-            Ok(length) if length < SHORTEST => Err(wrong(format!(
-                "`{option}` is shorter than a store can count: give at least a millisecond, `0.001`"
-            ))),
+            Ok(length) if length < shortest && length.is_zero() => {
+                wrong(format!("`{option}` cannot be zero: {give}"))
+            }
+            Ok(length) if length < shortest => wrong(format!(
+                "`{option}` is too short: give at least \"{}ms\"",
+                shortest.as_millis()
+            )),
             Ok(length) if length <= LONGEST => Ok(Self::Known(length)),
-            _ => Err(wrong(format!(
+            _ => wrong(format!(
                 "`{option}` is longer than a century: give at most {} seconds",
                 LONGEST.as_secs()
-            ))),
+            )),
         }
     }
 }
@@ -107,13 +107,6 @@ impl Count {
             _ => return Ok(Self::Given(value)),
         };
         Err(Error::new_spanned(&value, message))
-    }
-}
-
-fn allowed(zero: Zero) -> &'static str {
-    match zero {
-        Zero::Allowed => "give 0 (do not wait) or more",
-        Zero::Refused => "give more than 0",
     }
 }
 

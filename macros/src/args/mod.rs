@@ -21,9 +21,12 @@ use crate::tokens::bare_expr;
 
 pub(crate) use handler::{Handler, is_awaited};
 pub(crate) use key::{Key, Part};
-use length::Zero;
+use length::Least;
 pub(crate) use length::{Count, Length};
 pub(crate) use word::DONE;
+
+/// A shorter hold would be over before it could be used; the runtime refuses it too.
+const EXPIRE: Least = Least::Milliseconds(10);
 
 /// The options of one attribute, or of one function after its block's defaults were added.
 #[derive(Clone, Default)]
@@ -157,10 +160,14 @@ impl Options {
         }
         let value: Expr = input.parse()?;
         match text.as_str() {
-            "expire" => self.expire = Some(Length::parse(&text, Zero::Refused, value)?),
-            "block" => self.block = Some(Length::parse(&text, Zero::Allowed, value)?),
-            "at_least" => self.at_least = Some(Length::parse(&text, Zero::Refused, value)?),
-            "interval" => self.interval = Some(Length::parse(&text, Zero::Refused, value)?),
+            "expire" => self.expire = Some(Length::parse(&text, EXPIRE, value)?),
+            "block" => self.block = Some(Length::parse(&text, Least::Zero, value)?),
+            "at_least" => {
+                self.at_least = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
+            }
+            "interval" => {
+                self.interval = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
+            }
             "retries" => self.retries = Some(Count::parse(&text, value)?),
             "on_timeout" => self.on_timeout = Some(Handler::parse(&text, value)?),
             "on_error" => self.on_error = Some(Handler::parse(&text, value)?),

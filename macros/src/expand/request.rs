@@ -53,7 +53,8 @@ pub(crate) fn request(
             static __SITE: #private::Site = #private::Site {
                 package: ::core::option_env!("CARGO_PKG_NAME"),
                 module: ::core::module_path!(),
-                place: ::core::concat!(::core::module_path!(), "::", #name, " at ", ::core::file!(), ":", ::core::line!()),
+                file: ::core::file!(),
+                line: ::core::line!(),
                 owner: #private::Owner::#owner_is,
                 function: #name,
                 namespace: #namespace,

@@ -12,15 +12,17 @@ pub struct Site {
     pub package: Option<&'static str>,
     /// The module, with the crate first.
     pub module: &'static str,
-    /// For people: what and where.
-    pub place: &'static str,
+    /// Where it stands.
+    pub file: &'static str,
+    /// Where it stands.
+    pub line: u32,
     /// What the function's name is told apart by.
     pub owner: Owner,
     /// The function's name.
     pub function: &'static str,
     /// `ns = "…"`
     pub namespace: Option<&'static str>,
-    /// Shared by all calls: `place`, as the store is told.
+    /// What the store is told, for people to read. Shared by all calls.
     pub shown: Shown,
 }
 
@@ -53,7 +55,17 @@ pub enum Owner {
 impl Site {
     /// Who holds or waits, for others to read.
     pub(super) fn shown(&self) -> Arc<str> {
-        self.shown.0.get_or_init(|| self.place.into()).clone()
+        let describe = || {
+            let Self {
+                module,
+                function,
+                file,
+                line,
+                ..
+            } = self;
+            format!("{module}::{function} at {file}:{line}").into()
+        };
+        self.shown.0.get_or_init(describe).clone()
     }
 
     /// The name of this site's locks without a key. `self_type` is the full name of `Self` where
@@ -99,7 +111,8 @@ mod tests {
         Site {
             package: Some("my-package"),
             module: "my_package::billing::ledger",
-            place: "",
+            file: "src/ledger.rs",
+            line: 7,
             owner,
             function: "close",
             namespace: None,

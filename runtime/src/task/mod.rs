@@ -42,31 +42,38 @@ pub(crate) struct Entered {
 }
 
 /// Lets calls on this thread re-enter `hold`, until the result is dropped.
+///
+/// A thread that is ending has no stack any more: its last calls do not re-enter.
 pub(crate) fn enter(hold: &Arc<Hold>) -> Entered {
-    STACK.with_borrow_mut(|stack| {
+    let pushed = STACK.try_with(|stack| {
+        let mut stack = stack.borrow_mut();
         stack.last_id += 1;
+        let id = stack.last_id;
         stack.frames.push(Frame {
-            id: stack.last_id,
+            id,
             hold: hold.clone(),
             task: tokio::task::try_id(),
         });
-        Entered {
-            id: stack.last_id,
-            not_send: std::marker::PhantomData,
-        }
-    })
+        id
+    });
+    Entered {
+        id: pushed.unwrap_or_default(),
+        not_send: std::marker::PhantomData,
+    }
 }
 
 /// The hold of `name` that an enclosing protected call of the running task has.
 pub(crate) fn find(client: u64, name: &Name) -> Option<Arc<Hold>> {
     let task = tokio::task::try_id();
-    STACK.with_borrow(|stack| {
+    let found = STACK.try_with(|stack| {
+        let stack = stack.borrow();
         let mut frames = stack.frames.iter().rev();
         let found = frames.find(|frame| {
             frame.task == task && frame.hold.client_id() == client && frame.hold.name() == name
         });
         found.map(|frame| frame.hold.clone())
-    })
+    });
+    found.ok().flatten()
 }
 
 impl Drop for Entered {

@@ -28,7 +28,7 @@ struct Ledger {
     id: u32,
 }
 
-const SHORT: Duration = Duration::from_millis(5);
+const SHORT: Duration = Duration::from_secs(5);
 
 impl Ledger {
     #[auto_mutex(

@@ -212,3 +212,45 @@ fn after_a_panic_nothing_is_left_of_the_scope() {
         assert!(one < two);
     });
 }
+
+#[test]
+fn a_thread_that_is_ending_can_still_call() {
+    use std::cell::RefCell;
+    use std::sync::mpsc::{Sender, channel};
+
+    struct Last(auto_mutex::Client, Sender<u64>);
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let Self(client, done) = self;
+            // The thread's other locals may be gone by now.
+            let call = auto_mutex::Client::clone(client);
+            let (token, ()) = on(&call, || Ok(())).expect("the lock");
+            done.send(token).expect("somebody listens");
+        }
+    }
+
+    #[auto_mutex(client = client, name = "r", guard = g)]
+    fn on<T>(
+        client: &auto_mutex::Client,
+        inside: impl FnOnce() -> Result<T, LockError>,
+    ) -> Result<(u64, T), LockError> {
+        Ok((g.fencing_token(), inside()?))
+    }
+
+    thread_local! {
+        static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+    }
+    let (client, (done, tokens)) = (client(), channel());
+    std::thread::spawn(move || {
+        LAST.set(Some(Last(client.clone(), done)));
+        // Makes the scopes' stack after it, so that the stack goes first.
+        on(&client, || Ok(())).expect("the lock");
+    });
+    assert!(
+        tokens
+            .recv_timeout(crate::support::LONG)
+            .expect("it called")
+            > 0
+    );
+}

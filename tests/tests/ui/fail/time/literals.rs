@@ -22,7 +22,7 @@ fn overflow() -> Result<(), LockError> { Ok(()) }
 #[auto_mutex(expire = "40000d")]
 fn overflow_text() -> Result<(), LockError> { Ok(()) }
 
-#[auto_mutex(expire = 0.0001)]
+#[auto_mutex(expire = 0.009, block = 0.0001, at_least = "0.5ms")]
 fn too_short() -> Result<(), LockError> { Ok(()) }
 
 #[auto_mutex(expire = "5 weeks")]
