@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
 use crate::member::Member;
-use crate::store::{self, Events, Member as MemberId, Store};
+use crate::store::{self, Events, MemberId, Store};
 
 /// After a suspend, timers of the system are late by as long as it slept: look again this often.
 const NAP: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const NAP: Duration = Duration::from_secs(1);
 /// What the thread opened.
 enum Opened {
     Memory(Arc<store::memory::MemoryStore>, store::memory::Driver),
-    Redis(Arc<store::redis::RedisStore>, store::redis::Driver),
+    Redis(Arc<store::redis::RedisStore>, Box<store::redis::Driver>),
 }
 
 impl Opened {
@@ -34,7 +34,7 @@ impl Opened {
             Endpoint::Redis(endpoint) => {
                 let (store, driver) =
                     store::redis::connect(endpoint, settings.connect_timeout, member).await?;
-                Ok(Self::Redis(store, driver))
+                Ok(Self::Redis(store, Box::new(driver)))
             }
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Hold;
+use crate::queue::Unlocked;
 
 /// A held lock. Dropping it releases the lock in the background, from any thread, with or without a runtime.
 ///
@@ -162,7 +163,7 @@ impl MutexGuard {
     }
 
     /// Leaves the hold; the answer of the store, if this was the last guard.
-    fn leave(&mut self) -> Option<Arc<crate::wait::Promise<Result<bool, LockError>>>> {
+    fn leave(&mut self) -> Option<Unlocked> {
         self.unlocked = true;
         self.hold
             .unshare()

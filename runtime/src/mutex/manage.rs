@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{LockInfo, Mutex};
 use crate::error::LockError;
+use crate::queue::Confirmed;
 use crate::store::{NameRecord, Op, Reply};
 use crate::wait::Promise;
 
@@ -67,7 +68,7 @@ impl Mutex {
         }
     }
 
-    fn confirm(&self) -> Result<Option<Arc<Promise<Result<(), LockError>>>>, LockError> {
+    fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
         Ok(self.held_here()?.and_then(|hold| hold.local().renew(&hold)))
     }
 
@@ -123,10 +124,7 @@ impl Mutex {
         self.refreshing(expire)?.blocking_wait()
     }
 
-    fn refreshing(
-        &self,
-        expire: Duration,
-    ) -> Result<Arc<Promise<Result<(), LockError>>>, LockError> {
+    fn refreshing(&self, expire: Duration) -> Result<Confirmed, LockError> {
         let not_held = || -> Result<LockError, LockError> {
             Ok(LockError::Lost {
                 name: self.resolve()?.1.to_string(),

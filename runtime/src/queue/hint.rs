@@ -63,10 +63,10 @@ impl Step<'_> {
             }
             Message::Near { ticket } => {
                 let soon = self.now.after(NEAR);
-                if let Some(ask) = &mut self.state.ask {
-                    if ask.sendings.ticket == ticket {
-                        ask.again = ask.again.min(soon);
-                    }
+                if let Some(ask) = &mut self.state.ask
+                    && ask.sendings.ticket == ticket
+                {
+                    ask.again = ask.again.min(soon);
                 }
             }
             Message::Lost { ticket } => {

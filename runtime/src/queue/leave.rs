@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::{Local, Step};
-use super::ticket::{Held, Leaving, Refresher, Sendings};
+use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unlocker};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
@@ -22,10 +22,7 @@ impl Local {
     }
 
     /// Releases and says whether the lock was still held. Wait on the promise.
-    pub(crate) fn unlock(
-        self: &Arc<Self>,
-        hold: &Arc<Hold>,
-    ) -> Arc<Promise<Result<bool, LockError>>> {
+    pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let forked = self.member().is_forked();
         if forked
@@ -39,10 +36,7 @@ impl Local {
     }
 
     /// Asks the store to renew the lease now. `None` if it is lost or released.
-    pub(crate) fn renew(
-        self: &Arc<Self>,
-        hold: &Arc<Hold>,
-    ) -> Option<Arc<Promise<Result<(), LockError>>>> {
+    pub(crate) fn renew(self: &Arc<Self>, hold: &Arc<Hold>) -> Option<Confirmed> {
         if self.member().is_forked() {
             return None;
         }
@@ -67,7 +61,7 @@ impl Local {
         self: &Arc<Self>,
         hold: &Arc<Hold>,
         expire: Duration,
-    ) -> Result<Option<Arc<Promise<Result<(), LockError>>>>, LockError> {
+    ) -> Result<Option<Confirmed>, LockError> {
         if expire < SHORTEST_EXPIRE {
             return Err(LockError::InvalidOption {
                 option: "refresh",
@@ -99,11 +93,7 @@ impl Step<'_> {
             .position(|held| held.hold.grant().ticket == ticket)
     }
 
-    fn release(
-        &mut self,
-        hold: &Arc<Hold>,
-        unlocker: Option<Arc<Promise<Result<bool, LockError>>>>,
-    ) {
+    fn release(&mut self, hold: &Arc<Hold>, unlocker: Option<Unlocked>) {
         let valid = hold.end(self.wakes);
         let found = self.find_held(hold.grant().ticket);
         let Some(index) = found else {
@@ -140,12 +130,7 @@ impl Step<'_> {
         self.leave(sendings, self.now, None);
     }
 
-    fn leave(
-        &mut self,
-        sendings: &Sendings,
-        park_until: Instant,
-        unlocker: Option<(Instant, Arc<Promise<Result<bool, LockError>>>)>,
-    ) {
+    fn leave(&mut self, sendings: &Sendings, park_until: Instant, unlocker: Option<Unlocker>) {
         let mut leaving = Leaving {
             ticket: sendings.ticket,
             park_until,

@@ -35,4 +35,5 @@ mod ticket;
 mod waiter;
 
 pub(crate) use local::Local;
+pub(crate) use ticket::{Confirmed, Unlocked};
 pub(crate) use waiter::{Acquire, Patience, Want, home};

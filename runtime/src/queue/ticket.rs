@@ -112,6 +112,13 @@ pub(super) struct Held {
     pub(super) refreshers: Vec<Refresher>,
 }
 
+/// Told whether the store confirms a hold.
+pub(crate) type Confirmed = Arc<Promise<Result<(), LockError>>>;
+/// Told whether the lock was held until its release.
+pub(crate) type Unlocked = Arc<Promise<Result<bool, LockError>>>;
+/// Who waits for a release, and until when.
+pub(super) type Unlocker = (Instant, Unlocked);
+
 /// Somebody who wants the store to confirm a hold.
 #[derive(Debug)]
 pub(super) struct Refresher {
@@ -119,7 +126,7 @@ pub(super) struct Refresher {
     pub(super) counter: u64,
     /// When patience ends.
     pub(super) deadline: Instant,
-    pub(super) promise: Arc<Promise<Result<(), LockError>>>,
+    pub(super) promise: Confirmed,
 }
 
 /// A ticket that must leave the store; kept until the store has answered.
@@ -132,7 +139,7 @@ pub(super) struct Leaving {
     /// When to send it again, if the store refused.
     pub(super) again: Instant,
     /// Who waits for the answer, and for how long.
-    pub(super) unlocker: Option<(Instant, Arc<Promise<Result<bool, LockError>>>)>,
+    pub(super) unlocker: Option<Unlocker>,
 }
 
 /// A question about the name.

@@ -12,7 +12,6 @@ use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
-use crate::clock::Instant;
 use crate::error::{Holder, StoreError};
 use crate::name::Name;
 
@@ -22,7 +21,7 @@ pub(crate) struct Ticket(Uuid);
 
 /// One client in one process, as the store knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Member(Uuid);
+pub(crate) struct MemberId(Uuid);
 
 macro_rules! id {
     ($id:ident) => {
@@ -45,7 +44,7 @@ macro_rules! id {
 }
 
 id!(Ticket);
-id!(Member);
+id!(MemberId);
 
 /// Whether an acquire that does not fit joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +147,7 @@ pub(crate) struct HolderRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TicketRecord {
     pub(crate) ticket: Ticket,
-    pub(crate) member: Member,
+    pub(crate) member: MemberId,
     pub(crate) units: u32,
     /// Zero for a waiter.
     pub(crate) token: u64,
@@ -234,8 +233,6 @@ pub(crate) struct RequestId(pub(crate) u64);
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) request: Request,
-    /// When the request that this answers was sent, on the local clock.
-    pub(crate) sent: Instant,
     pub(crate) result: Result<Reply, StoreError>,
 }
 

@@ -110,10 +110,10 @@ impl<T> Promise<T> {
     pub(crate) fn blocking_wait(&self) -> T {
         let mut state = lock(&self.state);
         loop {
-            if let State::Ready(_) = &*state {
-                if let State::Ready(value) = std::mem::replace(&mut *state, State::Taken) {
-                    return value;
-                }
+            if matches!(*state, State::Ready(_))
+                && let State::Ready(value) = std::mem::replace(&mut *state, State::Taken)
+            {
+                return value;
             }
             state = self
                 .arrived

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::world::World;
 use crate::error::StoreError;
-use crate::store::{Answer, Events, Member as MemberId, Message, Request};
+use crate::store::{Answer, Events, MemberId, Message, Request};
 use crate::wait::lock;
 
 impl World {
@@ -33,10 +33,8 @@ impl World {
             self.nodes[target].pushes.push_back(message);
         }
         if reply_reaches {
-            let sent = self.now;
             let answer = Answer {
                 request,
-                sent,
                 result: Ok(reply),
             };
             self.nodes[index].replies.push_back(answer);
@@ -45,10 +43,10 @@ impl World {
 
     /// A copy from a broken connection arrives after all, unless it is older than a tombstone lasts.
     pub(super) fn execute_late(&mut self, index: usize) {
-        if let Some((sent, request)) = self.nodes[index].late.pop() {
-            if sent.until(self.now) < Duration::from_secs(25) {
-                self.execute(index, request, false);
-            }
+        if let Some((sent, request)) = self.nodes[index].late.pop()
+            && sent.until(self.now) < Duration::from_secs(25)
+        {
+            self.execute(index, request, false);
         }
     }
 
@@ -79,12 +77,11 @@ impl World {
             unanswered.len()
         ));
         let error = StoreError::disconnected("cut");
-        let (member, sent) = (node.member.clone(), self.now);
+        let member = node.member.clone();
         member.disconnected(error.clone());
         for request in unanswered {
             member.answered(Answer {
                 request,
-                sent,
                 result: Err(error.clone()),
             });
         }
@@ -97,14 +94,10 @@ impl World {
         }
         // What was submitted while there was no connection fails first.
         let error = StoreError::disconnected("down");
-        while let Some(request) = {
-            let next = lock(&node.wire.out).pop_front();
-            next
-        } {
-            let sent = self.now;
+        let unsent = std::mem::take(&mut *lock(&node.wire.out));
+        for request in unsent {
             node.member.answered(Answer {
                 request,
-                sent,
                 result: Err(error.clone()),
             });
         }
@@ -123,11 +116,10 @@ impl World {
                     if self.nodes[index].connected {
                         self.execute(index, request, true);
                     } else {
-                        let (error, sent) = (StoreError::disconnected("down"), self.now);
+                        let error = StoreError::disconnected("down");
                         let member = self.nodes[index].member.clone();
                         member.answered(Answer {
                             request,
-                            sent,
                             result: Err(error),
                         });
                     }

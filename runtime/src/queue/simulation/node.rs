@@ -8,7 +8,7 @@ use crate::clock::Instant;
 use crate::lease::Hold;
 use crate::member::Member;
 use crate::queue::Acquire;
-use crate::store::{Answer, Member as MemberId, Message, Request, Store};
+use crate::store::{Answer, MemberId, Message, Request, Store};
 use crate::wait::lock;
 
 /// The member's end of the wire.

@@ -16,7 +16,7 @@ use crate::member::Member;
 use crate::name::Name;
 use crate::queue::{Patience, Want};
 use crate::store::memory::state::State;
-use crate::store::{Events, Member as MemberId, Op, Ticket};
+use crate::store::{Events, MemberId, Op, Ticket};
 use crate::wait::lock;
 
 pub(super) struct World {

@@ -17,7 +17,7 @@ use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::{Answer, Events, Member, Message, Request, Store};
+use super::{Answer, Events, MemberId, Message, Request, Store};
 use crate::clock::Instant;
 use crate::name::Name;
 
@@ -46,7 +46,7 @@ struct Space {
 #[derive(Debug, Default)]
 struct Inner {
     names: HashMap<Name, State>,
-    listeners: HashMap<Member, mpsc::UnboundedSender<(Name, Message)>>,
+    listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
 
@@ -82,12 +82,12 @@ impl Space {
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
-    member: Member,
+    member: MemberId,
 }
 
 impl MemoryStore {
     /// Opens the store called `shared`, or one of its own, and subscribes `member`.
-    pub(crate) fn open(shared: Option<&str>, member: Member) -> (Arc<Self>, Driver) {
+    pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
         let space = shared.map_or_else(Space::new, Space::named);
         let (sender, messages) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
@@ -102,8 +102,7 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn submit(&self, request: Request) -> Option<Answer> {
-        let sent = Instant::now();
-        let now = self.space.micros(sent);
+        let now = self.space.micros(Instant::now());
         let mut inner = lock(&self.space.inner);
         let Inner {
             names,
@@ -111,7 +110,7 @@ impl Store for MemoryStore {
             operations,
         } = &mut *inner;
         let name = &request.name;
-        let mut publish = |member: Member, message: Message| {
+        let mut publish = |member: MemberId, message: Message| {
             listeners
                 .get(&member)
                 .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
@@ -137,7 +136,6 @@ impl Store for MemoryStore {
         drop(inner);
         Some(Answer {
             request,
-            sent,
             result: Ok(reply),
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::state::{CLAIM_MS, Publish};
-use crate::store::{Member, Message, Ticket};
+use crate::store::{MemberId, Message, Ticket};
 
 /// What kind of holder a ticket is; a waiter is plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Record {
     pub(super) told: u64,
     pub(super) token: u64,
     pub(super) flag: Flag,
-    pub(super) member: Member,
+    pub(super) member: MemberId,
     pub(super) meta: Arc<str>,
 }
 
@@ -38,7 +38,7 @@ impl Record {
     pub(super) fn answers(
         &self,
         now: u64,
-        member: Member,
+        member: MemberId,
         token: u64,
         hold_ms: u64,
         ticket: Ticket,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::record::{Flag, Record, millis};
 use crate::store::{
-    HolderRecord, Member, Message, Mode, NameRecord, Op, Reply, Ticket, TicketRecord,
+    HolderRecord, MemberId, Message, Mode, NameRecord, Op, Reply, Ticket, TicketRecord,
 };
 
 /// How long a waiter may be silent, and a grant unclaimed.
@@ -21,7 +21,7 @@ const NEAR_MS: u64 = 667;
 const NEAR: usize = 3;
 
 /// Tells a member; `false` if nobody listens.
-pub(crate) type Publish<'a> = dyn FnMut(Member, Message) -> bool + 'a;
+pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
 /// See the table in `docs/protocol.md`; times are microseconds.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub(crate) struct State {
 /// One operation under way: whose it is and when.
 struct Step<'a, 'p> {
     now: u64,
-    member: Member,
+    member: MemberId,
     /// The ticket that the reply of this operation reaches.
     own: Option<Ticket>,
     publish: &'a mut Publish<'p>,
@@ -63,7 +63,7 @@ impl State {
     pub(crate) fn apply(
         &mut self,
         now: u64,
-        member: Member,
+        member: MemberId,
         op: &Op,
         publish: &mut Publish<'_>,
     ) -> Reply {

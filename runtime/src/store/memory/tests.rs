@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::state::State;
-use crate::store::{Member, Message, Mode, NameRecord, Op, Reply, Ticket};
+use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Ticket};
 
 /// A name, a clock, and what the members were told.
 struct World {
     state: State,
     now: u64,
-    told: Vec<(Member, Message)>,
-    deaf: Vec<Member>,
+    told: Vec<(MemberId, Message)>,
+    deaf: Vec<MemberId>,
     counter: u64,
 }
 
@@ -29,9 +29,9 @@ impl World {
         self.now += millis * 1000;
     }
 
-    fn run(&mut self, member: Member, op: &Op) -> Reply {
+    fn run(&mut self, member: MemberId, op: &Op) -> Reply {
         let (told, deaf) = (&mut self.told, &self.deaf);
-        let mut publish = |to: Member, message: Message| {
+        let mut publish = |to: MemberId, message: Message| {
             let hears = !deaf.contains(&to);
             if hears {
                 told.push((to, message));
@@ -43,7 +43,7 @@ impl World {
 
     fn acquire(
         &mut self,
-        member: Member,
+        member: MemberId,
         ticket: Ticket,
         units: u32,
         capacity: u32,
@@ -63,11 +63,11 @@ impl World {
         self.run(member, &op)
     }
 
-    fn lock(&mut self, member: Member, ticket: Ticket) -> Reply {
+    fn lock(&mut self, member: MemberId, ticket: Ticket) -> Reply {
         self.acquire(member, ticket, 1, 1, Mode::Queue)
     }
 
-    fn touch(&mut self, member: Member, ticket: Ticket) -> Reply {
+    fn touch(&mut self, member: MemberId, ticket: Ticket) -> Reply {
         self.counter += 1;
         let op = Op::Touch {
             ticket,
@@ -78,19 +78,19 @@ impl World {
         self.run(member, &op)
     }
 
-    fn release(&mut self, member: Member, ticket: Ticket, park: u64, tomb: bool) -> Reply {
+    fn release(&mut self, member: MemberId, ticket: Ticket, park: u64, tomb: bool) -> Reply {
         let park = Duration::from_millis(park);
         self.run(member, &Op::Release { ticket, park, tomb })
     }
 
-    fn info(&mut self, member: Member) -> NameRecord {
+    fn info(&mut self, member: MemberId) -> NameRecord {
         match self.run(member, &Op::Inspect) {
             Reply::Info(record) => record,
             other => panic!("{other:?}"),
         }
     }
 
-    fn granted_to(&self) -> Vec<Member> {
+    fn granted_to(&self) -> Vec<MemberId> {
         let grants = self
             .told
             .iter()
@@ -99,8 +99,8 @@ impl World {
     }
 }
 
-fn ids() -> (Member, Ticket) {
-    (Member::random(), Ticket::random())
+fn ids() -> (MemberId, Ticket) {
+    (MemberId::random(), Ticket::random())
 }
 
 fn is_granted(reply: &Reply) -> bool {

@@ -7,13 +7,13 @@ use redis::Cmd;
 
 use super::scripts::{Operation, Scripts};
 use crate::name::Name;
-use crate::store::{Member, Mode, Op};
+use crate::store::{MemberId, Mode, Op};
 
 /// What follows a name in its keys, in the order of KEYS; see `scripts/common.lua`.
 pub(super) const SUFFIXES: [&str; 5] = ["", ":tickets", ":held", ":queue", ":gone"];
 
 /// The channel of a member.
-pub(super) fn channel(member: Member) -> String {
+pub(super) fn channel(member: MemberId) -> String {
     format!("auto_mutex:member:{member}")
 }
 
@@ -23,7 +23,7 @@ pub(super) fn key(name: &Name) -> String {
 }
 
 /// EVALSHA of an operation of `member`.
-pub(super) fn evaluate(scripts: &Scripts, member: Member, name: &Name, op: &Op) -> Cmd {
+pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Cmd {
     let operation = match op {
         Op::Acquire { .. } => Operation::Acquire,
         Op::Touch { .. } => Operation::Touch,

@@ -17,7 +17,7 @@ use super::scripts::Scripts;
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
 use crate::error::{SetupError, StoreError, StoreErrorKind};
-use crate::store::Member;
+use crate::store::MemberId;
 
 /// A dead peer is noticed by the watchdog of a link; these help where it cannot look: in the kernel.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -87,12 +87,12 @@ impl Refusal {
 /// Opens connections of one member to one server.
 pub(super) struct Connector {
     endpoint: RedisEndpoint,
-    pub(super) member: Member,
+    pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, member: Member) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId) -> Self {
         Self {
             endpoint: endpoint.clone(),
             member,

@@ -19,9 +19,8 @@ use tokio::time::{Sleep, sleep};
 use super::message::Push;
 use super::scripts::Scripts;
 use super::{command, error, message, reply};
-use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{Answer, Events, Member, Request};
+use crate::store::{Answer, Events, MemberId, Request};
 
 /// How many pipelines are under way at most, and how many requests are in one.
 pub(super) const FLIGHTS: usize = 32;
@@ -36,11 +35,10 @@ const IDLE: u32 = 6;
 /// How often the scripts are loaded again for one request.
 const RELOADS: u32 = 3;
 
-/// A request, and when it was first written.
+/// A request, and how often its scripts had to be loaded again.
 #[derive(Debug)]
 struct Sending {
     request: Request,
-    sent: Instant,
     reloads: u32,
 }
 
@@ -79,7 +77,7 @@ enum Next {
 /// Who uses a link, and what for.
 pub(super) struct Service<'a> {
     pub(super) scripts: &'a Arc<Scripts>,
-    pub(super) member: Member,
+    pub(super) member: MemberId,
     pub(super) events: &'a dyn Events,
     pub(super) requests: &'a mut UnboundedReceiver<Request>,
 }
@@ -197,10 +195,8 @@ impl Link {
     }
 
     fn write(&mut self, service: &Service<'_>, requests: Vec<Request>) {
-        let sent = Instant::now();
         let sending = |request| Sending {
             request,
-            sent,
             reloads: 0,
         };
         self.fly(
@@ -354,7 +350,6 @@ fn answer(
     });
     service.events.answered(Answer {
         request: sending.request,
-        sent: sending.sent,
         result,
     });
 }

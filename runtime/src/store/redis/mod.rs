@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub(crate) use self::driver::Driver;
 pub(crate) use self::store::RedisStore;
-use super::Member;
+use super::MemberId;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 
@@ -36,7 +36,7 @@ use crate::error::SetupError;
 pub(crate) async fn connect(
     endpoint: &RedisEndpoint,
     connect_timeout: Duration,
-    member: Member,
+    member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let connector = connect::Connector::new(endpoint, member);
     let link = connector.first(connect_timeout).await?;

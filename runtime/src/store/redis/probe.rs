@@ -8,11 +8,15 @@ use super::link::Link;
 use super::scripts::Scripts;
 use super::{error, reply};
 use crate::name::Name;
-use crate::store::{Member, Mode, Op, Ticket};
+use crate::store::{MemberId, Mode, Op, Ticket};
 
 /// One holder, one waiter that is told of its grant, a tombstone that refuses: together they run nearly
 /// every command of the scripts.
-pub(super) async fn run(link: &mut Link, scripts: &Scripts, member: Member) -> Result<(), Refusal> {
+pub(super) async fn run(
+    link: &mut Link,
+    scripts: &Scripts,
+    member: MemberId,
+) -> Result<(), Refusal> {
     let name = Name::from_escaped(&format!(":probe:{member}"));
     let [first, second] = [Ticket::random(), Ticket::random()];
     let acquire = |ticket| Op::Acquire {

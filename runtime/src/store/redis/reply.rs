@@ -8,7 +8,7 @@ use redis::Value;
 
 use super::error;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{HolderRecord, Member, NameRecord, Reply, Ticket, TicketRecord};
+use crate::store::{HolderRecord, MemberId, NameRecord, Reply, Ticket, TicketRecord};
 
 /// The reply of a script; every reply that no script gives is an error.
 pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
@@ -102,7 +102,7 @@ fn ticket(value: &Value) -> Option<TicketRecord> {
     };
     Some(TicketRecord {
         ticket: Ticket::parse(text(ticket)?)?,
-        member: Member::parse(text(member)?)?,
+        member: MemberId::parse(text(member)?)?,
         units: integer(units)?,
         token: integer(token)?,
         meta: shared(meta)?,

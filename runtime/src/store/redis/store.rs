@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::store::{Answer, Request, Store};
 
@@ -54,7 +53,6 @@ impl Store for RedisStore {
 pub(super) fn lost(request: Request, error: StoreError) -> Answer {
     Answer {
         request,
-        sent: Instant::now(),
         result: Err(error),
     }
 }

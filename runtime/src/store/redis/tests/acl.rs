@@ -3,7 +3,7 @@
 use super::super::connect;
 use super::server::{LONG, Server, run};
 use crate::error::SetupError;
-use crate::store::Member;
+use crate::store::MemberId;
 
 /// What the scripts call.
 const SCRIPTS: &[&str] = &[
@@ -44,7 +44,7 @@ async fn attempt(server: &Server, commands: &[&str]) -> Result<(), SetupError> {
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     run::<()>(&mut server.connection(), &words);
     let endpoint = server.endpoint("?user=locks&pass=canary");
-    connect(&endpoint, LONG, Member::random()).await.map(drop)
+    connect(&endpoint, LONG, MemberId::random()).await.map(drop)
 }
 
 /// The commands named in the scripts' calls.

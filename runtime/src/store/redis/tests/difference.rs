@@ -15,7 +15,7 @@ use super::super::scripts::Scripts;
 use super::server::{LONG, Server, attempt, immortal, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
-use crate::store::{Member, Message, Mode, Op, Reply, Ticket};
+use crate::store::{MemberId, Message, Mode, Op, Reply, Ticket};
 
 const RUNS: u64 = 40;
 const STEPS: u32 = 250;
@@ -61,14 +61,14 @@ struct Both {
     scripts: Scripts,
     connection: Connection,
     ears: PubSub<'static>,
-    listening: HashSet<Member>,
+    listening: HashSet<MemberId>,
 }
 
 impl Both {
-    fn apply(&mut self, member: Member, op: &Op) -> (Reply, Reply, Vec<Message>, Vec<Message>) {
+    fn apply(&mut self, member: MemberId, op: &Op) -> (Reply, Reply, Vec<Message>, Vec<Message>) {
         let mut expected_messages = Vec::new();
         let listening = &self.listening;
-        let mut publish = |member: Member, message: Message| {
+        let mut publish = |member: MemberId, message: Message| {
             let heard = listening.contains(&member);
             if heard {
                 expected_messages.push(message);
@@ -113,7 +113,7 @@ impl Both {
         }
     }
 
-    fn listen(&mut self, member: Member, listens: bool) {
+    fn listen(&mut self, member: MemberId, listens: bool) {
         if listens && self.listening.insert(member) {
             self.ears.subscribe(channel(member)).unwrap();
         } else if !listens && self.listening.remove(&member) {
@@ -196,7 +196,7 @@ fn advance(random: &mut Random, crowd: bool, now: u64) -> u64 {
 fn one_run(server: &Server, seed: u64, seen: &mut HashSet<String>) {
     let mut random = Random(seed);
     let crowd = seed.is_multiple_of(2);
-    let members: Vec<_> = (0..3).map(|_| Member::random()).collect();
+    let members: Vec<_> = (0..3).map(|_| MemberId::random()).collect();
     let tickets: Vec<_> = (0..12).map(|_| Ticket::random()).collect();
     // Held for as long as the process lives: PubSub borrows its connection.
     let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));

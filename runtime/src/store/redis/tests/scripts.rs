@@ -10,13 +10,13 @@ use super::super::scripts::Scripts;
 use super::server::{Server, attempt, immortal, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{Member, Mode, Op, Reply, Ticket};
+use crate::store::{MemberId, Mode, Op, Reply, Ticket};
 
 /// One name on one server, at the server's own time.
 struct Bench {
     connection: Connection,
     scripts: Scripts,
-    member: Member,
+    member: MemberId,
     name: Name,
 }
 
@@ -30,7 +30,7 @@ impl Bench {
         Self {
             connection,
             scripts,
-            member: Member::random(),
+            member: MemberId::random(),
             name: Name::from_escaped("ns:Type:method:%7Bkey%7D"),
         }
     }

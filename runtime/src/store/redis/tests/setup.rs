@@ -8,10 +8,10 @@ use super::super::connect;
 use super::server::{LONG, Server, endpoint, run};
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
-use crate::store::Member;
+use crate::store::MemberId;
 
 async fn attempt(endpoint: &RedisEndpoint, limit: Duration) -> Result<(), SetupError> {
-    connect(endpoint, limit, Member::random()).await.map(drop)
+    connect(endpoint, limit, MemberId::random()).await.map(drop)
 }
 
 async fn refused(endpoint: &RedisEndpoint) -> SetupError {

@@ -15,7 +15,7 @@ use super::server::{LONG, Server, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, Member, Message, Mode, Op, Reply, Request, RequestId, Store as _, Ticket,
+    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Store as _, Ticket,
 };
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Events for Recorder {
 
 /// A member with its connection, and everything that it was told.
 struct Peer {
-    member: Member,
+    member: MemberId,
     store: Arc<RedisStore>,
     events: UnboundedReceiver<Event>,
     driver: JoinHandle<()>,
@@ -63,7 +63,7 @@ struct Peer {
 
 impl Peer {
     async fn new(server: &Server) -> Self {
-        let member = Member::random();
+        let member = MemberId::random();
         let (store, driver) = connect(&server.endpoint(""), LONG, member).await.unwrap();
         let (sender, events) = unbounded_channel();
         let driver = tokio::spawn(driver.run(Arc::new(Recorder(sender))));
