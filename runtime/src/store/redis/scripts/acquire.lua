@@ -40,7 +40,7 @@ return guard(function()
   local r = s.record(ticket)
   if tonumber(units) > tonumber(capacity) then
     reply = 'TOO_MANY'
-  elseif s.is_buried(ticket) or r and r.flag == '2' then
+  elseif s.tombs > 0 and s.rare().is_buried(ticket) or r and r.flag == 2 then
     reply = 'REFUSED'
   elseif not r and s.cap > 0 and s.cap ~= tonumber(capacity) then
     reply = 'MISMATCH ' .. s.cap
@@ -55,7 +55,7 @@ return guard(function()
     s.grant(member, ticket)
     reply = s.standing(ticket)
     if reply[1] == 'QUEUED' and mode == 'try' then
-      s.withdraw(ticket)
+      s.rare().withdraw(ticket)
       reply = {'BUSY', reply[4], reply[5]}
     end
   end

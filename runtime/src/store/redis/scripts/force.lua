@@ -11,7 +11,7 @@ local state = redis.call('GET', KEYS[1])
 return guard(function()
   local s = open(now, state)
   s.prune(true)
-  local dropped = s.drop_all()
+  local dropped = s.rare().drop_all()
   s.grant(ARGV[1])
   s.close()
   return 'FREED ' .. dropped

@@ -11,6 +11,6 @@ local state = redis.call('GET', KEYS[1])
 
 return guard(function()
   local s = open(now, state)
-  local holders, waiters = s.list()
+  local holders, waiters = s.rare().list()
   return {'INFO', int(s.tok), s.cap, holders, waiters}
 end)

@@ -31,12 +31,12 @@ return guard(function()
     s.drop_waiter(ticket)
     reply = 'CANCELLED'
   elseif r then
-    if r.flag ~= '2' then
-      if tonumber(park) > 0 then s.park(ticket, park) else s.drop_holder(ticket) end
+    if r.flag ~= 2 then
+      if tonumber(park) > 0 then s.rare().park(ticket, park) else s.drop_holder(ticket) end
     end
     reply = 'RELEASED'
   end
-  if tomb == '1' then s.bury(ticket) end
+  if tomb == '1' then s.rare().bury(ticket) end
   s.grant(member)
   s.close()
   return reply

@@ -17,7 +17,7 @@ use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, Mode, Op, Reply, Ticket};
 
-const RUNS: u64 = 40;
+const RUNS: u64 = 60;
 const STEPS: u32 = 250;
 const START: u64 = 1_795_000_000_000_000;
 
