@@ -18,7 +18,8 @@ use crate::store::{Events, Request};
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
     connector: Connector,
-    first: Link,
+    /// Boxed: it is big, and the driver is moved about.
+    first: Box<Link>,
     requests: UnboundedReceiver<Request>,
 }
 
@@ -30,7 +31,7 @@ impl Driver {
     ) -> Self {
         Self {
             connector,
-            first,
+            first: Box::new(first),
             requests,
         }
     }
@@ -42,7 +43,7 @@ impl Driver {
             first,
             mut requests,
         } = self;
-        let mut link = first;
+        let mut link = *first;
         for generation in 1.. {
             events.connected(generation);
             let mut service = Service {

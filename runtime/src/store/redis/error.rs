@@ -1,5 +1,7 @@
 //! Errors of the server and of the connection, sorted by what can be done about them.
 
+use std::borrow::Cow;
+
 use redis::{ErrorKind, RedisError, ServerError};
 
 use crate::error::{StoreError, StoreErrorKind};
@@ -54,7 +56,16 @@ fn sort(code: &str, details: &str) -> StoreError {
     } else {
         StoreErrorKind::Refused
     };
-    StoreError::new(kind, format!("{code} {details}"))
+    StoreError::new(kind, format!("{code} {}", anonymous(details)))
+}
+
+/// Newer servers name the user who lacks a right; credentials are not for logs.
+fn anonymous(details: &str) -> Cow<'_, str> {
+    let named = details.strip_prefix("User ");
+    match named.and_then(|rest| rest.split_once(" has no permissions")) {
+        Some((_, rest)) => format!("this user has no permissions{rest}").into(),
+        None => details.into(),
+    }
 }
 
 /// Whether the connection should be given up after this answer.
@@ -138,5 +149,15 @@ mod tests {
         for (code, details, kind) in table {
             assert_eq!(sort(code, details).kind(), kind, "{code} {details}");
         }
+    }
+
+    #[test]
+    fn the_users_name_is_left_out() {
+        let details = "User canary has no permissions to run the 'publish' command";
+        let text = sort("NOPERM", details).to_string();
+        assert_eq!(
+            text,
+            "NOPERM this user has no permissions to run the 'publish' command"
+        );
     }
 }
