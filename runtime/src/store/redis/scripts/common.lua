@@ -50,7 +50,7 @@ local function open(now, state)
   local MAIN, TICKETS, HELD, QUEUE, GONE = unpack(KEYS)
   local QUIET, FAR = 4503599627370496, 9007199254740992
   local CLAIM_MS, NEAR_MS, NEAR = 2000, 667, 3
-  local TOMB_MS, KEPT_MS = 30000, 600000
+  local TOMB_MS, KEPT_MS, LONGEST_LEASE_MS = 30000, 600000, 30000
 
   -- All fields at once, so that the table is made in its final size.
   local s = {tok = 0, cap = 0, seq = 0, clk = 0, used = 0, tombs = 0, holders = 0, waiting = 0, due = FAR,
@@ -71,6 +71,8 @@ local function open(now, state)
   local STATE, ONE, RECORD = '<ddddddddddd', '<sd', '<dddddddddss'
 
   local function record_of(place, units, hold, wait, counter, heard, told, token, flag, member, meta)
+    local sum = place + units + hold + wait + counter + heard + told + token
+    if not (sum >= 0 and sum <= 8 * FAR) then foreign('a record is unreadable') end
     return {
       place = place, units = units, hold = hold, wait = wait, counter = counter, heard = heard, told = told,
       token = token, flag = flag, member = member, meta = meta,
@@ -82,11 +84,15 @@ local function open(now, state)
       r.meta)
   end
 
+  local function held_by_many()
+    return s.holders > 0 and not s.one
+  end
+
   -- The record of a ticket, or false.
   function s.record(ticket)
     local r = records[ticket]
     if r == nil then
-      local text = call('HGET', TICKETS, ticket)
+      local text = (s.waiting > 0 or held_by_many()) and call('HGET', TICKETS, ticket)
       stored[ticket] = text and true
       r = text and record_of(unpack_struct(RECORD, text))
       records[ticket] = r
@@ -109,10 +115,6 @@ local function open(now, state)
   end
 
   -- Holders: the only one is part of the first key; more are in the sorted set.
-
-  local function held_by_many()
-    return s.holders > 0 and not s.one
-  end
 
   -- Before the first entry in any of the other keys.
   local function begin()
@@ -199,10 +201,19 @@ local function open(now, state)
 
   -- First
 
+  -- Whether the other keys hold what STATE says. A server that evicts, or somebody, may have removed one alone.
+  local function is_whole()
+    local many = held_by_many()
+    return call('ZCARD', QUEUE) == s.waiting
+      and call('HLEN', TICKETS) == s.waiting + (many and s.holders or 0)
+      and (not many or call('ZCARD', HELD) == s.holders)
+  end
+
   -- What every operation does first. With `renews` under a full memory too: that does not deny the ZREM (of
   -- nothing), and after one write it denies no other.
   function s.prune(renews)
     if renews then call('ZREM', HELD, '') end
+    if (s.waiting > 0 or held_by_many()) and not is_whole() then s.rare().mend() end
     if now < s.clk then s.rare().step_back() end
     s.clk = now
     if s.tombs > 0 then
@@ -361,6 +372,17 @@ local function open(now, state)
       call('ZCARD', HELD)
       call('ZCARD', QUEUE)
       call('DEL', TICKETS, HELD, QUEUE)
+    end
+
+    -- A part of the state is missing. The only holder is in the first key, so it is known and stays; who waits asks
+    -- anew. Of many holders nobody knows which: the name is closed until the longest lease has ended since.
+    function x.mend()
+      if held_by_many() then
+        if now >= s.clk and now < s.clk + LONGEST_LEASE_MS * 1000 then foreign('a part of the state is missing') end
+        s.holders, s.used = 0, 0
+      end
+      x.clear()
+      s.waiting, s.told, s.expires, s.due = 0, 0, 0, FAR
     end
 
     -- The clock was stepped back: nothing may last longer than if it were set now.
@@ -577,7 +599,8 @@ local function open(now, state)
       records[s.one] = record_of(unpack_struct(RECORD, state, next))
     end
     moved = s.told == 0
-    return true
+    return s.tok < FAR and s.tok + s.cap + s.seq + s.clk + s.used + s.tombs + s.holders + s.waiting + s.due + s.expires
+      + s.told <= 10 * FAR
   end
 
   if state then
@@ -592,6 +615,7 @@ local function open(now, state)
       ours = match(state, '^1 i (%d+)$')
       s.tok = tonumber(ours)
     end
+    ours = ours and s.tok < FAR
     if not ours then foreign('the key holds something else') end
   end
   return s

@@ -71,6 +71,15 @@ fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
     }
 }
 
+fn touch(ticket: Ticket) -> Op {
+    Op::Touch {
+        ticket,
+        counter: 2,
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+    }
+}
+
 fn release(ticket: Ticket, park: Duration, tomb: bool) -> Op {
     Op::Release { ticket, park, tomb }
 }
@@ -289,29 +298,64 @@ fn a_foreign_key_beside_ours_is_an_error_and_stays() {
 }
 
 #[test]
-fn an_unreadable_or_missing_record_is_an_error() {
+fn an_unreadable_record_is_an_error() {
     let server = Server::start();
-    for record in [None, Some("1 2 3"), Some("garbage \u{0}"), Some("")] {
+    for record in ["1 2 3", "garbage \u{0}", ""] {
         let mut bench = Bench::new(&server);
         run::<()>(&mut bench.connection, &["FLUSHALL"]);
         let [first, second] = [Ticket::random(), Ticket::random()];
         bench.ask(&acquire(first, 1, Mode::Queue)).unwrap();
         bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
         let tickets = format!("{}:tickets", key(&bench.name));
-        match record {
-            None => run::<()>(
-                &mut bench.connection,
-                &["HDEL", &tickets, &second.to_string()],
-            ),
-            Some(text) => run::<()>(
-                &mut bench.connection,
-                &["HSET", &tickets, &second.to_string(), text],
-            ),
-        }
+        run::<()>(
+            &mut bench.connection,
+            &["HSET", &tickets, &second.to_string(), record],
+        );
         for op in [release(first, Duration::ZERO, false), Op::Inspect] {
             let error = bench.ask(&op).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Foreign, "{record:?} {error}");
         }
+    }
+}
+
+#[test]
+fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {
+    let server = Server::start();
+    for lost in ["tickets", "queue"] {
+        let mut bench = Bench::new(&server);
+        run::<()>(&mut bench.connection, &["FLUSHALL"]);
+        let [first, second] = [Ticket::random(), Ticket::random()];
+        bench.ask(&acquire(first, 1, Mode::Queue)).unwrap();
+        bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
+        let part = format!("{}:{lost}", key(&bench.name));
+        run::<()>(&mut bench.connection, &["DEL", &part]);
+        assert!(matches!(
+            bench.ask(&touch(first)).unwrap(),
+            Reply::Granted { .. }
+        ));
+        assert_eq!(bench.ask(&touch(second)).unwrap(), Reply::Gone);
+        let again = bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
+        assert!(matches!(again, Reply::Queued { position: 1, .. }));
+        assert_eq!(
+            bench.ask(&release(first, Duration::ZERO, false)).unwrap(),
+            Reply::Released
+        );
+    }
+}
+
+#[test]
+fn a_name_that_lost_its_many_holders_is_closed() {
+    let server = Server::start();
+    for lost in ["tickets", "held"] {
+        let mut bench = Bench::new(&server);
+        run::<()>(&mut bench.connection, &["FLUSHALL"]);
+        let [first, second, third] = [Ticket::random(), Ticket::random(), Ticket::random()];
+        bench.ask(&acquire(first, 2, Mode::Queue)).unwrap();
+        bench.ask(&acquire(second, 2, Mode::Queue)).unwrap();
+        let part = format!("{}:{lost}", key(&bench.name));
+        run::<()>(&mut bench.connection, &["DEL", &part]);
+        let error = bench.ask(&acquire(third, 2, Mode::Queue)).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Foreign, "{error}");
     }
 }
 
