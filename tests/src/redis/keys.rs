@@ -1,5 +1,9 @@
 //! What the library under test has left in the store.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use auto_mutex::{Client, Config, LockInfo};
+
 use super::Redis;
 
 /// All keys of the library with their TTL in milliseconds (-1: none), in one atomic look.
@@ -8,22 +12,6 @@ const LOOK: &str = "local found = {} \
                         found[#found + 1] = redis.call('PTTL', key) .. ' ' .. key \
                     end \
                     return found";
-
-/// Counts the tickets whose time has not ended: of a name with one holder in its first key, of others in the sets.
-const COUNT: &str = "local time = redis.call('TIME') \
-                     local now = time[1] * 1000000 + time[2] \
-                     local found = 0 \
-                     for _, key in ipairs(redis.call('KEYS', 'auto_mutex:*}')) do \
-                         local state = redis.call('GET', key) \
-                         local heard, hold = string.match(state, '^1 s %d+ %d+ (%d+) %S+ (%d+) ') \
-                         if heard and ARGV[1] == 'held' and heard + hold * 1000 > now then \
-                             found = found + 1 \
-                         elseif string.match(state, '^1 f ') then \
-                             local set = key .. ':' .. ARGV[1] \
-                             found = found + redis.call('ZCOUNT', set, string.format('(%.0f', now), '+inf') \
-                         end \
-                     end \
-                     return found";
 
 /// A key of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,21 +58,43 @@ impl Redis {
         self.keys().into_iter().filter(|key| key.ttl < 0).collect()
     }
 
-    /// How many tickets hold something now, over all names.
+    /// How many holders there are now, over all names.
     #[track_caller]
-    pub fn held(&self) -> i64 {
-        self.count("held")
+    pub fn held(&self) -> usize {
+        self.inspect().iter().map(|info| info.holders.len()).sum()
     }
 
-    /// How many tickets wait for something now, over all names.
+    /// How many wait now, over all names.
     #[track_caller]
-    pub fn waiting(&self) -> i64 {
-        self.count("waits")
+    pub fn waiting(&self) -> usize {
+        self.inspect().iter().map(|info| info.waiters.len()).sum()
     }
 
+    /// What a member that comes for the purpose is told about every name.
     #[track_caller]
-    fn count(&self, what: &str) -> i64 {
-        self.connect().call(&["EVAL", COUNT, "0", what]).int()
+    fn inspect(&self) -> Vec<LockInfo> {
+        let keys = self.keys();
+        let names = keys
+            .iter()
+            .filter_map(|key| key.name.strip_prefix("auto_mutex:{")?.strip_suffix('}'));
+        let mut clients = BTreeMap::new();
+        let infos = names
+            .map(|name| {
+                let (namespace, name) = name.split_once(':').expect("a namespace and a name");
+                let client = clients.entry(namespace).or_insert_with(|| {
+                    let config = Config::new(self.url()).expect("a good URL");
+                    Client::connect(config.namespace(unescape(namespace))).expect("an observer")
+                });
+                client
+                    .mutex(unescape(name))
+                    .blocking_info()
+                    .expect("an answer")
+            })
+            .collect();
+        clients
+            .into_values()
+            .for_each(|client| client.blocking_shutdown());
+        infos
     }
 
     /// How many members listen on their channels.
@@ -94,18 +104,39 @@ impl Redis {
         channels.list().len()
     }
 
-    /// The tickets that hold or wait for `name` (with its namespace).
+    /// The tickets that hold or wait for `name` (with its namespace): whatever its keys contain that looks like
+    /// one and is no member.
     #[track_caller]
     pub fn tickets(&self, name: &str) -> Vec<String> {
-        let mut connection = self.connect();
-        let key = format!("auto_mutex:{{{name}}}");
-        let state = connection.call(&["GET", &key]).to_string();
-        let words: Vec<&str> = state.split(' ').collect();
-        match words[..] {
-            ["1", "s", _, _, _, ticket, ..] => vec![ticket.to_owned()],
-            _ => connection
-                .call(&["HKEYS", &format!("{key}:tickets")])
-                .texts(),
-        }
+        const DUMP: &str = "local all = {} \
+                            for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do \
+                                local kind = redis.call('TYPE', key).ok \
+                                local found = kind == 'string' and redis.call('GET', key) \
+                                    or kind == 'hash' and redis.call('HGETALL', key) \
+                                    or redis.call('ZRANGE', key, 0, -1) \
+                                all[#all + 1] = type(found) == 'table' and table.concat(found, ' ') or found \
+                            end \
+                            return table.concat(all, ' ')";
+        let members = self
+            .command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
+            .texts();
+        let dump = self.command(&["EVAL", DUMP, "0", &format!("auto_mutex:{{{name}}}")]);
+        let words = dump.text().split(' ').filter(|word| {
+            word.len() == 32 && !members.iter().any(|member| member.ends_with(word))
+        });
+        let tickets: BTreeSet<String> = words.map(str::to_owned).collect();
+        tickets.into_iter().collect()
     }
+}
+
+/// The text that a name stands for in a key.
+fn unescape(name: &str) -> String {
+    let mut parts = name.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (code, rest) = part.split_at(2);
+        bytes.push(u8::from_str_radix(code, 16).expect("an escape"));
+        bytes.extend(rest.bytes());
+    }
+    String::from_utf8(bytes).expect("an escaped text")
 }
