@@ -1,12 +1,12 @@
 //! What is returned when the lock was not obtained or not kept: the handlers, or the return type itself.
 
 use proc_macro2::{Group, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{Error, Expr, ExprClosure, ExprPath, Pat, Result, ReturnType};
+use quote::{quote, quote_spanned};
+use syn::{Error, ExprPath, Result};
 
-use crate::args::{Handler, Options, is_awaited};
+use crate::args::{Handler, Options};
 use crate::flavor::Returns;
-use crate::tokens::{bare_expr, braced, ours, private, private_at, start, whole};
+use crate::tokens::{braced, ours, private, private_at, whole};
 
 /// Everything that the answers of a function depend on.
 pub(crate) struct Answers<'a> {
@@ -24,13 +24,27 @@ impl Answers<'_> {
     pub(crate) fn arms(&self) -> Result<TokenStream> {
         let span = Span::mixed_site();
         let private = private(self.options.runtime.as_ref());
-        let timeout = self.timeout_arm(|answer| answer)?;
-        let error = self.error()?;
+        let (timeout, error) = self.both(|answer| answer)?;
         Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
     }
 
+    /// The arm for a timeout and the answer to `__error`, or what is wrong with both.
+    pub(crate) fn both(
+        &self,
+        wrap: impl Fn(TokenStream) -> TokenStream,
+    ) -> Result<(Option<TokenStream>, TokenStream)> {
+        match (self.timeout_arm(wrap), self.error()) {
+            (Ok(timeout), Ok(error)) => Ok((timeout, error)),
+            (Err(mut timeout), Err(error)) => {
+                timeout.combine(error);
+                Err(timeout)
+            }
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        }
+    }
+
     /// The arm for a timeout, where it is answered in another way than other errors.
-    pub(crate) fn timeout_arm(
+    fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
     ) -> Result<Option<TokenStream>> {
@@ -49,7 +63,7 @@ impl Answers<'_> {
     }
 
     /// The answer to `__error`.
-    pub(crate) fn error(&self) -> Result<TokenStream> {
+    fn error(&self) -> Result<TokenStream> {
         match &self.options.on_error {
             Some(handler) => self.handle("on_error", handler),
             None => self.carried(),
@@ -119,118 +133,9 @@ impl Answers<'_> {
         Ok(quote_spanned!(span=> #private::answer::<_, #ty, _>(#path #list).await))
     }
 
-    /// Input:  `|month| Err(Busy(month))` for `on_timeout`
-    /// Output: `{ let (month,) = (month,); Err(Busy(month)) }`
-    fn in_place(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
-        if is_awaited(closure) && !self.awaits {
-            let span = closure
-                .asyncness
-                .map_or_else(|| start(&closure.body), |token| token.span);
-            return Err(Error::new(
-                span,
-                format!(
-                    "a sync function cannot await its `{option}`: make the closure sync, or the function async"
-                ),
-            ));
-        }
-        let span = Span::mixed_site();
-        let bindings = self.bindings(option, closure)?;
-        // Awaited in place, an async block runs as part of this future.
-        let body = match bare_expr(&closure.body) {
-            Expr::Async(block) => quiet(&block.block),
-            Expr::Block(block) if block.label.is_none() => quiet(&block.block),
-            body => body.to_token_stream(),
-        };
-        let body = match &closure.output {
-            ReturnType::Default => body,
-            ReturnType::Type(_, ty) => {
-                returned(quote_spanned!(span=> let __answer: #ty = #body; __answer))
-            }
-        };
-        Ok(braced(quote!(#bindings #body), span).into_token_stream())
-    }
-
-    /// Input:  `|error, month|`
-    /// Output: `let (error, month) = (__error, month);`
-    fn bindings(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
-        let span = Span::mixed_site();
-        let inputs = &closure.inputs;
-        let is_error = option == "on_error";
-        if inputs.is_empty() && !is_error {
-            return Ok(TokenStream::new());
-        }
-        let error = is_error.then(|| quote_spanned!(span=> __error));
-        if is_error && inputs.len() == 1 {
-            let input = &inputs[0];
-            return Ok(quote_spanned!(span=> let #input = __error;));
-        }
-        let arguments = self.arguments.clone()?;
-        let all: Vec<TokenStream> = error.clone().into_iter().chain(arguments.clone()).collect();
-        // The body sees `self` anyway, so a closure may leave it out.
-        let behind_self: Vec<TokenStream> = error
-            .into_iter()
-            .chain(arguments.into_iter().skip(usize::from(self.has_self)))
-            .collect();
-        let values = match inputs.len() {
-            n if n == all.len() => all,
-            n if n == behind_self.len() => behind_self,
-            _ => {
-                let (begin, end) = (&closure.inputs_begin, &closure.inputs_end);
-                return Err(Error::new_spanned(
-                    quote!(#begin #inputs #end),
-                    self.closure_forms(option, &behind_self),
-                ));
-            }
-        };
-        let mut patterns = Vec::new();
-        let mut types = Vec::new();
-        for input in inputs {
-            match input {
-                Pat::Type(typed) => {
-                    patterns.push(typed.pat.to_token_stream());
-                    types.push(typed.ty.to_token_stream());
-                }
-                pattern => {
-                    patterns.push(pattern.to_token_stream());
-                    types.push(quote_spanned!(span=> _));
-                }
-            }
-        }
-        Ok(quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
-    }
-
-    fn closure_forms(&self, option: &str, behind_self: &[TokenStream]) -> String {
-        let names: Vec<String> = behind_self
-            .iter()
-            .map(|value| value.to_string().replace("__error", "error"))
-            .collect();
-        let all = format!("`|{}| …`", names.join(", "));
-        match option {
-            "on_error" if names.len() > 1 => {
-                format!(
-                    "a closure for `{option}` takes the error, `|error| …`, or the arguments too, {all}"
-                )
-            }
-            "on_error" => format!("a closure for `{option}` takes the error: `|error| …`"),
-            _ if names.is_empty() => {
-                format!("a closure for `{option}` takes no arguments here: `|| …`")
-            }
-            _ => format!(
-                "a closure for `{option}` takes no arguments, `|| …`, or all of them, {all}"
-            ),
-        }
-    }
-
-    fn private_at(&self, span: Span) -> TokenStream {
+    pub(super) fn private_at(&self, span: Span) -> TokenStream {
         private_at(self.options.runtime.as_ref(), span)
     }
-}
-
-/// A block that lints about braces leave alone: here its braces are needed.
-fn quiet(block: &syn::Block) -> TokenStream {
-    let statements = block.stmts.iter().map(ToTokens::to_token_stream).collect();
-    let span = ours(block.brace_token.span.join());
-    braced(statements, span).into_token_stream()
 }
 
 /// Whether an answer to a timeout may use what the body consumes.

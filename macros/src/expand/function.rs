@@ -1,16 +1,14 @@
-//! The protected function, for each flavor.
+//! A protected function: what is checked about it, and its new body.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{quote, quote_spanned};
-use syn::ReturnType;
+use proc_macro2::{Span, TokenStream};
 
-use super::answer::{Answers, returned, uses_arguments};
-use super::request::request;
+use super::answer::Answers;
+use super::body::Expansion;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
-use crate::flavor::{AsyncBlock, Flavor, Returns, is_protected};
-use crate::item::{Body, Function, Params, TWICE, forwarded, is_mark};
-use crate::tokens::{braced, ours, private, private_at};
+use crate::flavor::Flavor;
+use crate::item::{Function, Params, TWICE, forwarded, is_mark};
+use crate::tokens::{braced, private};
 
 /// A function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
@@ -33,11 +31,7 @@ pub(crate) fn protect(
         return TokenStream::new();
     };
     let (flavor, returns) = Flavor::of(&function, &body);
-    let tokens = match &flavor {
-        Flavor::Block(block) => &block.body.tokens,
-        _ => &body.tokens,
-    };
-    if is_protected(tokens) {
+    if flavor.is_protected(&body) {
         errors.at(Span::call_site(), TWICE);
         return TokenStream::new();
     }
@@ -94,242 +88,5 @@ fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
             guard.ident.span(),
             "this body runs before the lock is asked for, so there is no guard in it: make it `async fn`, or its body exactly `async move { … }`",
         );
-    }
-}
-
-struct Expansion<'a> {
-    options: &'a Options,
-    owner: Option<&'a str>,
-    answers: Answers<'a>,
-    returns: &'a Returns,
-    private: TokenStream,
-    span: Span,
-}
-
-impl Expansion<'_> {
-    /// Input:  `{ BODY }`
-    /// Output:
-    ///
-    /// ```text
-    /// let mut __request = …;
-    /// match blocking_acquire(__request) {
-    ///     Ok(__guard) => { let __scope = enter(&__guard); { BODY } }
-    ///     Err(__error) => …
-    /// }
-    /// ```
-    ///
-    /// The body stays in place: a closure around it could not return what it borrows.
-    fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let request = request(function, self.options, self.owner, TokenStream::new());
-        let probe = self.probe();
-        let (guard, arms, body) = (self.guard(), self.answers.arms()?, body.group());
-        Ok(quote_spanned! {*span=>
-            #request
-            #probe
-            match #private::blocking_acquire(__request) {
-                #private::Ok(__guard) => {
-                    let __scope = #private::enter(&__guard);
-                    #guard
-                    #body
-                }
-                #arms
-            }
-        })
-    }
-
-    /// Input:  `{ BODY }`, in a future
-    /// Output:
-    ///
-    /// ```text
-    /// let mut __request = …;
-    /// match around(__request, async { BODY }).await {
-    ///     Ok(__value) => __value,
-    ///     Err(__error) => …
-    /// }
-    /// ```
-    ///
-    /// Where the answer to a timeout may use what the body consumes, or the body uses the guard, acquiring and
-    /// running are two steps.
-    fn in_future(
-        &self,
-        function: &Function,
-        body: &Body,
-        edge: TokenStream,
-    ) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let request = request(function, self.options, self.owner, edge);
-        let finishes = self.finishes();
-        let apart = self.options.guard.is_some()
-            || uses_arguments(self.options.on_timeout.as_ref(), function.sig.inputs.len())
-            || finishes && matches!(self.options.on_error, Some(Handler::Closure(_)));
-        let body = self.future(body);
-        if !apart {
-            let around = if finishes {
-                quote!(around_finishing)
-            } else {
-                quote!(around)
-            };
-            return self.around(request, &around, body);
-        }
-        let guard = self.guard();
-        if finishes {
-            let arms = self.answers.arms()?;
-            return Ok(quote_spanned! {*span=>
-                #request
-                match #private::acquire(__request).await {
-                    #private::Ok(__guard) => {
-                        #guard
-                        #private::finish(&__guard, #body).await
-                    }
-                    #arms
-                }
-            });
-        }
-        let timeout = self.answers.timeout_arm(returned)?;
-        let error = self.answers.error()?;
-        Ok(quote_spanned! {*span=>
-            #request
-            let __error = match #private::acquire(__request).await {
-                #private::Ok(__guard) => {
-                    #guard
-                    match #private::run(&__guard, #body).await {
-                        #private::Ok(__value) => return __value,
-                        #private::Err(__error) => __error,
-                    }
-                }
-                #timeout
-                #private::Err(__error) => __error,
-            };
-            #error
-        })
-    }
-
-    fn around(
-        &self,
-        before: TokenStream,
-        around: &TokenStream,
-        body: TokenStream,
-    ) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let arms = self.answers.arms()?;
-        Ok(quote_spanned! {*span=>
-            #before
-            match #private::#around(__request, #body).await {
-                #private::Ok(__value) => __value,
-                #arms
-            }
-        })
-    }
-
-    /// Input:  `Box::pin(async move { BODY })`
-    /// Output: `Box::pin(async move { …as an async fn… })`
-    fn block(&self, function: &Function, block: &AsyncBlock) -> syn::Result<TokenStream> {
-        let inside = self.in_future(function, &block.body, self.edge())?;
-        let span = ours(block.body.span);
-        let inside = braced(inside, span);
-        let future = quote_spanned!(span=> async move #inside);
-        Ok(match &block.pin {
-            None => future,
-            Some((pin, place)) => {
-                let mut call = proc_macro2::Group::new(proc_macro2::Delimiter::Parenthesis, future);
-                call.set_span(*place);
-                let call = TokenTree::from(call);
-                quote!(#pin #call)
-            }
-        })
-    }
-
-    /// Input:  `{ let n = self.n; other(n) }`, which makes a future
-    /// Output:
-    ///
-    /// ```text
-    /// let mut __request = …;
-    /// let __future = make(move || { let n = self.n; other(n) });
-    /// async move { match around(__request, __future).await { … } }
-    /// ```
-    ///
-    /// The closure keeps an early return of the body from slipping past the lock.
-    fn made(&self, function: &Function, body: &Body, boxed: bool) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let request = request(function, self.options, self.owner, TokenStream::new());
-        let around = if self.finishes() {
-            quote!(around_finishing)
-        } else {
-            quote!(around)
-        };
-        let edge = self.edge();
-        let inside = self.around(edge, &around, quote_spanned!(*span=> __future))?;
-        let body = body.group();
-        let output = match &function.sig.output {
-            ReturnType::Type(_, ty) if boxed => quote_spanned!(*span=> -> #ty),
-            _ => TokenStream::new(),
-        };
-        let future = quote_spanned!(*span=> async move { #inside });
-        let future = if boxed {
-            quote_spanned!(*span=> #private::Box::pin(#future))
-        } else {
-            future
-        };
-        Ok(quote_spanned! {*span=>
-            #request
-            let __future = #private::make(move || #output #body);
-            #future
-        })
-    }
-
-    /// `async { EDGE BODY }`, not `move`: moving would store every argument twice.
-    fn future(&self, body: &Body) -> TokenStream {
-        let span = ours(body.span);
-        let edge = self.edge();
-        let tokens = &body.tokens;
-        let braces = braced(quote!(#edge #tokens), span);
-        quote_spanned!(span=> async #braces)
-    }
-
-    /// Tells the compiler what an async block returns, so that coercions, `?` and errors in it are those of
-    /// the function.
-    fn edge(&self) -> TokenStream {
-        let Some(ty) = &self.returns.ty else {
-            return TokenStream::new();
-        };
-        let Self { private, span, .. } = self;
-        quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
-    }
-
-    /// `let g = &__guard;`
-    fn guard(&self) -> TokenStream {
-        let Some(guard) = &self.options.guard else {
-            return TokenStream::new();
-        };
-        let span = self.span;
-        let ident = &guard.ident;
-        // A default of the block is not for every function.
-        let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
-        quote_spanned!(span=> #allow let #ident = &__guard;)
-    }
-
-    /// Finds a return type that is a future under a name of its own.
-    fn probe(&self) -> TokenStream {
-        match &self.returns.ty {
-            Some(ty) if !self.returns.is_result => {
-                let private = private_at(self.options.runtime.as_ref(), self.returns.span);
-                let span = ours(self.returns.span);
-                quote_spanned! {span=>
-                    #private::require_value({
-                        use #private::Otherwise as _;
-                        #private::Probe::<#ty>::NEW.__auto_mutex_kind()
-                    });
-                }
-            }
-            _ => TokenStream::new(),
-        }
-    }
-
-    fn finishes(&self) -> bool {
-        self.options
-            .on_lost
-            .as_ref()
-            .is_some_and(|on_lost| on_lost.finish)
     }
 }

@@ -2,6 +2,8 @@
 
 mod answer;
 mod block;
+mod body;
+mod closure;
 mod function;
 mod request;
 

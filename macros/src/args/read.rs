@@ -1,0 +1,168 @@
+//! Reads `word = value, …`, each option on its own.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
+
+use super::length::Least;
+use super::word::{self, DONE};
+use super::{Count, Guard, Handler, Key, Length, OnLost, Options};
+use crate::errors::Errors;
+use crate::tokens::bare_expr;
+
+/// A shorter hold would be over before it could be used; the runtime refuses it too.
+const EXPIRE: Least = Least::Milliseconds(10);
+
+impl Options {
+    /// Reads everything that can be read and notes the rest.
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        let read = |input: ParseStream| {
+            while !input.is_empty() {
+                let mut failed = options.option(input).err();
+                if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
+                    failed = Some(Error::new(input.span(), "expected `,` between two options"));
+                }
+                if let Some(error) = failed {
+                    errors.push(error);
+                    skip_option(input)?;
+                }
+                if !input.is_empty() {
+                    input.parse::<Token![,]>()?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = read.parse2(tokens) {
+            errors.push(error);
+        }
+        options
+    }
+
+    /// `word = value`, or a bare word.
+    fn option(&mut self, input: ParseStream) -> Result<()> {
+        if !input.peek(Ident::peek_any) {
+            return Err(Error::new(
+                input.span(),
+                "expected an option, as in `expire = 100`",
+            ));
+        }
+        let word = input.call(Ident::parse_any)?;
+        let text = word.to_string();
+        if self.word(&text).is_some() {
+            // Read on behind the value, so that only this is reported.
+            if input.parse::<Option<Token![=]>>()?.is_some() {
+                input.parse::<Expr>()?;
+            }
+            return Err(Error::new(
+                word.span(),
+                format!("`{text}` is given twice: keep one"),
+            ));
+        }
+        self.given.push(word.clone());
+
+        if text == word::EXPLICIT {
+            self.explicit = Some(word.span());
+            return Ok(());
+        }
+        if text == DONE {
+            self.done = true;
+            return Ok(());
+        }
+        let Some(example) = word::example(&text) else {
+            return Err(word::unknown(&word));
+        };
+        if !input.peek(Token![=]) || input.peek(Token![==]) {
+            return Err(Error::new(
+                word.span(),
+                format!("`{text}` needs a value: write `{example}`"),
+            ));
+        }
+        input.parse::<Token![=]>()?;
+        if input.is_empty() || input.peek(Token![,]) {
+            return Err(Error::new(
+                word.span(),
+                format!("`{text}` needs a value: write `{example}`"),
+            ));
+        }
+        self.value(&word, example, input)
+    }
+
+    fn value(&mut self, word: &Ident, example: &str, input: ParseStream) -> Result<()> {
+        let text = word.to_string();
+        if text == "crate" {
+            let place = input.span();
+            let path = input.call(Path::parse_mod_style).map_err(|_| {
+                Error::new(
+                    place,
+                    format!("`crate` takes the path of the runtime: write `{example}`"),
+                )
+            })?;
+            self.runtime = Some(path);
+            return Ok(());
+        }
+        let value: Expr = input.parse()?;
+        match text.as_str() {
+            "expire" => self.expire = Some(Length::parse(&text, EXPIRE, value)?),
+            "block" => self.block = Some(Length::parse(&text, Least::Zero, value)?),
+            "at_least" => {
+                self.at_least = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
+            }
+            "interval" => {
+                self.interval = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
+            }
+            "retries" => self.retries = Some(Count::parse(&text, value)?),
+            "on_timeout" => self.on_timeout = Some(Handler::parse(&text, value)?),
+            "on_error" => self.on_error = Some(Handler::parse(&text, value)?),
+            "on_lost" => self.on_lost = Some(OnLost::parse(value)?),
+            "ns" => self.ns = Some(literal(&text, example, &value)?),
+            "name" => self.name = Some(literal(&text, example, &value)?),
+            "key" => self.key = Some(Key::parse(value)?),
+            "guard" => self.guard = Some(Guard::parse(value)?),
+            "client" => self.client = Some(value),
+            _ => return Err(word::unknown(word)),
+        }
+        Ok(())
+    }
+}
+
+/// A text that is not empty.
+fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
+    let Expr::Lit(ExprLit {
+        lit: Lit::Str(text),
+        ..
+    }) = bare_expr(value)
+    else {
+        return Err(Error::new_spanned(
+            value,
+            format!(
+                "`{option}` takes a text: write `{example}`; what varies from call to call belongs in `key`"
+            ),
+        ));
+    };
+    if text.value().is_empty() {
+        return Err(Error::new(
+            text.span(),
+            format!("`{option}` is empty: leave it out, or write `{example}`"),
+        ));
+    }
+    Ok(text.clone())
+}
+
+/// Goes on to the comma before the next option.
+fn skip_option(input: ParseStream) -> Result<()> {
+    while !input.is_empty() {
+        if input.peek(Token![,]) {
+            let next = input.fork();
+            next.parse::<Token![,]>()?;
+            if next.is_empty()
+                || next.peek(Ident::peek_any) && (next.peek2(Token![=]) || next.peek2(Token![,]))
+            {
+                return Ok(());
+            }
+        }
+        input.parse::<TokenTree>()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Handlers that are closures: their bodies are put in place.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Error, Expr, ExprClosure, Pat, Result, ReturnType};
+
+use super::answer::{Answers, returned};
+use crate::args::is_awaited;
+use crate::tokens::{bare_expr, braced, ours, start};
+
+impl Answers<'_> {
+    /// Input:  `|month| Err(Busy(month))` for `on_timeout`
+    /// Output: `{ let (month,) = (month,); Err(Busy(month)) }`
+    pub(super) fn in_place(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
+        if is_awaited(closure) && !self.awaits {
+            let span = closure
+                .asyncness
+                .map_or_else(|| start(&closure.body), |token| token.span);
+            return Err(Error::new(
+                span,
+                format!(
+                    "a sync function cannot await its `{option}`: make the closure sync, or the function async"
+                ),
+            ));
+        }
+        let span = Span::mixed_site();
+        let bindings = self.bindings(option, closure)?;
+        // Awaited in place, an async block runs as part of this future.
+        let body = match bare_expr(&closure.body) {
+            Expr::Async(block) => quiet(&block.block),
+            Expr::Block(block) if block.label.is_none() => quiet(&block.block),
+            body => body.to_token_stream(),
+        };
+        let body = match &closure.output {
+            ReturnType::Default => body,
+            ReturnType::Type(_, ty) => {
+                returned(quote_spanned!(span=> let __answer: #ty = #body; __answer))
+            }
+        };
+        Ok(braced(quote!(#bindings #body), span).into_token_stream())
+    }
+
+    /// Input:  `|error, month|`
+    /// Output: `let (error, month) = (__error, month);`
+    fn bindings(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
+        let span = Span::mixed_site();
+        let inputs = &closure.inputs;
+        let is_error = option == "on_error";
+        if inputs.is_empty() && !is_error {
+            return Ok(TokenStream::new());
+        }
+        let error = is_error.then(|| quote_spanned!(span=> __error));
+        if is_error && inputs.len() == 1 {
+            let input = &inputs[0];
+            return Ok(quote_spanned!(span=> let #input = __error;));
+        }
+        let arguments = self.arguments.clone()?;
+        let all: Vec<TokenStream> = error.clone().into_iter().chain(arguments.clone()).collect();
+        // The body sees `self` anyway, so a closure may leave it out.
+        let behind_self: Vec<TokenStream> = error
+            .into_iter()
+            .chain(arguments.into_iter().skip(usize::from(self.has_self)))
+            .collect();
+        let values = match inputs.len() {
+            n if n == all.len() => all,
+            n if n == behind_self.len() => behind_self,
+            _ => {
+                let (begin, end) = (&closure.inputs_begin, &closure.inputs_end);
+                return Err(Error::new_spanned(
+                    quote!(#begin #inputs #end),
+                    self.closure_forms(option, &behind_self),
+                ));
+            }
+        };
+        let mut patterns = Vec::new();
+        let mut types = Vec::new();
+        for input in inputs {
+            match input {
+                Pat::Type(typed) => {
+                    patterns.push(typed.pat.to_token_stream());
+                    types.push(typed.ty.to_token_stream());
+                }
+                pattern => {
+                    patterns.push(pattern.to_token_stream());
+                    types.push(quote_spanned!(span=> _));
+                }
+            }
+        }
+        Ok(quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
+    }
+
+    fn closure_forms(&self, option: &str, behind_self: &[TokenStream]) -> String {
+        let names: Vec<String> = behind_self
+            .iter()
+            .map(|value| value.to_string().replace("__error", "error"))
+            .collect();
+        let all = format!("`|{}| …`", names.join(", "));
+        match option {
+            "on_error" if names.len() > 1 => {
+                format!(
+                    "a closure for `{option}` takes the error, `|error| …`, or the arguments too, {all}"
+                )
+            }
+            "on_error" => format!("a closure for `{option}` takes the error: `|error| …`"),
+            _ if names.is_empty() => {
+                format!("a closure for `{option}` takes no arguments here: `|| …`")
+            }
+            _ => format!(
+                "a closure for `{option}` takes no arguments, `|| …`, or all of them, {all}"
+            ),
+        }
+    }
+}
+
+/// A block that lints about braces leave alone: here its braces are needed.
+fn quiet(block: &syn::Block) -> TokenStream {
+    let statements = block.stmts.iter().map(ToTokens::to_token_stream).collect();
+    let span = ours(block.brace_token.span.join());
+    braced(statements, span).into_token_stream()
+}

@@ -1,0 +1,66 @@
+//! How a function's body runs: at the call, or in a future; and what it returns in the end.
+
+mod block;
+mod future;
+mod returns;
+
+use proc_macro2::TokenStream;
+use syn::ReturnType;
+
+pub(crate) use block::AsyncBlock;
+pub(crate) use returns::Returns;
+
+use crate::item::{Body, Function};
+
+/// How the body runs.
+pub(crate) enum Flavor {
+    /// At the call.
+    Sync,
+    /// `async fn`.
+    Async,
+    /// A function whose body is exactly an async block (as `#[async_trait]` leaves it).
+    Block(AsyncBlock),
+    /// A function that makes a future in some other way: its own code runs at the call, and only the future
+    /// can be protected.
+    Made { boxed: bool },
+}
+
+impl Flavor {
+    pub(crate) fn of(function: &Function, body: &Body) -> (Self, Returns) {
+        let sig = &function.sig;
+        let plain = if sig.asyncness.is_some() {
+            Self::Async
+        } else {
+            Self::Sync
+        };
+        let ReturnType::Type(_, ty) = &sig.output else {
+            return (plain, Returns::nothing(sig.ident.span()));
+        };
+        match (&plain, future::output(ty)) {
+            (Self::Sync, Some((output, boxed))) => {
+                let flavor = match AsyncBlock::find(&body.tokens) {
+                    Some(block) => Self::Block(block),
+                    None => Self::Made { boxed },
+                };
+                (flavor, Returns::of(output))
+            }
+            _ => (plain, Returns::of(ty)),
+        }
+    }
+
+    pub(crate) fn is_sync(&self) -> bool {
+        matches!(self, Self::Sync)
+    }
+
+    /// Whether the body was made by one of these attributes already.
+    pub(crate) fn is_protected(&self, body: &Body) -> bool {
+        let tokens: &TokenStream = match self {
+            Self::Block(block) => &block.body.tokens,
+            _ => &body.tokens,
+        };
+        let mut words = tokens.clone().into_iter().map(|token| token.to_string());
+        ["let", "mut", "__request"]
+            .into_iter()
+            .all(|word| words.next().as_deref() == Some(word))
+    }
+}

@@ -1,0 +1,83 @@
+//! What a body returns.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::{GenericArgument, PathArguments, Type};
+
+use crate::tokens::{bare_type, ours, whole};
+
+/// What the body returns.
+pub(crate) struct Returns {
+    /// With `_` for each `impl Trait`; `None` if nothing else is left, or for `!`, which has no name either.
+    pub(crate) ty: Option<TokenStream>,
+    pub(crate) span: Span,
+    /// Spelled `Result<…>` or not at all: then nobody needs to ask whether it is a future.
+    pub(crate) is_result: bool,
+}
+
+impl Returns {
+    /// `()`, where no type is written; `span` is where it could be.
+    pub(super) fn nothing(span: Span) -> Self {
+        Self {
+            ty: Some(quote_spanned!(ours(span)=> ())),
+            span,
+            is_result: true,
+        }
+    }
+
+    pub(super) fn of(ty: &Type) -> Self {
+        let span = whole(ty);
+        let ty = bare_type(ty);
+        let is_result = match ty {
+            Type::Path(path) => {
+                let last = path.path.segments.last();
+                last.is_some_and(|segment| segment.ident == "Result")
+            }
+            _ => false,
+        };
+        let ty = match ty {
+            Type::ImplTrait(_) | Type::Never(_) => None,
+            ty => Some(without_impl(ty.clone()).into_token_stream()),
+        };
+        Self {
+            ty,
+            span,
+            is_result,
+        }
+    }
+}
+
+/// Input:  `Result<impl Display, (A, impl Clone)>`
+/// Output: `Result<_, (A, _)>`
+fn without_impl(mut ty: Type) -> Type {
+    fn erase(ty: &mut Type) {
+        match ty {
+            Type::ImplTrait(opaque) => {
+                *ty = Type::Infer(syn::TypeInfer {
+                    attrs: Vec::new(),
+                    underscore_token: syn::Token![_](opaque.impl_token.span),
+                });
+            }
+            Type::Path(path) => {
+                for segment in &mut path.path.segments {
+                    if let PathArguments::AngleBracketed(arguments) = &mut segment.arguments {
+                        for argument in &mut arguments.args {
+                            if let GenericArgument::Type(ty) = argument {
+                                erase(ty);
+                            }
+                        }
+                    }
+                }
+            }
+            Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(erase),
+            Type::Reference(reference) => erase(&mut reference.elem),
+            Type::Slice(slice) => erase(&mut slice.elem),
+            Type::Array(array) => erase(&mut array.elem),
+            Type::Paren(paren) => erase(&mut paren.elem),
+            Type::Group(group) => erase(&mut group.elem),
+            _ => {}
+        }
+    }
+    erase(&mut ty);
+    ty
+}
