@@ -1,0 +1,104 @@
+//! Three processes, one lock, one kill: the whole of auto-mutex in some ten seconds.
+//!
+//! Three worker processes call one annotated method (`ledger.rs`) on a shared Redis. One of them is killed with
+//! SIGKILL while it is inside. The terminal shows who is inside, who waits and the take-over; at the end a
+//! timeline and the counts. The exit code is 0 only if an independent witness (`witness.rs`) saw no overlap and the
+//! lock was taken over.
+//!
+//! `cargo run --example cluster`
+//!
+//! The Redis is that of `AUTO_MUTEX_URL`, else a private one that is started here, else (no redis-server on the PATH)
+//! there is none, and the workers are threads of one process on `memory://`.
+//!
+//! `cargo run --example cluster -- --unprotected` calls the same method without the lock, to show that the witness
+//! does see overlaps.
+//!
+//! This file is the cast: who plays which role. The play itself is `script.rs`.
+
+mod board;
+mod clock;
+mod crew;
+mod event;
+mod history;
+mod ledger;
+mod plan;
+mod report;
+mod script;
+mod server;
+mod store;
+mod timeline;
+mod witness;
+mod worker;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use plan::{KILL_AFTER, LEASE, Protection, WORKERS};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// What this process is.
+enum Role {
+    /// The one that the user started.
+    Show(Protection),
+    /// Started by that one.
+    Worker(usize, PathBuf, Protection),
+}
+
+impl Role {
+    fn parse(words: &[String]) -> Option<Self> {
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [] => Some(Self::Show(Protection::Lock)),
+            ["--unprotected"] => Some(Self::Show(Protection::None)),
+            ["--worker", number, witness, protection] => Some(Self::Worker(
+                number.parse().ok()?,
+                witness.into(),
+                Protection::parse(protection)?,
+            )),
+            _ => None,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    let result = match Role::parse(&words) {
+        Some(Role::Show(protection)) => show(protection),
+        Some(Role::Worker(number, witness, protection)) => {
+            crew::processes::be_worker(number, witness, protection).map(|()| ExitCode::SUCCESS)
+        }
+        None => {
+            eprintln!("usage: cluster [--unprotected]");
+            return ExitCode::from(2);
+        }
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("cluster: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn show(protection: Protection) -> Result<ExitCode, Failure> {
+    let store = store::Store::find()?;
+    println!("store    {store}");
+    match protection {
+        Protection::Lock => println!(
+            "plan     {WORKERS} workers share one lock for some ten seconds; one is {} after {} s",
+            store.end_of_victim(),
+            KILL_AFTER.as_secs()
+        ),
+        Protection::None => {
+            println!(
+                "plan     {WORKERS} workers call the method WITHOUT the lock: see them overlap"
+            );
+        }
+    }
+    println!(
+        "lease    {} s, so that the take-over is soon seen (10 s unless said otherwise)\n",
+        LEASE.as_secs()
+    );
+    let history = script::play(&store, protection)?;
+    Ok(report::print(&history, protection))
+}

@@ -1,0 +1,64 @@
+//! The counts at the end, and what they mean for the exit code.
+
+use std::process::ExitCode;
+
+use crate::history::History;
+use crate::plan::Protection;
+
+/// Prints them.
+pub(crate) fn print(history: &History, protection: Protection) -> ExitCode {
+    let visits = || history.workers.iter().flat_map(|record| &record.visits);
+    let entered = visits().filter(|visit| visit.entered.is_some()).count();
+    let finished = visits().filter(|visit| visit.left.is_some()).count();
+    let overlaps = history.overlaps();
+    let mut faults = history.failures.clone();
+
+    println!("calls                       {entered} entered, {finished} finished");
+    println!("overlaps seen by witness    {overlaps}");
+    if overlaps > 0 {
+        faults.push(format!("{overlaps} overlaps"));
+    }
+    if protection == Protection::Lock {
+        if let Some((worker, waited, across)) = history.longest_wait() {
+            println!(
+                "longest wait                {:.2} s, by worker {}{}",
+                waited.as_secs_f64(),
+                worker + 1,
+                if across { ", across the kill" } else { "" }
+            );
+        }
+        match &history.kill {
+            Some(kill) if !kill.inside => {
+                faults.push("the killed worker was not inside".to_owned());
+            }
+            Some(_) => {}
+            None => faults.push("nobody was killed".to_owned()),
+        }
+        match history.take_over() {
+            Some((_, after)) => {
+                println!("from kill to take-over      {:.2} s", after.as_secs_f64());
+            }
+            None => faults.push("nobody took over".to_owned()),
+        }
+        let grow = history.tokens_grow();
+        println!(
+            "fencing tokens              {}",
+            if grow {
+                "each greater than the one before"
+            } else {
+                "NOT growing"
+            }
+        );
+        if !grow {
+            faults.push("fencing tokens did not grow".to_owned());
+        }
+    }
+
+    if faults.is_empty() {
+        println!("\nresult: one at a time");
+        ExitCode::SUCCESS
+    } else {
+        println!("\nresult: FAILED: {}", faults.join("; "));
+        ExitCode::FAILURE
+    }
+}

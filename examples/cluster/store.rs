@@ -1,0 +1,94 @@
+//! Which store the show plays on.
+
+use std::fmt;
+
+use auto_mutex::{Client, Config, SetupError};
+use auto_mutex_examples::is_set;
+
+use crate::Failure;
+use crate::plan::LEASE;
+use crate::server::Server;
+
+/// The store, and what has to be kept alive for it.
+pub(crate) enum Store {
+    /// The user's, as `AUTO_MUTEX_URL` says.
+    Given,
+    /// Started here.
+    Private(Server),
+    /// In this process.
+    Memory,
+}
+
+impl Store {
+    /// Finds one, and checks that it can be used.
+    pub(crate) fn find() -> Result<Self, Failure> {
+        let store = if is_memory() {
+            Self::Memory
+        } else if is_set("AUTO_MUTEX_URL") {
+            Self::Given
+        } else {
+            Server::start()?.map_or(Self::Memory, Self::Private)
+        };
+        // What is wrong with it shows here, once, and not in each worker.
+        Client::connect(store.config()?)?;
+        Ok(store)
+    }
+
+    /// How this process reaches it. Each show has a namespace of its own.
+    pub(crate) fn config(&self) -> Result<Config, SetupError> {
+        let config = match self {
+            Self::Given => Config::from_env()?,
+            Self::Private(server) => Config::new(server.url())?,
+            Self::Memory => Config::new("memory://cluster")?,
+        };
+        Ok(config.namespace(namespace()).lease(LEASE))
+    }
+
+    /// The environment that makes `Config::from_env` of a worker process find it.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut variables = vec![("AUTO_MUTEX_NAMESPACE", namespace())];
+        if let Self::Private(server) = self {
+            variables.push(("AUTO_MUTEX_URL", server.url()));
+        }
+        variables
+    }
+
+    /// Whether other processes cannot reach it.
+    pub(crate) fn is_memory(&self) -> bool {
+        matches!(self, Self::Memory)
+    }
+
+    /// What happens to the victim.
+    pub(crate) fn end_of_victim(&self) -> &'static str {
+        match self {
+            Self::Memory => "abandoned",
+            _ => "killed",
+        }
+    }
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Not the URL: it may hold a password.
+            Self::Given => write!(f, "the Redis of AUTO_MUTEX_URL; each worker is a process"),
+            Self::Private(_) => write!(f, "a redis-server of our own; each worker is a process"),
+            Self::Memory => write!(
+                f,
+                "memory:// in this one process, there is no Redis: the workers are threads.\n         \
+                 A thread cannot be killed, so one is abandoned inside instead: nobody runs it\n         \
+                 any more, and its `expire` of {} s frees the lock. (With redis-server on the\n         \
+                 PATH, or AUTO_MUTEX_URL set, these are processes, and the kill is real.)",
+                LEASE.as_secs()
+            ),
+        }
+    }
+}
+
+fn namespace() -> String {
+    format!("cluster-{}", std::process::id())
+}
+
+fn is_memory() -> bool {
+    std::env::var("AUTO_MUTEX_URL").is_ok_and(|url| url.starts_with("memory:"))
+}

@@ -1,0 +1,186 @@
+//! Runs every example as a user would, and reads what it says.
+//!
+//! `cargo test` builds the examples before it runs this. They run on memory; `cluster` also on a Redis of its own
+//! where redis-server is installed.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn example(name: &str) -> Command {
+    let test = std::env::current_exe().expect("the path of this test");
+    let target = test.ancestors().nth(2).expect("…/deps/run_all");
+    let program: PathBuf = target.join("examples").join(name);
+    assert!(
+        program.exists(),
+        "{} is not built: run `cargo test -p auto-mutex-examples`, or `cargo build --examples` first",
+        program.display()
+    );
+    let mut command = Command::new(program);
+    command
+        .env_remove("AUTO_MUTEX_URL")
+        .env_remove("AUTO_MUTEX_NAMESPACE")
+        .stdin(Stdio::null());
+    command
+}
+
+fn has_redis() -> bool {
+    let version = Command::new("redis-server").arg("--version").output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+#[track_caller]
+fn text(output: &Output) -> String {
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// Runs it, and returns what it says; it must succeed and say all of `lines`.
+#[track_caller]
+fn succeeds(command: &mut Command, lines: &[&str]) -> String {
+    let output = command.output().expect("it starts");
+    let said = text(&output);
+    assert!(output.status.success(), "{}: {said}", output.status);
+    for line in lines {
+        assert!(said.contains(line), "{line:?} is missing in: {said}");
+    }
+    said
+}
+
+#[test]
+fn quickstart_sync() {
+    succeeds(
+        &mut example("quickstart_sync"),
+        &["store: memory://", "60 of 100 left"],
+    );
+}
+
+#[test]
+fn quickstart_async() {
+    succeeds(
+        &mut example("quickstart_async"),
+        &["added 1 to 20: 210", "of its own: true", "released: true"],
+    );
+}
+
+#[test]
+fn key_per_argument() {
+    succeeds(
+        &mut example("key_per_argument"),
+        &[
+            "ada: 1 at a time",
+            "bob: 1 at a time",
+            "eve: 1 at a time",
+            "all together: up to",
+        ],
+    );
+}
+
+#[test]
+fn on_timeout() {
+    let said = succeeds(
+        &mut example("on_timeout"),
+        &[
+            "no handler: error: lock `examples:report` not obtained within",
+            "held by report (pid",
+            "somebody else writes month 5",
+            "month 5: try again",
+            "Ok(None)",
+        ],
+    );
+    assert_eq!(said.matches("report of month 5").count(), 5, "{said}");
+}
+
+#[test]
+fn axum_handler() {
+    let said = succeeds(
+        &mut example("axum_handler"),
+        &["/close: 200 OK: closed", "[15, 15]"],
+    );
+    assert_eq!(said.matches("200 OK: balance").count(), 10, "{said}");
+}
+
+#[test]
+fn cron_job() {
+    let said = succeeds(&mut example("cron_job"), &["5 nodes"]);
+    assert_eq!(said.matches("cleans up").count(), 3, "{said}");
+    assert_eq!(said.matches("ran 1 time(s)").count(), 3, "{said}");
+}
+
+/// What the last lines of `cluster` must say, on any store.
+const ONE_AT_A_TIME: &[&str] = &[
+    "while inside",
+    "takes over",
+    "worker 1  ",
+    "overlaps seen by witness    0\n",
+    "longest wait  ",
+    "from kill to take-over  ",
+    "each greater than the one before",
+    "result: one at a time",
+];
+
+/// Not a terminal: nothing that moves a cursor or colours a text.
+fn is_plain(said: &str) -> bool {
+    !said.contains('\x1b')
+}
+
+#[test]
+fn cluster_on_redis() {
+    if !has_redis() {
+        eprintln!("skipped: no redis-server on the PATH");
+        return;
+    }
+    let said = succeeds(&mut example("cluster"), ONE_AT_A_TIME);
+    assert!(said.contains("worker 2 is killed (SIGKILL)"), "{said}");
+    assert!(is_plain(&said), "{said}");
+}
+
+#[test]
+fn cluster_without_redis() {
+    let said = succeeds(example("cluster").env("PATH", "/nowhere"), ONE_AT_A_TIME);
+    assert!(said.contains("memory:// in this one process"), "{said}");
+    assert!(said.contains("worker 2 is abandoned"), "{said}");
+}
+
+#[test]
+fn cluster_without_the_lock_is_caught_by_the_witness() {
+    let output = example("cluster").arg("--unprotected").output();
+    let output = output.expect("it starts");
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("overlaps seen by witness"), "{said}");
+    assert!(!said.contains("witness    0\n"), "{said}");
+    assert!(said.contains("FAILED"), "{said}");
+}
+
+#[test]
+fn an_interrupted_cluster_tidies_up() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let mut show = example("cluster")
+        .env("TMPDIR", place.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut output = BufReader::new(show.stdout.take().expect("a pipe")).lines();
+    assert!(
+        output.any(|line| line.is_ok_and(|line| line.contains("enters"))),
+        "nobody entered"
+    );
+    let pid = rustix::process::Pid::from_child(&show);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    // Only when the workers are gone too does the pipe close.
+    output.for_each(drop);
+    let status = show.wait().expect("it ends");
+    let mut complaint = String::new();
+    let mut stderr = show.stderr.take().expect("a pipe");
+    stderr.read_to_string(&mut complaint).expect("UTF-8");
+    assert!(!status.success());
+    assert_eq!(complaint, "cluster: interrupted\n");
+    let left: Vec<_> = place.path().read_dir().expect("it is there").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
