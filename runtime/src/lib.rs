@@ -20,7 +20,7 @@ pub use auto_mutex_macros::{auto_mutex, no_auto_mutex};
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use config::{Config, Seconds};
 pub use error::{Holder, LockError, SetupError, StoreError};
-pub use mutex::{LockInfo, Mutex, MutexGuard, Waiting};
+pub use mutex::{LockInfo, Mutex, MutexGuard, Ticket, Waiting};
 pub use process::release_on_termination;
 
 /// For what the attributes expand to; not for people.

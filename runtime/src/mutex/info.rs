@@ -34,6 +34,12 @@ pub struct Waiting {
 }
 
 impl LockInfo {
+    /// Who has it; of several, the one that has had it for the longest.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Holder> {
+        self.holders.first()
+    }
+
     pub(super) fn new(record: &NameRecord) -> Self {
         let who = |ticket: &TicketRecord| {
             Meta::read(&HolderRecord {

@@ -1,19 +1,21 @@
 //! [`Mutex`]: one holder in the whole cluster.
 //!
 //! The handle and its options are here, taking the lock in [`take`], what a holder has in [`guard`], what
-//! can be asked about a lock in [`info`].
+//! can be asked about a lock in [`info`], handing it to another process in [`ticket`].
 
 mod guard;
 mod info;
 mod manage;
 mod synchronize;
 mod take;
+mod ticket;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub use guard::MutexGuard;
 pub use info::{LockInfo, Waiting};
+pub use ticket::Ticket;
 
 use self::take::Identity;
 use crate::client::Client;

@@ -51,6 +51,13 @@ impl Name {
         Self(name.into())
     }
 
+    /// A name as [`from_escaped`](Self::from_escaped), if it can be one.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
+        let fits = (1..=MAX_BYTES).contains(&name.len());
+        (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

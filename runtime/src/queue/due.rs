@@ -201,7 +201,7 @@ impl Step<'_> {
             match attempt.next {
                 Some(next) if next <= self.now => {
                     attempt.next = None;
-                    self.attempt(attempt.waiter, attempt.number + 1);
+                    self.attempt(attempt.waiter, None, attempt.number + 1);
                 }
                 None if self.attempt_ends(&attempt) <= self.now => {
                     self.withdraw(&attempt.sendings);

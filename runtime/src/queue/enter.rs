@@ -9,7 +9,7 @@ use super::waiter::{Acquire, Patience, Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Grant, Hold};
-use crate::store::{Mode, Op};
+use crate::store::{Mode, Op, Ticket};
 
 /// How long a grant by message may stay unclaimed by us: most bodies are over by then, and then
 /// the release says it all. The store waits two seconds.
@@ -43,9 +43,18 @@ impl Local {
                     step.note_deadline(waiter.deadline);
                     step.state.waiters.push_back(waiter.clone());
                 }
-                _ => step.attempt(waiter.clone(), 1),
+                _ => step.attempt(waiter.clone(), None, 1),
             }
             Ok(Acquire::new(self.clone(), waiter))
+        })
+    }
+
+    /// Takes over what `old` holds for another member; `None` if the name was retired.
+    pub(crate) fn adopt(self: &Arc<Self>, old: Ticket, want: Want) -> Option<Acquire> {
+        self.step(|step| {
+            let waiter = Waiter::new(want, step.now);
+            step.attempt(waiter.clone(), Some(old), 1);
+            Acquire::new(self.clone(), waiter)
         })
     }
 
@@ -131,11 +140,12 @@ impl Step<'_> {
     }
 
     /// Sends an attempt that does not wait in the store.
-    pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, number: u32) {
+    pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<Ticket>, number: u32) {
         let mut attempt = Attempt {
             sendings: Sendings::new(self.now),
             hold: self.lease_for(&waiter.want),
             waiter,
+            adopts,
             number,
             next: None,
             again: Instant::NEVER,
@@ -148,15 +158,27 @@ impl Step<'_> {
     /// Sends it, or sends it again.
     pub(super) fn send_attempt(&mut self, attempt: &mut Attempt) {
         let want = &attempt.waiter.want;
-        let op = Op::Acquire {
-            ticket: attempt.sendings.ticket,
-            counter: attempt.sendings.next(self.now),
-            units: want.units,
-            capacity: want.capacity,
-            hold: attempt.hold,
-            place: self.local.lease(),
-            mode: Mode::Try,
-            meta: want.meta.clone(),
+        let (ticket, counter) = (attempt.sendings.ticket, attempt.sendings.next(self.now));
+        let (hold, place) = (attempt.hold, self.local.lease());
+        let op = match attempt.adopts {
+            Some(old) => Op::Adopt {
+                old,
+                ticket,
+                counter,
+                hold,
+                place,
+                meta: want.meta.clone(),
+            },
+            None => Op::Acquire {
+                ticket,
+                counter,
+                units: want.units,
+                capacity: want.capacity,
+                hold,
+                place,
+                mode: Mode::Try,
+                meta: want.meta.clone(),
+            },
         };
         self.submit(op);
     }

@@ -35,6 +35,24 @@ impl Local {
         promise
     }
 
+    /// The hold ends here, but not in the store: another member will take it over. `false` if it is over already.
+    pub(crate) fn hand_over(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
+        if self.member().is_forked() {
+            return false;
+        }
+        self.step(|step| {
+            let index = step.find_held(hold.grant().ticket)?;
+            if !hold.end(step.wakes) {
+                return None;
+            }
+            let mut held = step.state.held.swap_remove(index);
+            held.fail_refreshers(step);
+            Some(())
+        })
+        .flatten()
+        .is_some()
+    }
+
     /// Asks the store to renew the lease now. `None` if it is lost or released.
     pub(crate) fn renew(self: &Arc<Self>, hold: &Arc<Hold>) -> Option<Confirmed> {
         if self.member().is_forked() {

@@ -85,6 +85,8 @@ pub(super) struct Attempt {
     pub(super) waiter: Arc<Waiter>,
     /// The lease asked for.
     pub(super) hold: Duration,
+    /// The ticket of another member that it takes over.
+    pub(super) adopts: Option<Ticket>,
     /// Attempts made, this one included.
     pub(super) number: u32,
     /// The next attempt, while this one is over.

@@ -82,6 +82,16 @@ pub(crate) enum Op {
         /// Leave a tombstone: a copy of an acquire may still arrive.
         tomb: bool,
     },
+    /// `ticket` takes the place of `old`, which holds.
+    Adopt {
+        old: Ticket,
+        ticket: Ticket,
+        counter: u64,
+        hold: Duration,
+        place: Duration,
+        /// Who asks: see [`Meta`].
+        meta: Arc<str>,
+    },
     Force,
     Inspect,
 }
@@ -92,6 +102,7 @@ impl Op {
         match self {
             Self::Acquire { ticket, .. }
             | Self::Touch { ticket, .. }
+            | Self::Adopt { ticket, .. }
             | Self::Release { ticket, .. } => Some(*ticket),
             Self::Force | Self::Inspect => None,
         }

@@ -5,6 +5,7 @@
 
 mod exclusion;
 mod executors;
+mod handover;
 mod holding;
 mod inquiry;
 mod names;
@@ -35,6 +36,11 @@ auto_mutex_tests::conformance! {
         a_guard_is_dropped_in_a_thread_without_a_runtime,
         a_guard_travels_between_threads,
         a_blocking_wait_that_stops_its_own_holder_is_refused;
+    handover:
+        a_ticket_takes_the_lock_to_another_member,
+        a_second_adopter_comes_too_late,
+        the_waiters_wait_on_through_a_hand_over,
+        a_hold_that_is_over_makes_no_ticket;
     holding:
         expire_ends_the_hold_and_tells_it,
         refresh_restarts_expire,

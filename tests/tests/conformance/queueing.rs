@@ -9,7 +9,7 @@ use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::stores::TestStore;
 
 /// Waits until another member sees this many waiters.
-async fn waiters(observer: &Client, count: usize) {
+pub(crate) async fn waiters(observer: &Client, count: usize) {
     becomes(&format!("{count} waiters are seen"), async || {
         observer.mutex("m").info().await.unwrap().waiters.len() == count
     })

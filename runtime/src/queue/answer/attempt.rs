@@ -1,5 +1,7 @@
 //! The answer to an attempt that does not wait, and whether there is another.
 
+use std::time::Duration;
+
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreErrorKind};
@@ -54,7 +56,13 @@ impl Step<'_> {
             Ok(reply) => {
                 self.forget(&attempt.sendings);
                 match reply {
-                    Reply::Refused | Reply::Gone => return self.attempt(waiter, attempt.number),
+                    _ if attempt.adopts.is_some() => LockError::Lost {
+                        name: self.local.name().to_string(),
+                        held: Duration::ZERO,
+                    },
+                    Reply::Refused | Reply::Gone => {
+                        return self.attempt(waiter, None, attempt.number);
+                    }
                     Reply::Mismatch { capacity } => LockError::PermitsMismatch {
                         name: self.local.name().to_string(),
                         expected: waiter.want.capacity,

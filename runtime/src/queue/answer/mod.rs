@@ -71,6 +71,24 @@ impl Step<'_> {
                     },
                 );
             }
+            Op::Adopt {
+                ticket,
+                counter,
+                hold,
+                ..
+            } => {
+                if matches!(&result, Err(error) if error.is_disconnected()) {
+                    self.unanswered_acquire(ticket);
+                }
+                self.answer_attempt(
+                    ticket,
+                    Asked {
+                        counter,
+                        hold,
+                        result,
+                    },
+                );
+            }
             Op::Release { ticket, .. } => self.answer_release(ticket, result),
             Op::Force | Op::Inspect => self.answer_query(request.id, result),
         }

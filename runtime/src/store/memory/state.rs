@@ -75,7 +75,9 @@ impl State {
         };
         match *op {
             Op::Inspect => return self.inspect(now),
-            Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } => step.own = Some(ticket),
+            Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. } => {
+                step.own = Some(ticket);
+            }
             Op::Release { .. } | Op::Force => {}
         }
         self.prune(now);
@@ -104,6 +106,7 @@ impl State {
                 self.grant(&mut step);
                 reply
             }
+            Op::Adopt { .. } => self.adopt(&mut step, op),
             Op::Force => {
                 let dropped: Vec<_> = self.held.drain(..).collect();
                 for &(_, ticket) in &dropped {
@@ -175,6 +178,54 @@ impl State {
                 Reply::Busy { holder }
             }
             reply => reply,
+        }
+    }
+
+    /// A fresh ticket takes the place of one that holds.
+    fn adopt(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
+        let &Op::Adopt {
+            old,
+            ticket,
+            counter,
+            hold,
+            place,
+            ref meta,
+        } = op
+        else {
+            return Reply::Gone;
+        };
+        let now = step.now;
+        if self.gone.contains_key(&ticket) {
+            self.grant(step);
+            return Reply::Refused;
+        }
+        let mut known = self.hear(now, ticket, counter, hold, place);
+        let parked = |record: &Record| record.flag == Flag::Parked;
+        if !known
+            && !self.records.contains_key(&ticket)
+            && !self.records.get(&old).is_some_and(parked)
+            && let Some(held) = self.held.iter_mut().find(|held| held.1 == old)
+            && let Some(mut record) = self.records.remove(&old)
+        {
+            self.token = now.max(self.token + 1);
+            record.hold_ms = millis(hold);
+            record.place_ms = millis(place);
+            record.counter = counter;
+            record.heard = now;
+            record.told = 0;
+            record.token = self.token;
+            record.flag = Flag::Plain;
+            record.member = step.member;
+            record.meta = meta.clone();
+            *held = (now + record.hold_ms * 1000, ticket);
+            self.records.insert(ticket, record);
+            known = true;
+        }
+        self.grant(step);
+        if known {
+            self.standing(now, ticket)
+        } else {
+            Reply::Gone
         }
     }
 

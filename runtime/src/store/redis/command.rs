@@ -28,6 +28,7 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Acquire { .. } => Operation::Acquire,
         Op::Touch { .. } => Operation::Touch,
         Op::Release { .. } => Operation::Release,
+        Op::Adopt { .. } => Operation::Adopt,
         Op::Force => Operation::Force,
         Op::Inspect => Operation::Inspect,
     };
@@ -73,6 +74,22 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             words.word(member);
             words.millis(*park);
             words.number(u64::from(*tomb));
+        }
+        Op::Adopt {
+            old,
+            ticket,
+            counter,
+            hold,
+            place,
+            meta,
+        } => {
+            words.word(old);
+            words.word(ticket);
+            words.word(member);
+            words.number(*counter);
+            words.millis(*hold);
+            words.millis(*place);
+            words.text(meta);
         }
         Op::Force => words.word(member),
         Op::Inspect => {}

@@ -8,15 +8,17 @@ pub(super) enum Operation {
     Acquire,
     Touch,
     Release,
+    Adopt,
     Force,
     Inspect,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
+        Self::Adopt,
         Self::Force,
         Self::Inspect,
     ];
@@ -26,6 +28,7 @@ impl Operation {
             Self::Acquire => include_str!("scripts/acquire.lua"),
             Self::Touch => include_str!("scripts/touch.lua"),
             Self::Release => include_str!("scripts/release.lua"),
+            Self::Adopt => include_str!("scripts/adopt.lua"),
             Self::Force => include_str!("scripts/force.lua"),
             Self::Inspect => include_str!("scripts/inspect.lua"),
         }
@@ -37,7 +40,7 @@ const COMMON: &str = include_str!("scripts/common.lua");
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 5]);
+pub(super) struct Scripts([(String, String); 6]);
 
 impl Scripts {
     pub(super) fn new() -> Self {

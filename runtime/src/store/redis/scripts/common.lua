@@ -452,6 +452,19 @@ local function open(now, state)
       hold_until(ticket, now + r.hold * 1000)
     end
 
+    -- The holder `old` becomes `ticket`, at the same place and with the same units.
+    function x.swap(old, ticket, r)
+      local before = s.record(old)
+      if not before or before.token == 0 or before.flag == 2 then return false end
+      r.place, r.units, r.heard, r.told, r.flag = before.place, before.units, now, 0, 0
+      r.token = max(now, s.tok + 1)
+      s.tok = r.token
+      s.drop_holder(old)
+      records[ticket] = r
+      add_holder(ticket, now + r.hold * 1000)
+      return true
+    end
+
     function x.bury(ticket)
       s.tombs = now + TOMB_MS * 1000
       call('ZADD', GONE, int(s.tombs), ticket)

@@ -135,7 +135,7 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
     };
     let hold = random.millis(holds);
     let place = random.millis(places);
-    match random.below(20) {
+    match random.below(21) {
         0..9 => {
             let capacity = random.of(&[1, 1, 1, 1, 4]);
             let units = match random.below(12) {
@@ -172,6 +172,14 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
                 Duration::ZERO
             },
             tomb: random.one_in(6),
+        },
+        19 => Op::Adopt {
+            old: random.of(tickets),
+            ticket,
+            counter,
+            hold,
+            place,
+            meta: "host 34 another".into(),
         },
         _ => Op::Force,
     }
@@ -301,6 +309,10 @@ fn the_scripts_do_what_the_model_does() {
         "Acquire Queued",
         "Acquire Refused",
         "Acquire TooMany",
+        "Adopt Gone",
+        "Adopt Granted",
+        "Adopt Queued",
+        "Adopt Refused",
         "Force Freed",
         "Grant",
         "Lost",

@@ -1,0 +1,132 @@
+//! [`Ticket`]: a hold on its way to another process.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::MutexGuard;
+use crate::client::Client;
+use crate::error::LockError;
+use crate::lease::Terms;
+use crate::name::Name;
+use crate::queue::{Acquire, Patience, Want, home};
+use crate::store::{self, Meta};
+
+/// A held lock, written down, for another process to take over with [`Client::adopt`].
+///
+/// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The
+/// store keeps it for what was left of the lease, at least two thirds of it: adopt it before. Whoever has the
+/// text can take the lock, once.
+///
+/// ```
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// # let (here, there) = (auto_mutex::Client::connect("memory://doc")?, auto_mutex::Client::connect("memory://doc")?);
+/// let guard = here.mutex("reports").lock().await?;
+/// let text = guard.into_ticket()?.to_string();
+/// // … in another process:
+/// let guard = there.adopt(&text.parse()?).await?;
+/// assert!(guard.unlock().await?);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "the lock is held by nobody until the ticket is adopted"]
+pub struct Ticket {
+    id: store::Ticket,
+    name: Name,
+}
+
+impl Ticket {
+    /// The complete name of the lock.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.id, self.name)
+    }
+}
+
+impl FromStr for Ticket {
+    type Err = LockError;
+
+    fn from_str(text: &str) -> Result<Self, LockError> {
+        let parts = text.split_once('@');
+        let ticket = parts.and_then(|(id, name)| {
+            Some(Self {
+                id: store::Ticket::parse(id)?,
+                name: Name::parse(name)?,
+            })
+        });
+        ticket.ok_or(LockError::InvalidOption {
+            option: "ticket",
+            reason: "this is not the text of a ticket",
+        })
+    }
+}
+
+impl MutexGuard {
+    /// Ends this hold here, without releasing the lock, for another process to take over.
+    ///
+    /// The lease is not renewed from now on. Other guards that share the hold know that it is over. The store's
+    /// `at_least` goes with this hold.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if the lock is not held any more.
+    pub fn into_ticket(self) -> Result<Ticket, LockError> {
+        let hold = self.hold();
+        if !hold.local().hand_over(hold) {
+            return Err(hold.lost_error());
+        }
+        Ok(Ticket {
+            id: hold.grant().ticket,
+            name: hold.name().clone(),
+        })
+    }
+}
+
+impl Client {
+    /// Takes over a lock that another process wrote down with [`MutexGuard::into_ticket`], with a new fencing token.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if it was adopted before, or its lease has ended meanwhile. [`LockError::Unavailable`], and
+    /// those of an unusable client.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future may or may not take the lock over; if it does, the lock is released.
+    pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
+        Ok(MutexGuard::new(self.adoption(ticket, false)?.await?))
+    }
+
+    /// As [`adopt`](Self::adopt), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`adopt`](Self::adopt).
+    pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
+        Ok(MutexGuard::new(self.adoption(ticket, true)?.blocking()?))
+    }
+
+    fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
+        let member = self.member();
+        let want = Want {
+            units: 1,
+            capacity: 1,
+            terms: Terms {
+                expire: member.settings().expire,
+                at_least: Duration::ZERO,
+            },
+            patience: Patience::Queue(Some(Duration::ZERO)),
+            meta: Meta::write(member.host(), member.pid(), ticket.name()),
+            home: home(),
+            blocking,
+        };
+        member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
+    }
+}

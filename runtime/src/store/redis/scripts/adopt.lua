@@ -1,0 +1,34 @@
+-- A fresh ticket takes the place of one that holds, with a new token; the old one is gone.
+--
+-- Keys: see common.lua.
+-- Arguments: 1 old ticket  2 ticket  3 member  4 counter  5 hold_ms  6 place_ms  7 meta
+-- Replies: 'GRANTED <token>'
+--          {'QUEUED', position, again_ms, token of the holder, meta of the holder} for a fresh ticket that waits
+--          'GONE': the old one does not hold
+--          'REFUSED'
+--          error FOREIGN
+
+local old, ticket, member, counter, hold, place, meta = unpack(ARGV)
+local now = clock()
+local state = redis.call('GET', KEYS[1])
+
+return guard(function()
+  local s = open(now, state)
+  s.prune(true)
+  local known
+  if s.tombs > 0 and s.rare().is_buried(ticket) then
+    s.grant(member, ticket)
+    s.close()
+    return 'REFUSED'
+  elseif s.hear(ticket, counter, hold, place) then
+    known = true
+  elseif not s.record(ticket) then
+    known = s.rare().swap(old, ticket, {
+      hold = tonumber(hold), wait = tonumber(place), counter = tonumber(counter), member = member, meta = meta,
+    })
+  end
+  s.grant(member, ticket)
+  local reply = known and s.standing(ticket) or 'GONE'
+  s.close()
+  return reply
+end)
