@@ -19,6 +19,7 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
     for second in block.attrs.iter().filter(|attribute| is_mark(attribute)) {
         errors.on(second, TWICE);
     }
+    // `Err` is what is no function.
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
         members.push(match member {

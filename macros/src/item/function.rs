@@ -52,22 +52,14 @@ impl Function {
 
     /// The tokens as they were, without the attributes that were taken out.
     pub(crate) fn untouched(&self) -> TokenStream {
-        let Self {
-            attrs,
-            visibility,
-            default,
-            sig,
-            body,
-        } = self;
-        let body = match body {
-            Some(body) => braced(body.tokens.clone(), body.span).into_token_stream(),
-            None => quote!(;),
-        };
-        quote!(#(#attrs)* #visibility #default #sig #body)
+        match &self.body {
+            Some(body) => self.with_body(braced(body.tokens.clone(), body.span)),
+            None => self.with_body(quote!(;)),
+        }
     }
 
     /// The same function with another body.
-    pub(crate) fn with_body(&self, body: TokenTree) -> TokenStream {
+    pub(crate) fn with_body(&self, body: impl ToTokens) -> TokenStream {
         let Self {
             attrs,
             visibility,
