@@ -1,7 +1,7 @@
 //! Signals to other processes: kill, stop, continue, terminate.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Sends a signal; it is no error if the process has gone.
 fn signal(pid: u32, signal: Signal) {
@@ -21,6 +21,14 @@ fn of(pid: u32) -> Pid {
 /// Ends the process on the spot: it gets no chance to do anything.
 pub fn kill9(pid: u32) {
     signal(pid, Signal::KILL);
+}
+
+/// Ends all processes of a group on the spot.
+pub fn kill9_group(leader: u32) {
+    match kill_process_group(of(leader), Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => panic!("kill group {leader}: {error}"),
+    }
 }
 
 /// Suspends the process.

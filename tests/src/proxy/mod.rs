@@ -70,11 +70,20 @@ impl Proxy {
         self.state.change(|faults| faults.replies_held = true);
     }
 
-    /// Ends [`freeze`](Self::freeze) and [`hold_replies`](Self::hold_replies): what was held back is
+    /// Like [`freeze`](Self::freeze), but only for the connections that there are: who connects anew is served, and
+    /// what is held back arrives after a [`thaw`](Self::thaw), even if its sender has gone.
+    pub fn freeze_existing(&self) {
+        let connections = self.connections();
+        self.state
+            .change(|faults| faults.frozen_up_to = connections);
+    }
+
+    /// Ends [`freeze`](Self::freeze), [`freeze_existing`](Self::freeze_existing) and [`hold_replies`](Self::hold_replies): what was held back is
     /// passed on.
     pub fn thaw(&self) {
         self.state.change(|faults| {
             faults.frozen = false;
+            faults.frozen_up_to = 0;
             faults.replies_held = false;
         });
     }
@@ -119,13 +128,13 @@ fn accept(listener: &TcpListener, target: u16, state: &Arc<State>) {
         if state.has_ended() {
             return;
         }
-        state.connections.fetch_add(1, Ordering::AcqRel);
+        let number = state.connections.fetch_add(1, Ordering::AcqRel) + 1;
         if state.now().refuse {
             continue;
         }
         let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else {
             continue;
         };
-        pump::start(client, server, state);
+        pump::start(number, client, server, state);
     }
 }

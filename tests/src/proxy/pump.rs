@@ -16,7 +16,7 @@ enum Way {
     Down,
 }
 
-pub(super) fn start(client: TcpStream, server: TcpStream, state: &Arc<State>) {
+pub(super) fn start(number: u64, client: TcpStream, server: TcpStream, state: &Arc<State>) {
     let pair = || Some((client.try_clone().ok()?, server.try_clone().ok()?));
     let (Some(up), Some(kept)) = (pair(), pair()) else {
         return;
@@ -25,12 +25,12 @@ pub(super) fn start(client: TcpStream, server: TcpStream, state: &Arc<State>) {
     let _ = server.set_nodelay(true);
     state.add(kept.0);
     state.add(kept.1);
-    pass_on(up.0, up.1, Way::Up, state.clone());
-    pass_on(server, client, Way::Down, state.clone());
+    pass_on(number, up.0, up.1, Way::Up, state.clone());
+    pass_on(number, server, client, Way::Down, state.clone());
 }
 
 /// Reading and writing are two threads, so that a delay does not limit how much is under way.
-fn pass_on(mut from: TcpStream, mut to: TcpStream, way: Way, state: Arc<State>) {
+fn pass_on(number: u64, mut from: TcpStream, mut to: TcpStream, way: Way, state: Arc<State>) {
     let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
     let reading = state.clone();
     thread::spawn(move || {
@@ -45,7 +45,11 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, way: Way, state: Arc<State>) 
     thread::spawn(move || {
         for (due, bytes) in receiver {
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            state.wait_while(|faults| faults.frozen || (way == Way::Down && faults.replies_held));
+            state.wait_while(|faults| {
+                faults.frozen
+                    || number <= faults.frozen_up_to
+                    || (way == Way::Down && faults.replies_held)
+            });
             if !deliver(&bytes, &mut to, way, &state) {
                 break;
             }

@@ -11,6 +11,8 @@ pub(super) struct Faults {
     pub(super) lose_reply_after: Option<usize>,
     pub(super) lose_request: bool,
     pub(super) frozen: bool,
+    /// The number of the last connection that is frozen; 0: none.
+    pub(super) frozen_up_to: u64,
     pub(super) replies_held: bool,
     pub(super) swallow_replies: bool,
     pub(super) refuse: bool,

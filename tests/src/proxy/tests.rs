@@ -56,6 +56,22 @@ fn a_lost_reply_was_executed_and_a_lost_request_was_not() {
 }
 
 #[test]
+fn a_request_of_a_frozen_connection_arrives_late_and_others_pass() {
+    let (redis, proxy) = rig();
+    let mut old = through(&proxy);
+    old.call(&["PING"]);
+    proxy.freeze_existing();
+    old.send(&["INCR", "a"]).unwrap();
+    drop(old);
+    assert_eq!(through(&proxy).call(&["INCR", "b"]).int(), 1);
+    assert_eq!(redis.command(&["EXISTS", "a"]).int(), 0);
+    proxy.thaw();
+    crate::events::eventually("the late request is executed", || {
+        redis.command(&["EXISTS", "a"]).int() == 1
+    });
+}
+
+#[test]
 fn what_is_frozen_comes_later_and_what_is_swallowed_never() {
     let (redis, proxy) = rig();
     let mut connection = through(&proxy);

@@ -21,10 +21,11 @@ pub mod contest;
 pub mod serve;
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::events::{PATIENCE, eventually};
 use crate::process;
@@ -72,6 +73,31 @@ impl Setup {
             lines,
         }
     }
+}
+
+/// Runs the program `test-fork` to its end and returns what parent and child said.
+#[track_caller]
+pub fn forks(program: &'static str, url: &str) -> Vec<String> {
+    let child = Command::new(program)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("test-fork starts");
+    let group = child.id();
+    let output = thread::spawn(move || child.wait_with_output());
+    let started = Instant::now();
+    while !output.is_finished() && started.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let in_time = output.is_finished();
+    // Whatever hangs, the child of the child too.
+    process::kill9_group(group);
+    let output = output.join().expect("no panic").expect("its output");
+    let lines = String::from_utf8_lossy(&output.stdout);
+    assert!(in_time, "test-fork hangs after {lines:?}");
+    lines.lines().map(str::to_owned).collect()
 }
 
 /// A worker process, killed when dropped.

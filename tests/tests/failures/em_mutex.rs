@@ -1,11 +1,11 @@
 //! redis-em-mutex, point by point.
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use auto_mutex::{Client, LockError, MutexGuard};
 use auto_mutex_tests::events::{LONG, becomes, eventually_within, soon};
 use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::worker;
 
 use tokio::task::JoinHandle;
 
@@ -89,6 +89,23 @@ async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
     assert!(!stale.unlock().await.unwrap());
     newer.check().unwrap();
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(newer.unlock().await.unwrap());
+    // And one that the store hears of only after the newer one was granted.
+    let late = Client::connect(rig.proxied_config().lease(1).patience(30)).unwrap();
+    let stale = late.mutex("m").lock().await.unwrap();
+    rig.proxy.freeze();
+    soon("its lease is over", stale.lost()).await;
+    drop(stale);
+    let newer = soon("the newer", client.mutex("m").lock()).await.unwrap();
+    let before = rig.redis.calls("evalsha");
+    rig.proxy.thaw();
+    becomes("the stale release arrives", async || {
+        rig.redis.calls("evalsha") > before
+    })
+    .await;
+    late.mutex("m").info().await.unwrap();
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    newer.refresh(LONG).await.unwrap();
     assert!(newer.unlock().await.unwrap());
 }
 
@@ -400,14 +417,9 @@ async fn em_mutex_11_a_release_during_a_reconnect_is_not_missed() {
 #[test]
 fn em_mutex_12_a_forked_child_may_neither_lock_nor_release() {
     let redis = Redis::start();
-    let output = Command::new(env!("CARGO_BIN_EXE_test-fork"))
-        .arg(redis.url())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = worker::forks(env!("CARGO_BIN_EXE_test-fork"), &redis.url());
     assert_eq!(
-        lines.lines().collect::<Vec<_>>(),
+        lines,
         [
             "child lock forked",
             "child guard lost",
@@ -415,7 +427,5 @@ fn em_mutex_12_a_forked_child_may_neither_lock_nor_release() {
             "parent check true",
             "parent unlocked Ok(true)",
         ],
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
     );
 }

@@ -248,3 +248,48 @@ async fn a_release_while_all_are_cut_off_forgets_nobody() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_late_copy_of_a_request_takes_nothing() {
+    let rig = Rig::new();
+    let config = rig.proxied_config().lease(LONG).patience(60);
+    let (client, other) = (Client::connect(config).unwrap(), rig.client());
+    for cancel in [false, true] {
+        // The request is on its way when the connection is given up for another one.
+        rig.proxy.freeze_existing();
+        let connections = rig.proxy.connections();
+        let asking = tokio::spawn({
+            let client = client.clone();
+            async move { client.mutex("m").lock().await }
+        });
+        becomes("a new connection", async || {
+            rig.proxy.connections() > connections
+        })
+        .await;
+        if cancel {
+            asking.abort();
+        } else {
+            let guard = soon("granted over the new one", asking)
+                .await
+                .unwrap()
+                .unwrap();
+            assert!(guard.unlock().await.unwrap());
+        }
+        becomes("all is over", async || rig.redis.held() == 0).await;
+        let guard = soon("free", other.mutex("m").lock()).await.unwrap();
+        assert!(guard.unlock().await.unwrap());
+        let before = rig.redis.calls("evalsha");
+        rig.proxy.thaw();
+        becomes("the late copy arrives", async || {
+            rig.redis.calls("evalsha") > before
+        })
+        .await;
+        assert_eq!(
+            (rig.redis.held(), rig.redis.waiting()),
+            (0, 0),
+            "a ghost (cancelled: {cancel})"
+        );
+        let guard = other.mutex("m").try_lock().await.unwrap().expect("free");
+        assert!(guard.unlock().await.unwrap());
+    }
+}

@@ -262,3 +262,46 @@ async fn others_an_idle_waiter_does_not_poll() {
         soon("everybody gets in", task).await.unwrap().unwrap();
     }
 }
+
+#[tokio::test]
+async fn others_every_key_has_a_ttl_after_every_step() {
+    let rig = Rig::new();
+    let [one, two, three] = [rig.client(), rig.client(), rig.client()];
+    let step = |what: &str| {
+        assert_eq!(rig.redis.keys_without_ttl(), [], "after {what}");
+        assert!(
+            rig.redis.keys().iter().all(|key| key.ttl <= 1_300_000),
+            "after {what}"
+        );
+    };
+    let guard = one.mutex("m").lock().await.unwrap();
+    step("a first lock");
+    assert!(!rig.redis.keys().is_empty());
+    guard.refresh(LONG * 100).await.unwrap();
+    step("a renewal");
+    assert!(guard.unlock().await.unwrap());
+    step("a release");
+    let guard = one.mutex("m").lock().await.unwrap();
+    step("a second lock");
+    assert!(two.mutex("m").try_lock().await.unwrap().is_none());
+    step("a try");
+    let mut waiting = Vec::new();
+    for (number, client) in [two, three].into_iter().enumerate() {
+        waiting.push(tokio::spawn(async move { client.mutex("m").lock().await }));
+        waiters(&one.mutex("m"), number + 1).await;
+        step("a waiter");
+    }
+    guard.refresh(LONG * 100).await.unwrap();
+    step("a renewal before waiters");
+    assert!(guard.unlock().await.unwrap());
+    step("a release to a waiter");
+    let guard = soon("the first", waiting.remove(0)).await.unwrap().unwrap();
+    step("a claim");
+    waiting.remove(0).abort();
+    waiters(&one.mutex("m"), 0).await;
+    step("a cancelled wait");
+    assert!(one.mutex("m").force_unlock().await.unwrap());
+    step("a forced release");
+    assert!(!guard.unlock().await.unwrap());
+    step("a stale release");
+}
