@@ -165,14 +165,13 @@ impl History {
             .iter()
             .enumerate()
             .flat_map(|(worker, record)| {
-                let obtained = record.visits.iter().filter_map(move |visit| {
+                record.visits.iter().filter_map(move |visit| {
                     let entered = visit.entered?;
                     let across = self.kill.as_ref().is_some_and(|kill| {
                         visit.called <= kill.when.at && kill.when.at <= entered
                     });
                     Some((worker, entered.since(visit.called), across))
-                });
-                obtained
+                })
             });
         waits.max_by_key(|(_, waited, _)| *waited)
     }

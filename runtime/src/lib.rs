@@ -28,3 +28,8 @@ pub use process::release_on_termination;
 pub mod __private {
     pub use crate::attribute::*;
 }
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -70,6 +70,19 @@ fn the_list_is_what_the_scripts_call() {
     assert_eq!(called(), listed);
 }
 
+#[test]
+fn the_documented_rule_is_this_one() {
+    let page = include_str!("../../../../../docs/operations.md");
+    let (_, rest) = page.split_once("ACL SETUSER").unwrap();
+    let (rule, _) = rest.split_once("```").unwrap();
+    let words = rule.split_whitespace();
+    let mut documented: Vec<_> = words.filter_map(|word| word.strip_prefix('+')).collect();
+    documented.sort();
+    let mut listed = [SCRIPTS, CONNECTION].concat();
+    listed.sort();
+    assert_eq!(documented, listed);
+}
+
 #[tokio::test]
 async fn a_user_with_exactly_these_rights_can_lock() {
     let server = Server::start();
