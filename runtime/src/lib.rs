@@ -1,4 +1,37 @@
 //! Annotate a function; it runs on one machine of the cluster at a time.
+//!
+//! [`setup`] connects once, [`auto_mutex`](macro@auto_mutex) protects functions:
+//!
+//! ```no_run
+//! use auto_mutex::{LockError, auto_mutex};
+//!
+//! #[auto_mutex(expire = 100, block = 10)]
+//! fn close_month(month: u32) -> Result<u32, LockError> {
+//!     Ok(month)
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     auto_mutex::setup("redis://127.0.0.1:6379")?;
+//!     close_month(5)?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Under the attribute lies a lock library that is also good to use by hand: [`Mutex`], [`MutexGuard`]. It works for
+//! sync and async functions, under any executor or none, in the process itself (`memory://`, for tests) and on
+//! Redis 6.2 or newer. What it promises, and what a lock with a lease cannot promise, is said in the README of the
+//! project. Linux and macOS.
+//!
+//! # How it is built
+//!
+//! Each layer knows only those below it: the attribute and the handles; the local queue of each name and process, whose
+//! holds have a lease; the store. A thread of its own per client, the engine, owns the connection and the timers, so
+//! neither a missing nor a dying runtime matters.
+
+#[cfg(not(unix))]
+compile_error!(
+    "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
+);
 
 mod attribute;
 mod client;

@@ -246,6 +246,10 @@ impl Events for Member {
     }
 }
 
+// A panic of users cannot leave a member in a broken state: none of their code runs inside.
+impl std::panic::UnwindSafe for Member {}
+impl std::panic::RefUnwindSafe for Member {}
+
 impl std::fmt::Debug for Member {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Member")

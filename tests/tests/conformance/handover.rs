@@ -40,7 +40,7 @@ pub(crate) async fn the_waiters_wait_on_through_a_hand_over(store: &dyn TestStor
     let guard = there.adopt(&ticket).await.unwrap();
     assert!(!waiting.is_finished());
     assert!(guard.unlock().await.unwrap());
-    soon("the waiter", waiting).await.unwrap().unwrap();
+    drop(soon("the waiter", waiting).await.unwrap().unwrap());
 }
 
 pub(crate) async fn a_hold_that_is_over_makes_no_ticket(store: &dyn TestStore) {
