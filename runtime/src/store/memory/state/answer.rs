@@ -1,0 +1,87 @@
+//! What is said of a ticket or a name; changes nothing.
+
+use std::time::Duration;
+
+use super::{NEAR, NEAR_MS, State};
+use crate::store::memory::record::Flag;
+use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
+
+impl State {
+    /// The reply to an acquire or touch of a ticket that the store knows.
+    pub(super) fn standing(&self, now: u64, ticket: Ticket) -> Reply {
+        let Some(record) = self.records.get(&ticket) else {
+            return Reply::Gone;
+        };
+        let Some(index) = self.queue.values().position(|waiting| *waiting == ticket) else {
+            return Reply::Granted {
+                token: record.token,
+            };
+        };
+        let again_ms = if index < NEAR {
+            let first_end = self
+                .held
+                .iter()
+                .map(|held| held.0)
+                .min()
+                .unwrap_or(u64::MAX);
+            NEAR_MS.min(
+                first_end
+                    .saturating_sub(now)
+                    .div_ceil(1000)
+                    .saturating_add(1),
+            )
+        } else {
+            record.place_ms / 3
+        };
+        Reply::Queued {
+            position: index as u64 + 1,
+            again: Duration::from_millis(again_ms.max(1)),
+            holder: self.holder(),
+        }
+    }
+
+    pub(super) fn holder(&self) -> Option<HolderRecord> {
+        let records = self
+            .held
+            .iter()
+            .filter_map(|held| self.records.get(&held.1));
+        let first = records.min_by_key(|record| record.token)?;
+        Some(HolderRecord {
+            token: first.token,
+            meta: first.meta.clone(),
+        })
+    }
+
+    pub(super) fn inspect(&self, now: u64) -> Reply {
+        let describe = |ticket: Ticket, until: u64| {
+            let record = self.records.get(&ticket)?;
+            (until > now).then(|| TicketRecord {
+                ticket,
+                member: record.member,
+                units: record.units,
+                token: record.token,
+                meta: record.meta.clone(),
+                left: Duration::from_micros(until - now),
+                parked: record.flag == Flag::Parked,
+            })
+        };
+        let mut holders: Vec<_> = self
+            .held
+            .iter()
+            .filter_map(|&(until, ticket)| describe(ticket, until))
+            .collect();
+        holders.sort_by_key(|holder| holder.token);
+        let mut places: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
+        places.sort_unstable();
+        let waiters = places
+            .into_iter()
+            .filter_map(|(_, &ticket)| describe(ticket, *self.waits.get(&ticket)?))
+            .collect();
+        Reply::Info(NameRecord {
+            token: self.token,
+            capacity: self.capacity,
+            holders,
+            waiters,
+        })
+    }
+}

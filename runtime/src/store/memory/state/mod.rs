@@ -1,0 +1,127 @@
+//! The state of one name: the reference model of `docs/protocol.md` in plain Rust.
+//!
+//! Time and the channel to the members are handed in, so this runs on any clock and without threads. Which
+//! names exist and who listens is not known here. An operation prunes, does its own part, and grants.
+
+mod answer;
+mod grant;
+mod operations;
+mod prune;
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::record::Record;
+use crate::store::{MemberId, Message, Op, Reply, Ticket};
+
+/// How long a waiter may be silent, and a grant unclaimed.
+pub(in crate::store::memory) const CLAIM_MS: u64 = 2_000;
+/// How long a tombstone refuses its ticket.
+const TOMB_US: u64 = 30_000_000;
+/// How often the first waiters ask again at least.
+const NEAR_MS: u64 = 667;
+/// How many waiters count as the first.
+const NEAR: usize = 3;
+
+/// Tells a member; `false` if nobody listens.
+pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
+
+/// See the table in `docs/protocol.md`; times are microseconds.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    token: u64,
+    capacity: u32,
+    places: u64,
+    clock: u64,
+    records: HashMap<Ticket, Record>,
+    /// Ends of leases. Short (a mutex has one), so a plain vector.
+    held: Vec<(u64, Ticket)>,
+    queue: BTreeMap<u64, Ticket>,
+    quiet: BTreeMap<u64, Ticket>,
+    waits: HashMap<Ticket, u64>,
+    gone: HashMap<Ticket, u64>,
+}
+
+/// One operation under way: whose it is and when.
+struct Step<'a, 'p> {
+    now: u64,
+    member: MemberId,
+    /// The ticket that the reply of this operation reaches.
+    own: Option<Ticket>,
+    publish: &'a mut Publish<'p>,
+}
+
+impl State {
+    /// Whether only the fencing token is left, so that the state may be forgotten in time.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.records.is_empty() && self.gone.is_empty()
+    }
+
+    /// When an operation last wrote here.
+    pub(crate) fn last_used(&self) -> u64 {
+        self.clock
+    }
+
+    /// Runs one operation of `member` at `now`.
+    pub(crate) fn apply(
+        &mut self,
+        now: u64,
+        member: MemberId,
+        op: &Op,
+        publish: &mut Publish<'_>,
+    ) -> Reply {
+        let mut step = Step {
+            now,
+            member,
+            own: None,
+            publish,
+        };
+        match *op {
+            Op::Inspect => return self.inspect(now),
+            Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. } => {
+                step.own = Some(ticket);
+            }
+            Op::Release { .. } | Op::Force => {}
+        }
+        self.prune(now);
+        self.clock = now;
+        match op {
+            Op::Acquire { .. } => self.acquire(&mut step, op),
+            &Op::Touch {
+                ticket,
+                counter,
+                hold,
+                place,
+            } => {
+                let known = self.hear(now, ticket, counter, hold, place);
+                self.grant(&mut step);
+                if known {
+                    self.standing(now, ticket)
+                } else {
+                    Reply::Gone
+                }
+            }
+            &Op::Release { ticket, park, tomb } => {
+                let reply = self.release(now, ticket, park);
+                if tomb {
+                    self.gone.insert(ticket, now + TOMB_US);
+                }
+                self.grant(&mut step);
+                reply
+            }
+            Op::Adopt { .. } => self.adopt(&mut step, op),
+            Op::Force => {
+                let dropped: Vec<_> = self.held.drain(..).collect();
+                for &(_, ticket) in &dropped {
+                    if let Some(record) = self.records.remove(&ticket) {
+                        (step.publish)(record.member, Message::Lost { ticket });
+                    }
+                }
+                self.grant(&mut step);
+                Reply::Freed {
+                    holders: dropped.len() as u64,
+                }
+            }
+            Op::Inspect => unreachable!("answered above"),
+        }
+    }
+}

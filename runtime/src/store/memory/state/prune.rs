@@ -1,0 +1,81 @@
+//! What every operation does first: what has ended goes.
+
+use super::{State, TOMB_US};
+use crate::store::Ticket;
+use crate::store::memory::record::Flag;
+
+impl State {
+    /// What every operation does first.
+    pub(super) fn prune(&mut self, now: u64) {
+        if now < self.clock {
+            self.step_back(now);
+        }
+        self.gone.retain(|_, until| *until > now);
+        // In order of deadline, then of ticket: the places of unclaimed grants depend on it in no way, but
+        // the replies of both stores are compared one by one.
+        if self.held.iter().any(|held| held.0 <= now) {
+            self.held.sort_unstable();
+            let over = self.held.partition_point(|held| held.0 <= now);
+            for (_, ticket) in self.held.drain(..over).collect::<Vec<_>>() {
+                self.end_lease(now, ticket);
+            }
+        }
+        if self.waits.values().any(|until| *until <= now) {
+            let over: Vec<_> = self
+                .waits
+                .iter()
+                .filter(|(_, until)| **until <= now)
+                .map(|(ticket, _)| *ticket)
+                .collect();
+            for ticket in over {
+                self.drop_waiter(ticket);
+            }
+        }
+        self.forget_if_empty();
+    }
+
+    /// The clock was stepped back: nothing may last longer than if it were set now.
+    pub(super) fn step_back(&mut self, now: u64) {
+        for (until, ticket) in &mut self.held {
+            if let Some(record) = self.records.get(ticket) {
+                *until = (*until).min(now + record.hold_ms * 1000);
+            }
+        }
+        for (ticket, until) in &mut self.waits {
+            if let Some(record) = self.records.get(ticket) {
+                *until = (*until).min(now + record.place_ms * 1000);
+            }
+        }
+        for record in self.records.values_mut() {
+            record.heard = record.heard.min(now);
+            record.told = record.told.min(now);
+        }
+        for until in self.gone.values_mut() {
+            *until = (*until).min(now + TOMB_US);
+        }
+    }
+
+    pub(super) fn end_lease(&mut self, now: u64, ticket: Ticket) {
+        let Some(record) = self.records.get_mut(&ticket) else {
+            return;
+        };
+        let place_ends = record.heard + record.place_ms * 1000;
+        if record.flag == Flag::Provisional && place_ends > now {
+            record.flag = Flag::Plain;
+            record.told = 0;
+            record.token = 0;
+            self.quiet.insert(record.place, ticket);
+            self.waits.insert(ticket, place_ends);
+        } else {
+            self.records.remove(&ticket);
+        }
+    }
+
+    pub(super) fn drop_waiter(&mut self, ticket: Ticket) {
+        if let Some(record) = self.records.remove(&ticket) {
+            self.queue.remove(&record.place);
+            self.quiet.remove(&record.place);
+        }
+        self.waits.remove(&ticket);
+    }
+}
