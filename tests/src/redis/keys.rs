@@ -121,12 +121,20 @@ impl Redis {
             .command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
             .texts();
         let dump = self.command(&["EVAL", DUMP, "0", &format!("auto_mutex:{{{name}}}")]);
-        let words = dump.text().split(' ').filter(|word| {
-            word.len() == 32 && !members.iter().any(|member| member.ends_with(word))
-        });
-        let tickets: BTreeSet<String> = words.map(str::to_owned).collect();
+        let windows = dump.text().as_bytes().windows(32);
+        let tickets: BTreeSet<String> = windows
+            .filter(|window| is_uuid(window))
+            .map(|window| String::from_utf8_lossy(window).into_owned())
+            .filter(|found| !members.iter().any(|member| member.ends_with(found)))
+            .collect();
         tickets.into_iter().collect()
     }
+}
+
+/// Whether it is a random UUID without hyphens.
+fn is_uuid(text: &[u8]) -> bool {
+    let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.iter().all(hex) && text[12] == b'4' && matches!(text[16], b'8' | b'9' | b'a' | b'b')
 }
 
 /// The text that a name stands for in a key.
