@@ -21,6 +21,24 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// How long it lasts without the lock.
 pub(crate) const UNPROTECTED_LENGTH: Duration = Duration::from_secs(4);
 
+/// What happens to the victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Its process gets SIGKILL.
+    Killed,
+    /// Its thread, which cannot be killed, is left where it is.
+    Abandoned,
+}
+
+impl Fate {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Killed => "killed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
 /// Whether the workers use the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
