@@ -8,6 +8,10 @@ pub(crate) const WORKERS: usize = 3;
 pub(crate) const VICTIM: usize = 1;
 /// Short, so that the take-over is seen soon.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
+/// How long a thread may hold the lock: what ends an abandoned one.
+pub(crate) const EXPIRE_OF_THREADS: Duration = Duration::from_secs(4);
+/// How long a process may. Its death is the lease's business.
+pub(crate) const EXPIRE_OF_PROCESSES: Duration = Duration::from_secs(60);
 /// How long it lasts at least.
 pub(crate) const LENGTH: Duration = Duration::from_secs(10);
 /// From when on the victim's next call is its last.

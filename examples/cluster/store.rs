@@ -6,7 +6,7 @@ use auto_mutex::{Client, Config, SetupError};
 use auto_mutex_examples::is_set;
 
 use crate::Failure;
-use crate::plan::{Fate, LEASE};
+use crate::plan::{EXPIRE_OF_THREADS, Fate, LEASE};
 use crate::server::Server;
 
 /// The store, and what has to be kept alive for it.
@@ -79,7 +79,7 @@ impl fmt::Display for Store {
                  A thread cannot be killed, so one is abandoned inside: nobody runs it\n         \
                  any more, and its `expire` of {} s frees the lock. The kill is real with\n         \
                  redis-server on the PATH, or with AUTO_MUTEX_URL set to a Redis.",
-                LEASE.as_secs()
+                EXPIRE_OF_THREADS.as_secs()
             ),
         }
     }
