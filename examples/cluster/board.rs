@@ -95,7 +95,7 @@ impl Board {
                     "inside  {:4.1} s   fencing token {token}",
                     now.since(since).as_secs_f64()
                 ),
-                State::Killed => "killed".to_owned(),
+                State::Killed => history.fate.word().to_owned(),
             };
             lines.push(format!(
                 "worker {}  {}",
@@ -135,7 +135,7 @@ impl Board {
         ) {
             println!("{line}");
         }
-        println!("{}\n", timeline::legend(self.glyphs));
+        println!("{}\n", timeline::legend(history, self.glyphs));
     }
 
     fn wipe(&mut self) {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::crew::Killed;
 use crate::event::{Event, What};
-use crate::plan::WORKERS;
+use crate::plan::{Fate, WORKERS};
 
 /// Everything so far.
 pub(crate) struct History {
     pub(crate) start: Time,
+    pub(crate) fate: Fate,
     pub(crate) workers: [Record; WORKERS],
     pub(crate) kill: Option<Kill>,
     /// `(when, who, whom)`
@@ -64,9 +65,10 @@ impl Visit {
 }
 
 impl History {
-    pub(crate) fn new(start: Time) -> Self {
+    pub(crate) fn new(start: Time, fate: Fate) -> Self {
         Self {
             start,
+            fate,
             workers: Default::default(),
             kill: None,
             meetings: Vec::new(),

@@ -85,8 +85,8 @@ fn show(protection: Protection) -> Result<ExitCode, Failure> {
     println!("store    {store}");
     match protection {
         Protection::Lock => println!(
-            "plan     {WORKERS} workers share one lock for some ten seconds; one is {} after {} s",
-            store.end_of_victim(),
+            "plan     {WORKERS} workers, one lock, some ten seconds; one is {} after {} s",
+            store.fate().word(),
             KILL_AFTER.as_secs()
         ),
         Protection::None => {

@@ -8,6 +8,10 @@ pub(crate) const WORKERS: usize = 3;
 pub(crate) const VICTIM: usize = 1;
 /// Short, so that the take-over is seen soon.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
+/// How long a thread may hold the lock: what ends an abandoned one.
+pub(crate) const EXPIRE_OF_THREADS: Duration = Duration::from_secs(4);
+/// How long a process may. Its death is the lease's business.
+pub(crate) const EXPIRE_OF_PROCESSES: Duration = Duration::from_secs(60);
 /// How long it lasts at least.
 pub(crate) const LENGTH: Duration = Duration::from_secs(10);
 /// From when on the victim's next call is its last.
@@ -20,6 +24,24 @@ pub(crate) const AFTERMATH: Duration = Duration::from_secs(2);
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// How long it lasts without the lock.
 pub(crate) const UNPROTECTED_LENGTH: Duration = Duration::from_secs(4);
+
+/// What happens to the victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Its process gets SIGKILL.
+    Killed,
+    /// Its thread, which cannot be killed, is left where it is.
+    Abandoned,
+}
+
+impl Fate {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Killed => "killed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
 
 /// Whether the workers use the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

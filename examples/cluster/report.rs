@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::history::History;
-use crate::plan::Protection;
+use crate::plan::{Fate, Protection};
 
 /// Prints them.
 pub(crate) fn print(history: &History, protection: Protection) -> ExitCode {
@@ -12,6 +12,10 @@ pub(crate) fn print(history: &History, protection: Protection) -> ExitCode {
     let finished = visits().filter(|visit| visit.left.is_some()).count();
     let overlaps = history.overlaps();
     let mut faults = history.failures.clone();
+    let (across_the_end, take_over) = match history.fate {
+        Fate::Killed => (", across the kill", "from kill to take-over      "),
+        Fate::Abandoned => (", across the abandonment", "abandoned to take-over      "),
+    };
 
     println!("calls                       {entered} entered, {finished} finished");
     println!("overlaps seen by witness    {overlaps}");
@@ -24,19 +28,19 @@ pub(crate) fn print(history: &History, protection: Protection) -> ExitCode {
                 "longest wait                {:.2} s, by worker {}{}",
                 waited.as_secs_f64(),
                 worker + 1,
-                if across { ", across the kill" } else { "" }
+                if across { across_the_end } else { "" }
             );
         }
         match &history.kill {
             Some(kill) if !kill.inside => {
-                faults.push("the killed worker was not inside".to_owned());
+                faults.push(format!("the {} worker was not inside", history.fate.word()));
             }
             Some(_) => {}
-            None => faults.push("nobody was killed".to_owned()),
+            None => faults.push(format!("nobody was {}", history.fate.word())),
         }
         match history.take_over() {
             Some((_, after)) => {
-                println!("from kill to take-over      {:.2} s", after.as_secs_f64());
+                println!("{take_over}{:.2} s", after.as_secs_f64());
             }
             None => faults.push("nobody took over".to_owned()),
         }

@@ -16,7 +16,7 @@ use crate::crew::threads::Threads;
 use crate::event::Event;
 use crate::history::{History, Kill, State};
 use crate::plan::{
-    AFTERMATH, INSIDE_BEFORE_KILL, KILL_AFTER, LENGTH, LIMIT, Protection, UNPROTECTED_LENGTH,
+    AFTERMATH, Fate, INSIDE_BEFORE_KILL, KILL_AFTER, LENGTH, LIMIT, Protection, UNPROTECTED_LENGTH,
     VICTIM,
 };
 use crate::store::Store;
@@ -51,7 +51,6 @@ pub(crate) fn play(store: &Store, protection: Protection) -> Result<History, Fai
     let crew = start(store, &witness, protection, &sender)?;
     let start = Time::now();
     let mut stage = Stage {
-        store,
         witness,
         crew,
         events,
@@ -60,7 +59,7 @@ pub(crate) fn play(store: &Store, protection: Protection) -> Result<History, Fai
             Protection::Lock => LENGTH,
             Protection::None => UNPROTECTED_LENGTH,
         }),
-        history: History::new(start),
+        history: History::new(start, store.fate()),
     };
     match protection {
         Protection::Lock => stage.act()?,
@@ -82,8 +81,7 @@ fn start(
     })
 }
 
-struct Stage<'a> {
-    store: &'a Store,
+struct Stage {
     witness: Witness,
     crew: Box<dyn Crew>,
     events: Receiver<Event>,
@@ -92,7 +90,7 @@ struct Stage<'a> {
     history: History,
 }
 
-impl Stage<'_> {
+impl Stage {
     fn elapsed(&self) -> Duration {
         Time::now().since(self.history.start)
     }
@@ -150,7 +148,7 @@ impl Stage<'_> {
                             "worker {} takes over, {:.2} s after worker {victim} was {}",
                             next + 1,
                             after.as_secs_f64(),
-                            self.store.end_of_victim(),
+                            self.history.fate.word(),
                         ));
                         Act::TakenOver(Time::now().plus(AFTERMATH))
                     }
@@ -180,10 +178,9 @@ impl Stage<'_> {
         self.note(&format!(
             "worker {} is {} while inside; {waiting} wait",
             VICTIM + 1,
-            if self.store.is_memory() {
-                "abandoned"
-            } else {
-                "killed (SIGKILL)"
+            match self.history.fate {
+                Fate::Killed => "killed (SIGKILL)",
+                Fate::Abandoned => "abandoned",
             },
         ));
         Ok(())

@@ -6,7 +6,7 @@ use auto_mutex::{Client, Config, SetupError};
 use auto_mutex_examples::is_set;
 
 use crate::Failure;
-use crate::plan::LEASE;
+use crate::plan::{EXPIRE_OF_THREADS, Fate, LEASE};
 use crate::server::Server;
 
 /// The store, and what has to be kept alive for it.
@@ -59,10 +59,10 @@ impl Store {
     }
 
     /// What happens to the victim.
-    pub(crate) fn end_of_victim(&self) -> &'static str {
+    pub(crate) fn fate(&self) -> Fate {
         match self {
-            Self::Memory => "abandoned",
-            _ => "killed",
+            Self::Memory => Fate::Abandoned,
+            Self::Given | Self::Private(_) => Fate::Killed,
         }
     }
 }
@@ -75,11 +75,11 @@ impl fmt::Display for Store {
             Self::Private(_) => write!(f, "a redis-server of our own; each worker is a process"),
             Self::Memory => write!(
                 f,
-                "memory:// in this one process, there is no Redis: the workers are threads.\n         \
-                 A thread cannot be killed, so one is abandoned inside instead: nobody runs it\n         \
-                 any more, and its `expire` of {} s frees the lock. (With redis-server on the\n         \
-                 PATH, or AUTO_MUTEX_URL set, these are processes, and the kill is real.)",
-                LEASE.as_secs()
+                "memory:// in this process: there is no Redis, the workers are threads.\n         \
+                 A thread cannot be killed, so one is abandoned inside: nobody runs it\n         \
+                 any more, and its `expire` of {} s frees the lock. The kill is real with\n         \
+                 redis-server on the PATH, or with AUTO_MUTEX_URL set to a Redis.",
+                EXPIRE_OF_THREADS.as_secs()
             ),
         }
     }

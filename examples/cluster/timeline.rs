@@ -88,6 +88,7 @@ pub(crate) fn rows(
             row.push_str(&paint(state, glyph));
             before = state;
         }
+        row.truncate(row.trim_end().len());
         row
     };
     let mut rows: Vec<_> = (0..WORKERS).map(row).collect();
@@ -96,10 +97,13 @@ pub(crate) fn rows(
 }
 
 /// What the characters mean.
-pub(crate) fn legend(glyphs: Glyphs) -> String {
+pub(crate) fn legend(history: &History, glyphs: Glyphs) -> String {
     format!(
-        "          {} inside   {} waits   {} killed",
-        glyphs.inside, glyphs.waits, glyphs.killed
+        "          {} inside   {} waits   {} {}",
+        glyphs.inside,
+        glyphs.waits,
+        glyphs.killed,
+        history.fate.word()
     )
 }
 

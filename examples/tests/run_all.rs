@@ -118,14 +118,15 @@ const ONE_AT_A_TIME: &[&str] = &[
     "worker 1  ",
     "overlaps seen by witness    0\n",
     "longest wait  ",
-    "from kill to take-over  ",
+    "to take-over  ",
     "each greater than the one before",
     "result: one at a time",
 ];
 
 /// Not a terminal: nothing that moves a cursor or colours a text.
+/// And nothing wider than 80 columns.
 fn is_plain(said: &str) -> bool {
-    !said.contains('\x1b')
+    !said.contains('\x1b') && said.lines().all(|line| line.chars().count() <= 80)
 }
 
 #[test]
@@ -136,14 +137,17 @@ fn cluster_on_redis() {
     }
     let said = succeeds(&mut example("cluster"), ONE_AT_A_TIME);
     assert!(said.contains("worker 2 is killed (SIGKILL)"), "{said}");
+    assert!(said.contains("from kill to take-over"), "{said}");
     assert!(is_plain(&said), "{said}");
 }
 
 #[test]
 fn cluster_without_redis() {
     let said = succeeds(example("cluster").env("PATH", "/nowhere"), ONE_AT_A_TIME);
-    assert!(said.contains("memory:// in this one process"), "{said}");
+    assert!(said.contains("memory:// in this process"), "{said}");
     assert!(said.contains("worker 2 is abandoned"), "{said}");
+    assert!(!said.contains("killed ("), "{said}");
+    assert!(is_plain(&said), "{said}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::Failure;
 use crate::clock::Time;
 use crate::event::Event;
 use crate::ledger::Ledger;
-use crate::plan::{LEASE, Protection, WORKERS};
+use crate::plan::{EXPIRE_OF_PROCESSES, LEASE, Protection, WORKERS};
 use crate::store::Store;
 use crate::witness::Witness;
 use crate::worker::{Orders, Reporter, live};
@@ -154,7 +154,7 @@ pub(crate) fn be_worker(
             }
         }),
         orders,
-        expire: Duration::from_secs(60),
+        expire: EXPIRE_OF_PROCESSES,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

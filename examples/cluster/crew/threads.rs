@@ -12,7 +12,7 @@ use crate::Failure;
 use crate::clock::Time;
 use crate::event::Event;
 use crate::ledger::Ledger;
-use crate::plan::{LEASE, Protection, WORKERS};
+use crate::plan::{EXPIRE_OF_THREADS, Protection, WORKERS};
 use crate::store::Store;
 use crate::witness::Witness;
 use crate::worker::{Orders, Reporter, live};
@@ -51,7 +51,7 @@ impl Threads {
                     let _ = events.send(event);
                 }),
                 orders: orders.clone(),
-                expire: LEASE,
+                expire: EXPIRE_OF_THREADS,
             };
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_time()
