@@ -68,7 +68,7 @@ fn hides_all(what: &str, thing: &impl Debug) {
 
 /// An error, and all its causes.
 #[track_caller]
-fn hides_error(what: &str, error: &(impl std::error::Error + Debug)) {
+fn hides_error(what: &str, error: &impl std::error::Error) {
     hides_all(what, error);
     hides(what, &error.to_string());
     let mut cause = error.source();

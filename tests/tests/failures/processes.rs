@@ -74,14 +74,15 @@ async fn a_lock_goes_from_process_to_process_in_order() {
     let observer = rig.client();
     let mut workers: Vec<_> = (0..4).map(|_| rig.worker(LONG)).collect();
     let mut last = workers[0].lock("m");
-    for number in 1..4 {
-        workers[number].say("lock m");
+    for (number, worker) in workers.iter_mut().enumerate().skip(1) {
+        worker.say("lock m");
         waiters(&observer.mutex("m"), number).await;
     }
-    for number in 0..4 {
-        workers[number].say("unlock m");
-        workers[number].expect("unlocked m true");
-        if let Some(next) = workers.get(number + 1) {
+    let mut workers = workers.into_iter().peekable();
+    while let Some(mut worker) = workers.next() {
+        worker.say("unlock m");
+        worker.expect("unlocked m true");
+        if let Some(next) = workers.peek() {
             let token = next.got("m");
             assert!(token > last);
             last = token;
