@@ -148,8 +148,10 @@ impl Hold {
 
     /// Marks it as lost, unless it was released, and wakes whoever listens.
     pub(crate) fn lose(&self, wakes: &mut Wakes) {
+        // Marked before the listeners are taken: who comes in between sees it.
+        let lost = self.mark_lost();
         wakes.add(lock(&self.listeners).drain(..));
-        if self.mark_lost() {
+        if lost {
             let (name, held) = (self.name().clone(), self.held());
             wakes.report(move || tracing::warn!(%name, ?held, "lock lost"));
         }
@@ -231,5 +233,53 @@ impl fmt::Debug for Hold {
             .field("name", self.name())
             .field("token", &self.grant.token)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::member::Member;
+    use crate::store::memory::MemoryStore;
+
+    fn held() -> Arc<Hold> {
+        let settings = Config::new("memory://").unwrap().validate().unwrap();
+        let (store, _driver) = MemoryStore::open(None, crate::store::MemberId::random());
+        let member = Member::new(settings, store);
+        let local = Local::new(Name::from_escaped("n:h"), member);
+        let now = Instant::now();
+        let grant = Grant {
+            ticket: Ticket::random(),
+            token: 1,
+            valid: now.after(Duration::from_secs(60)),
+            waited: Duration::ZERO,
+            attempts: 1,
+            home: None,
+        };
+        let terms = Terms {
+            expire: None,
+            at_least: Duration::ZERO,
+        };
+        Hold::new(local, grant, terms, now)
+    }
+
+    /// In the other order a listener that comes between the two is neither woken nor sees the loss.
+    #[test]
+    fn a_loss_is_marked_before_the_listeners_are_taken() {
+        let hold = held();
+        let listeners = lock(&hold.listeners);
+        thread::scope(|scope| {
+            scope.spawn(|| hold.lose(&mut Wakes::default()));
+            let ends = std::time::Instant::now() + Duration::from_secs(10);
+            while !hold.is_lost() && std::time::Instant::now() < ends {
+                thread::yield_now();
+            }
+            let marked = hold.is_lost();
+            drop(listeners);
+            assert!(marked);
+        });
     }
 }
