@@ -62,6 +62,11 @@ impl Timers {
             .map(|(key, _)| key.0)
     }
 
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.state).entries.len()
+    }
+
     pub(crate) fn clear(&self) {
         // Dropped after the lock: an entry may be the last that has its name.
         let entries = std::mem::take(&mut lock(&self.state).entries);

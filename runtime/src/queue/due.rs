@@ -36,14 +36,11 @@ impl Local {
 }
 
 impl Step<'_> {
-    /// When the engine should look here. An idle name is looked at once more, to be forgotten.
+    /// When the engine should look here: at the next beat at the latest. Points in time that are far away
+    /// would stay with the engine until then, long after what they were for is over.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
-        let mut due = if state.is_idle() {
-            self.next_beat()
-        } else {
-            Instant::NEVER
-        };
+        let mut due = self.next_beat();
         let mut at = |when: Instant| due = due.min(when);
         for held in &state.held {
             at(held.renew.min(held.hold.deadline()));

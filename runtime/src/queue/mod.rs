@@ -31,6 +31,8 @@ mod local;
 mod query;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod tests;
 mod ticket;
 mod waiter;
 

@@ -1,0 +1,152 @@
+//! The local queue step by step, against a store whose answers are written here, on a clock by hand.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::{Acquire, Patience, Want};
+use crate::clock::{Instant, by_hand};
+use crate::config::Config;
+use crate::error::{LockError, StoreError};
+use crate::lease::{Hold, Terms};
+use crate::member::Member;
+use crate::name::Name;
+use crate::store::{Answer, Events, Message, Op, Reply, Request, Store, Ticket};
+use crate::wait::lock;
+
+const TOKEN: u64 = 1_700_000_000_000_000;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What was submitted, for the test to answer.
+#[derive(Default)]
+struct Wire(Mutex<VecDeque<Request>>);
+
+impl Store for Wire {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        lock(&self.0).push_back(request);
+        None
+    }
+}
+
+struct Rig {
+    member: Arc<Member>,
+    wire: Arc<Wire>,
+    name: Name,
+    now: Instant,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let now = Instant::from_nanos(1_000_000_000_000);
+        by_hand::set(now);
+        let settings = Config::new("memory://").unwrap().lease(10).patience(30);
+        let wire = Arc::new(Wire::default());
+        let member = Member::new(settings.validate().unwrap(), wire.clone());
+        member.connected(1);
+        Self {
+            member,
+            wire,
+            name: Name::from_escaped("queue:name"),
+            now,
+        }
+    }
+
+    fn want() -> Want {
+        Want {
+            units: 1,
+            capacity: 1,
+            terms: Terms {
+                expire: None,
+                at_least: Duration::ZERO,
+            },
+            patience: Patience::Queue(None),
+            meta: "h 1 s".into(),
+            home: None,
+            blocking: false,
+        }
+    }
+
+    fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
+        let entered = self
+            .member
+            .with_local(&self.name, |local| local.enter(want.clone()));
+        Box::pin(entered.unwrap().unwrap())
+    }
+
+    fn next(&self) -> Request {
+        lock(&self.wire.0)
+            .pop_front()
+            .expect("something was submitted")
+    }
+
+    fn answer(&self, request: Request, reply: Reply) {
+        self.member.answered(Answer {
+            request,
+            result: Ok(reply),
+        });
+    }
+
+    fn lose(&self, request: Request) {
+        self.member.answered(Answer {
+            request,
+            result: Err(StoreError::disconnected("cut")),
+        });
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now = self.now.after(time);
+        by_hand::set(self.now);
+        self.member.tick();
+    }
+
+    /// Takes the lock, granted at once.
+    fn take(&self, want: &Want) -> Arc<Hold> {
+        let mut acquire = self.enter(want);
+        self.answer(self.next(), Reply::Granted { token: TOKEN });
+        poll(&mut acquire).expect("granted").unwrap()
+    }
+}
+
+fn poll(acquire: &mut Pin<Box<Acquire>>) -> Option<Result<Arc<Hold>, LockError>> {
+    let mut cx = Context::from_waker(Waker::noop());
+    match acquire.as_mut().poll(&mut cx) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
+}
+
+fn queued() -> Reply {
+    Reply::Queued {
+        position: 1,
+        again: Duration::from_millis(667),
+        holder: None,
+    }
+}
+
+#[test]
+fn a_long_block_leaves_no_timers_behind() {
+    let mut rig = Rig::new();
+    let want = Want {
+        patience: Patience::Queue(Some(3600 * SECOND)),
+        ..Rig::want()
+    };
+    for _ in 0..50 {
+        let hold = rig.take(&want);
+        hold.local().release(&hold);
+        rig.answer(rig.next(), Reply::Released);
+    }
+    let waiting = rig.enter(&want);
+    for _ in 0..50 {
+        rig.answer(rig.next(), queued());
+        rig.pass(SECOND);
+    }
+    assert!(
+        rig.member.timers().len() < 10,
+        "{} entries for one name",
+        rig.member.timers().len()
+    );
+    drop(waiting);
+}
