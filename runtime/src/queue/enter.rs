@@ -284,7 +284,9 @@ impl Step<'_> {
         {
             return Err(sendings);
         }
-        let renew = if granted.provisional {
+        // It may have been asked for by one before, who wanted to hold for less long.
+        let cut = lease < self.lease_for(&waiter.want);
+        let renew = if granted.provisional || cut {
             self.now
                 .after(CLAIM_WITHIN.min(self.now.until(granted.valid) / 4))
         } else {

@@ -150,3 +150,30 @@ fn a_long_block_leaves_no_timers_behind() {
     );
     drop(waiting);
 }
+
+#[test]
+fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
+    let mut rig = Rig::new();
+    let brief = Want {
+        terms: Terms {
+            expire: Some(SECOND / 10),
+            at_least: Duration::ZERO,
+        },
+        ..Rig::want()
+    };
+    let first = rig.enter(&brief);
+    let mut second = rig.enter(&Rig::want());
+    drop(first);
+    // The ticket of the first asks for the second now.
+    rig.answer(rig.next(), Reply::Granted { token: TOKEN });
+    let hold = poll(&mut second).expect("granted").unwrap();
+    rig.pass(SECOND / 20);
+    let renewal = rig.next();
+    assert!(
+        matches!(renewal.op, Op::Touch { hold, .. } if hold == 10 * SECOND),
+        "{renewal:?}"
+    );
+    rig.answer(renewal, Reply::Granted { token: TOKEN });
+    rig.pass(SECOND / 10);
+    assert!(hold.is_valid());
+}
