@@ -31,6 +31,8 @@ impl Local {
     /// Joins the queue; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: Want) -> Option<Result<Acquire, LockError>> {
         self.step(|step| {
+            // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
+            self.member().check()?;
             if want.blocking && step.would_block_itself(&want) {
                 let name = self.name().to_string();
                 return Err(LockError::Deadlock {

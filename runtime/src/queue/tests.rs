@@ -14,7 +14,7 @@ use crate::error::{LockError, StoreError};
 use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
-use crate::store::{Answer, Events, Message, Op, Reply, Request, Store, Ticket};
+use crate::store::{Answer, Events, Op, Reply, Request, Store};
 use crate::wait::lock;
 
 const TOKEN: u64 = 1_700_000_000_000_000;
@@ -176,4 +176,19 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     rig.answer(renewal, Reply::Granted { token: TOKEN });
     rig.pass(SECOND / 10);
     assert!(hold.is_valid());
+}
+
+#[test]
+fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
+    let rig = Rig::new();
+    let entered = rig.member.with_local(&rig.name, |local| {
+        // Another thread, between the look at the phase and the step.
+        rig.member.shut_down(Duration::ZERO);
+        Some(local.enter(Rig::want()))
+    });
+    assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
+    assert!(
+        lock(&rig.wire.0).is_empty(),
+        "nothing is asked for any more"
+    );
 }
