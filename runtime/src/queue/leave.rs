@@ -100,6 +100,9 @@ impl Local {
         // The lease was cut to what was left of `expire`: the store must hear of it before the next beat.
         if hold.valid() < self.next_beat_after(now).min(hold.expires()) {
             self.renew(hold);
+        } else if hold.expires() < self.next_beat_after(now) {
+            // The engine must look here before that, to tell the loss.
+            self.step(|_| {});
         }
     }
 }

@@ -192,3 +192,20 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
         "nothing is asked for any more"
     );
 }
+
+#[test]
+fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
+    let mut rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    hold.local().restart(&hold, Some(SECOND));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(hold.poll_lost(&mut cx).is_pending());
+    let told = rig.member.timers().next().unwrap();
+    assert!(
+        told <= rig.now.after(SECOND),
+        "the loss is told at {told:?}, now {:?}",
+        rig.now
+    );
+    rig.pass(SECOND);
+    assert!(matches!(rig.next().op, Op::Release { .. }));
+}
