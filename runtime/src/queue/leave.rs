@@ -134,6 +134,7 @@ impl Step<'_> {
         let patience = self.now.after(self.local.member().settings().patience);
         self.leave(
             &held.sendings,
+            valid,
             park_until,
             unlocker.map(|promise| (patience, promise)),
         );
@@ -148,15 +149,22 @@ impl Step<'_> {
 
     /// A ticket that nobody wants any more leaves the store, whatever it is there.
     pub(super) fn withdraw(&mut self, sendings: &Sendings) {
-        self.leave(sendings, self.now, None);
+        self.leave(sendings, false, self.now, None);
     }
 
-    fn leave(&mut self, sendings: &Sendings, park_until: Instant, unlocker: Option<Unlocker>) {
+    fn leave(
+        &mut self,
+        sendings: &Sendings,
+        held: bool,
+        park_until: Instant,
+        unlocker: Option<Unlocker>,
+    ) {
         let mut leaving = Leaving {
             ticket: sendings.ticket,
             park_until,
             tomb: sendings.late,
-            in_flight: false,
+            held,
+            unanswered: false,
             again: Instant::NEVER,
             unlocker,
         };
@@ -165,7 +173,6 @@ impl Step<'_> {
     }
 
     pub(super) fn send_leaving(&mut self, leaving: &mut Leaving) {
-        leaving.in_flight = true;
         leaving.again = Instant::NEVER;
         self.submit(Op::Release {
             ticket: leaving.ticket,

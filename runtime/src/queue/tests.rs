@@ -209,3 +209,35 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
     rig.pass(SECOND);
     assert!(matches!(rig.next().op, Op::Release { .. }));
 }
+
+#[test]
+fn unlock_tells_the_truth_when_the_answer_was_lost() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    let unlocked = hold.local().unlock(&hold);
+    // Executed, but the connection breaks before the answer.
+    rig.lose(rig.next());
+    rig.member.connected(2);
+    rig.answer(rig.next(), Reply::Gone);
+    assert!(
+        unlocked.blocking_wait().unwrap(),
+        "it was held until the release"
+    );
+    // What the store did not know at the first time was lost before.
+    let hold = rig.take(&Rig::want());
+    let unlocked = hold.local().unlock(&hold);
+    rig.answer(rig.next(), Reply::Gone);
+    assert!(!unlocked.blocking_wait().unwrap());
+}
+
+#[test]
+fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    // The local deadline comes before the store's; the engine has not looked yet.
+    by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
+    assert!(hold.is_lost());
+    let unlocked = hold.local().unlock(&hold);
+    rig.answer(rig.next(), Reply::Released);
+    assert!(!unlocked.blocking_wait().unwrap());
+}

@@ -137,7 +137,10 @@ pub(super) struct Leaving {
     pub(super) ticket: Ticket,
     pub(super) park_until: Instant,
     pub(super) tomb: bool,
-    pub(super) in_flight: bool,
+    /// Whether it was held by the local clock when it was released.
+    pub(super) held: bool,
+    /// A sending was not answered: the store may have executed it.
+    pub(super) unanswered: bool,
     /// When to send it again, if the store refused.
     pub(super) again: Instant,
     /// Who waits for the answer, and for how long.

@@ -12,10 +12,12 @@ impl Step<'_> {
             return;
         };
         let answer = match result {
-            Ok(reply) => Ok(reply == Reply::Released),
+            // Gone may be the work of the copy before: then the local clock knows.
+            Ok(reply) => Ok(leaving[index].held
+                && (reply == Reply::Released || reply == Reply::Gone && leaving[index].unanswered)),
             Err(error) => match error.kind() {
                 StoreErrorKind::Disconnected => {
-                    leaving[index].in_flight = false;
+                    leaving[index].unanswered = true;
                     return;
                 }
                 // It can't be ours any more, and a retry would not change that.
@@ -28,7 +30,6 @@ impl Step<'_> {
                     self.wakes.report(
                         move || tracing::warn!(%name, %error, "release failed, trying again"),
                     );
-                    leaving[index].in_flight = false;
                     leaving[index].again = self.now.after(RETRY);
                     return;
                 }
