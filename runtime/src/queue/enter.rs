@@ -92,7 +92,12 @@ impl Local {
         self.step(|step| {
             step.fail_all(&LockError::ShutDown);
             while let Some(held) = step.state.held.pop() {
-                step.lose(held);
+                let park = if held.hold.is_valid() {
+                    held.hold.park(step.now)
+                } else {
+                    Duration::ZERO
+                };
+                step.lose_but_keep(held, park);
             }
         });
     }

@@ -200,10 +200,15 @@ impl Step<'_> {
     }
 
     /// The lock is lost: its holder is told, and the store is told to forget the ticket.
-    pub(super) fn lose(&mut self, mut held: Held) {
+    pub(super) fn lose(&mut self, held: Held) {
+        self.lose_but_keep(held, Duration::ZERO);
+    }
+
+    /// As [`lose`](Self::lose), but the store keeps the ticket for `park`.
+    pub(super) fn lose_but_keep(&mut self, mut held: Held, park: Duration) {
         held.hold.lose(self.wakes);
         held.fail_refreshers(self);
-        self.withdraw(&held.sendings);
+        self.leave(&held.sendings, false, self.now.after(park), None);
     }
 }
 

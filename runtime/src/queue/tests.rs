@@ -241,3 +241,22 @@ fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     rig.answer(rig.next(), Reply::Released);
     assert!(!unlocked.blocking_wait().unwrap());
 }
+
+#[test]
+fn a_shutdown_keeps_a_lock_for_its_at_least() {
+    let rig = Rig::new();
+    let want = Want {
+        terms: Terms {
+            expire: None,
+            at_least: 60 * SECOND,
+        },
+        ..Rig::want()
+    };
+    let _hold = rig.take(&want);
+    rig.member.shut_down(Duration::ZERO);
+    let release = rig.next();
+    assert!(
+        matches!(release.op, Op::Release { park, .. } if park == 60 * SECOND),
+        "{release:?}"
+    );
+}
