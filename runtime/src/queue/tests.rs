@@ -260,3 +260,22 @@ fn a_shutdown_keeps_a_lock_for_its_at_least() {
         "{release:?}"
     );
 }
+
+#[test]
+fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
+    for patience in [Patience::Queue(None), Patience::Queue(Some(Duration::ZERO))] {
+        let rig = Rig::new();
+        let mut acquire = rig.enter(&Want {
+            patience,
+            ..Rig::want()
+        });
+        let ended = (0..10).find_map(|_| {
+            rig.answer(rig.next(), Reply::Refused);
+            poll(&mut acquire)
+        });
+        assert!(
+            matches!(ended, Some(Err(LockError::Unavailable { .. }))),
+            "{ended:?}"
+        );
+    }
+}

@@ -50,8 +50,8 @@ impl Step<'_> {
                 ask.holder = holder;
                 ask.again = self.now.after(again);
             }
-            // The store lost the ticket, or refuses it: ask anew.
-            Ok(Reply::Gone | Reply::Refused) => {
+            // The store lost the ticket, or refuses it: ask anew. No store does that to a new one.
+            Ok(Reply::Gone | Reply::Refused) if ask.sendings.count() > 1 => {
                 self.forget(&ask.sendings);
                 return;
             }

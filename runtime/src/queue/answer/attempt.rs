@@ -60,7 +60,8 @@ impl Step<'_> {
                         name: self.local.name().to_string(),
                         held: Duration::ZERO,
                     },
-                    Reply::Refused | Reply::Gone => {
+                    // No store refuses a ticket that was sent only once.
+                    Reply::Refused | Reply::Gone if attempt.sendings.count() > 1 => {
                         return self.attempt(waiter, None, attempt.number);
                     }
                     Reply::Mismatch { capacity } => LockError::PermitsMismatch {
