@@ -216,9 +216,13 @@ impl Hold {
         }
     }
 
-    /// One more guard uses this hold.
-    pub(crate) fn share(&self) {
-        self.guards.fetch_add(1, Ordering::Relaxed);
+    /// One more guard uses this hold; `false` if the last one is gone, which has released it.
+    pub(crate) fn share(&self) -> bool {
+        self.guards
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |guards| {
+                (guards > 0).then(|| guards + 1)
+            })
+            .is_ok()
     }
 
     /// A guard is gone; `true` for the last one.
@@ -281,5 +285,14 @@ mod tests {
             drop(listeners);
             assert!(marked);
         });
+    }
+
+    #[test]
+    fn a_hold_whose_last_guard_is_gone_cannot_be_shared() {
+        let hold = held();
+        assert!(hold.share());
+        assert!(!hold.unshare());
+        assert!(hold.unshare(), "the last one");
+        assert!(!hold.share(), "it is on its way back to the store");
     }
 }

@@ -153,11 +153,14 @@ impl Mutex {
             None if self.options.reentrant => self.held_by_caller(blocking),
             None => None,
         };
-        if let Some(hold) = held {
+        // Another thread may drop the last guard meanwhile: then it is asked for like any other.
+        if let Some(hold) = held.filter(|hold| hold.share()) {
             if !hold.is_valid() {
-                return Err(hold.lost_error());
+                let error = hold.lost_error();
+                // Releases it if it was the last one.
+                drop(MutexGuard::new(hold));
+                return Err(error);
             }
-            hold.share();
             hold.local().restart(&hold, expire);
             return Ok(Started::Again(hold));
         }
