@@ -67,7 +67,7 @@ impl Local {
         }
         let mut granted = None;
         self.step(|step| {
-            granted = waiter.promise.close();
+            granted = waiter.promise.close(step.wakes);
             step.state
                 .waiters
                 .retain(|other| !Arc::ptr_eq(other, waiter));

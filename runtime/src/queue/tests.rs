@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
 use std::time::Duration;
 
 use super::{Acquire, Patience, Want};
@@ -278,4 +279,34 @@ fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
             "{ended:?}"
         );
     }
+}
+
+/// What a task owns that only its waker keeps.
+struct Task(Arc<Hold>);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.local().release(&self.0);
+    }
+}
+
+#[test]
+fn a_wait_that_is_given_up_may_end_a_task_that_holds_the_lock() {
+    let (sender, done) = mpsc::channel();
+    thread::spawn(move || {
+        let rig = Rig::new();
+        let hold = rig.take(&Rig::want());
+        let mut acquire = rig.enter(&Rig::want());
+        let waker = Waker::from(Arc::new(Task(hold)));
+        let polled = acquire.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        drop(waker);
+        drop(acquire);
+        let _ = sender.send(());
+    });
+    done.recv_timeout(10 * SECOND).unwrap();
 }

@@ -17,12 +17,18 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Default)]
 pub(crate) struct Wakes {
     wakers: Vec<Waker>,
+    forgotten: Vec<Waker>,
     reports: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Wakes {
     pub(crate) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         self.wakers.extend(wakers);
+    }
+
+    /// Drops a waker when no lock is held: it may be the last that keeps a task, with all that it owns.
+    pub(crate) fn forget(&mut self, waker: Option<Waker>) {
+        self.forgotten.extend(waker);
     }
 
     /// Runs `report` when no lock is held. For what is rare.
@@ -75,21 +81,26 @@ impl<T> Promise<T> {
     }
 
     /// The value if it is there. Nobody waits any more after this: a later value comes back to its sender.
-    pub(crate) fn close(&self) -> Option<T> {
-        match std::mem::replace(&mut *lock(&self.state), State::Taken) {
+    pub(crate) fn close(&self, wakes: &mut Wakes) -> Option<T> {
+        let state = std::mem::replace(&mut *lock(&self.state), State::Taken);
+        match state {
             State::Ready(value) => Some(value),
-            State::Waiting(_) | State::Taken => None,
+            State::Waiting(waker) => {
+                wakes.forget(waker);
+                None
+            }
+            State::Taken => None,
         }
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
+        // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
+        let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.state);
         match &mut *state {
-            State::Waiting(waker) => {
-                match waker {
-                    Some(known) if known.will_wake(cx.waker()) => {}
-                    _ => *waker = Some(cx.waker().clone()),
-                }
+            State::Waiting(known) => {
+                std::mem::swap(known, &mut waker);
+                drop(state);
                 Poll::Pending
             }
             State::Ready(_) => match std::mem::replace(&mut *state, State::Taken) {
@@ -120,5 +131,44 @@ impl<T> Promise<T> {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A waker that is the last to keep something whose end comes back here.
+    struct Last(Arc<Promise<u32>>, mpsc::Sender<()>);
+
+    impl Wake for Last {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let _ = self.0.complete(1, &mut Wakes::default());
+            let _ = self.1.send(());
+        }
+    }
+
+    #[test]
+    fn a_waker_is_dropped_outside_of_the_lock() {
+        let (sender, dropped) = mpsc::channel();
+        thread::spawn(move || {
+            let promise = Arc::new(Promise::new());
+            let waker = Waker::from(Arc::new(Last(promise.clone(), sender)));
+            assert!(promise.poll(&mut Context::from_waker(&waker)).is_pending());
+            drop(waker);
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(promise.poll(&mut cx).is_pending());
+            assert_eq!(promise.poll(&mut cx), Poll::Ready(1));
+        });
+        dropped.recv_timeout(Duration::from_secs(10)).unwrap();
     }
 }
