@@ -113,12 +113,6 @@ impl Request {
         }
         if let Some(retries) = self.retries {
             let interval = self.interval.unwrap_or(INTERVAL);
-            if interval.is_zero() {
-                return Err(LockError::InvalidOption {
-                    option: "interval",
-                    reason: "retrying without a pause would only load the store: use more than zero",
-                });
-            }
             mutex = mutex.retries(retries, interval);
         }
         Ok(mutex)

@@ -139,7 +139,10 @@ impl Member {
 
     /// Looks at the names whose time has come; returns when to look next.
     pub(crate) fn tick(&self) -> Option<Instant> {
-        while let Some((armed, local)) = self.timers.pop(Instant::now()) {
+        // One look at the clock: what is armed for a moment later waits for the next round, so that the engine
+        // gets to its other work.
+        let now = Instant::now();
+        while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {
                 self.register.retire(&local);
             }

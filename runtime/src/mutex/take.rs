@@ -142,6 +142,16 @@ impl Mutex {
             Some(Expire::Never) => None,
             None => settings.expire,
         };
+        if self
+            .options
+            .retries
+            .is_some_and(|(_, interval)| interval.is_zero())
+        {
+            return Err(LockError::InvalidOption {
+                option: "interval",
+                reason: "retrying without a pause would only load the store: use more than zero",
+            });
+        }
         let inside = task::find(client.id(), &name);
         let held = match inside {
             Some(hold) if self.options.reentrant => Some(hold),

@@ -75,7 +75,8 @@ auto_mutex_tests::conformance! {
     retries:
         retries_end_with_too_many_attempts,
         retries_get_a_lock_that_becomes_free,
-        retries_do_not_queue;
+        retries_do_not_queue,
+        retries_need_a_pause;
     scope:
         without_a_client_in_force_a_lock_is_not_set_up,
         inside_a_scope_its_client_is_in_force,

@@ -60,3 +60,28 @@ pub(crate) async fn retries_do_not_queue(store: &dyn TestStore) {
     waiting.abort();
     guard.unlock().await.unwrap();
 }
+
+pub(crate) async fn retries_need_a_pause(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let _guard = holder.mutex("m").lock().await.unwrap();
+    let mutex = client.mutex("m").retries(u32::MAX, Duration::ZERO);
+    let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            LockError::InvalidOption {
+                option: "interval",
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    // The shortest pause leaves the engine to its other work.
+    let mutex = client.mutex("m").retries(u32::MAX, Duration::from_nanos(1));
+    let polling = tokio::spawn(async move { mutex.lock().await.map(drop) });
+    let other = client.mutex("other").lock().await.unwrap();
+    assert!(soon("released", other.unlock()).await.unwrap());
+    soon("the client ends", client.shutdown()).await;
+    let ended = soon("polling ends", polling).await.unwrap();
+    assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
+}
