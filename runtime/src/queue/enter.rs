@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::local::{Local, Step};
 use super::ticket::{Ask, Attempt, Held, Sendings};
-use super::waiter::{Acquire, Patience, Waiter, Want};
+use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Grant, Hold};
@@ -33,7 +33,7 @@ impl Local {
         self.step(|step| {
             // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
             self.member().check()?;
-            if want.blocking && step.would_block_itself(&want) {
+            if step.would_block_itself(&want) {
                 let name = self.name().to_string();
                 return Err(LockError::Deadlock {
                     cycle: vec![name.clone(), name],
@@ -122,7 +122,10 @@ impl Local {
 impl Step<'_> {
     /// Whether the caller would block the only thread that can bring the lock back.
     fn would_block_itself(&self, want: &Want) -> bool {
-        want.home.is_some()
+        let waits = want.patience != Patience::Queue(Some(Duration::ZERO));
+        want.blocking
+            && waits
+            && want.home.is_some()
             && (self
                 .state
                 .held
@@ -133,6 +136,7 @@ impl Step<'_> {
                     .waiters
                     .iter()
                     .any(|waiter| waiter.want.home == want.home))
+            && runs_a_task()
     }
 
     /// A waiter will have waited enough at `deadline`.

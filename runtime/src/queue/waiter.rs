@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -79,6 +79,26 @@ pub(crate) fn home() -> Option<ThreadId> {
     (handle.runtime_flavor() == RuntimeFlavor::CurrentThread).then(|| thread::current().id())
 }
 
+/// Whether a task of tokio runs on this thread. On a thread for blocking calls none does, although its runtime
+/// is found there. Only tasks have a budget of polls; what is taken of it here is given back.
+pub(super) fn runs_a_task() -> bool {
+    use tokio::task::coop::poll_proceed;
+    /// More than any budget.
+    const MANY: usize = 512;
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut taken = Vec::new();
+    let mut ends = false;
+    while !ends && taken.len() < MANY {
+        match poll_proceed(&mut cx) {
+            Poll::Ready(one) => taken.push(one),
+            Poll::Pending => ends = true,
+        }
+    }
+    // Each restores what was there before it: the first has the last word.
+    while taken.pop().is_some() {}
+    ends
+}
+
 /// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
@@ -122,5 +142,26 @@ impl Drop for Acquire {
         if let Some(waiter) = self.waiter.take() {
             self.local.give_up(&waiter);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_for_blocking_calls_runs_no_task() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        assert!(!runs_a_task());
+        runtime.block_on(async {
+            assert!(runs_a_task());
+            assert!(tokio::task::coop::has_budget_remaining());
+            assert!(tokio::spawn(async { runs_a_task() }).await.unwrap());
+            assert!(!tokio::task::spawn_blocking(runs_a_task).await.unwrap());
+        });
+        let _entered = runtime.enter();
+        assert!(!runs_a_task());
     }
 }

@@ -172,3 +172,42 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
             .unwrap(),
     );
 }
+
+pub(crate) async fn a_blocking_wait_beside_the_runtime_is_no_deadlock(store: &dyn TestStore) {
+    let client = store.member();
+    finishes("both get in", move || {
+        // One thread for everything that blocks: the second call finds itself where the first one was.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let take = |client: Client| {
+                tokio::task::spawn_blocking(move || client.mutex("m").blocking_lock())
+            };
+            let first = take(client.clone()).await.unwrap().unwrap();
+            let second = take(client.clone());
+            while client.mutex("m").info().await.unwrap().waiters.is_empty() {
+                assert!(!second.is_finished(), "refused");
+                tokio::task::yield_now().await;
+            }
+            drop(first);
+            drop(second.await.unwrap().unwrap());
+        });
+    });
+}
+
+pub(crate) async fn not_waiting_is_no_deadlock(store: &dyn TestStore) {
+    let client = store.member();
+    finishes("an answer", move || {
+        current_thread().block_on(async {
+            let _guard = client.mutex("m").lock().await.unwrap();
+            let mutex = client.mutex("m").block(Duration::ZERO);
+            let error = mutex.blocking_lock().map(drop).unwrap_err();
+            assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
+            let error = client.mutex("m").blocking_lock().map(drop).unwrap_err();
+            assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+        });
+    });
+}

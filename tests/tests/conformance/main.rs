@@ -35,7 +35,9 @@ auto_mutex_tests::conformance! {
         a_guard_outlives_the_runtime_that_made_it,
         a_guard_is_dropped_in_a_thread_without_a_runtime,
         a_guard_travels_between_threads,
-        a_blocking_wait_that_stops_its_own_holder_is_refused;
+        a_blocking_wait_that_stops_its_own_holder_is_refused,
+        a_blocking_wait_beside_the_runtime_is_no_deadlock,
+        not_waiting_is_no_deadlock;
     handover:
         a_ticket_takes_the_lock_to_another_member,
         a_second_adopter_comes_too_late,
