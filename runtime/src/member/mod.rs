@@ -201,7 +201,7 @@ impl Member {
     pub(crate) fn is_closed(&self) -> bool {
         self.phase.load(Ordering::Acquire) == CLOSED
             || self.orphaned.load(Ordering::Acquire)
-                && self.register.all().iter().all(|local| local.is_done())
+                && self.register.all().iter().all(|local| local.is_over())
     }
 
     /// The last handle of the client is gone: locks that are held stay held, and when none is left

@@ -166,6 +166,7 @@ impl Step<'_> {
             held,
             unanswered: false,
             again: Instant::NEVER,
+            over: self.now.after(self.local.lease()),
             unlocker,
         };
         self.send_leaving(&mut leaving);

@@ -96,6 +96,17 @@ impl Local {
         lock(&self.state).is_idle()
     }
 
+    /// Whether nobody is left who wants anything, and what is still on its way out has ended with its lease.
+    pub(crate) fn is_over(&self) -> bool {
+        let now = Instant::now();
+        let mut state = lock(&self.state);
+        let leaving = std::mem::take(&mut state.leaving);
+        let over = |leaving: &Leaving| leaving.unlocker.is_none() && leaving.over <= now;
+        let is_over = state.is_idle() && leaving.iter().all(over);
+        state.leaving = leaving;
+        is_over
+    }
+
     /// Runs one step; `None` if the name was retired.
     pub(super) fn step<T>(self: &Arc<Self>, run: impl FnOnce(&mut Step<'_>) -> T) -> Option<T> {
         let mut wakes = Wakes::default();

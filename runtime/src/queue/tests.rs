@@ -310,3 +310,17 @@ fn a_wait_that_is_given_up_may_end_a_task_that_holds_the_lock() {
     });
     done.recv_timeout(10 * SECOND).unwrap();
 }
+
+#[test]
+fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
+    let mut rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    rig.member.orphan();
+    rig.member.disconnected(StoreError::disconnected("cut"));
+    hold.local().release(&hold);
+    rig.lose(rig.next());
+    rig.pass(SECOND);
+    assert!(!rig.member.is_closed(), "the release may still be of use");
+    rig.pass(10 * SECOND);
+    assert!(rig.member.is_closed(), "the lease has ended it");
+}

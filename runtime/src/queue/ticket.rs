@@ -143,6 +143,8 @@ pub(super) struct Leaving {
     pub(super) unanswered: bool,
     /// When to send it again, if the store refused.
     pub(super) again: Instant,
+    /// When the store has forgotten it even if no sending arrives.
+    pub(super) over: Instant,
     /// Who waits for the answer, and for how long.
     pub(super) unlocker: Option<Unlocker>,
 }
