@@ -5,7 +5,6 @@
 
 mod bad_values;
 mod em_mutex;
-mod em_mutex_attribute;
 mod exp_lock;
 mod foreign;
 mod link;

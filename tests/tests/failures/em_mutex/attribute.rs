@@ -1,4 +1,4 @@
-//! The points of redis-em-mutex that are about the attribute.
+//! Points 8 and 9, as far as they are about the attribute.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

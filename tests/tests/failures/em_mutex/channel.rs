@@ -1,0 +1,131 @@
+//! Point 7: whatever is said on a channel.
+
+use auto_mutex::{LockError, MutexGuard};
+use auto_mutex_tests::events::soon;
+use tokio::task::JoinHandle;
+
+use crate::rig::{Rig, waiters};
+
+#[tokio::test]
+async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
+    let rig = Rig::new();
+    let (client, waiter) = (rig.client(), rig.client());
+    let guard = client.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.unwrap() });
+    waiters(&client.mutex("m"), 1).await;
+    let channels = rig
+        .redis
+        .command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
+        .texts();
+    assert_eq!(channels.len(), 2);
+    let tickets = rig.redis.tickets("suite:m");
+    assert_eq!(tickets.len(), 2);
+    let mut garbage: Vec<Vec<u8>> = vec![
+        b"".to_vec(),
+        b" ".to_vec(),
+        b"grant".to_vec(),
+        b"grant  ".to_vec(),
+        b"near".to_vec(),
+        b"lost".to_vec(),
+        b"\xff\xfe\x00".to_vec(),
+        b"grant x 99999999999999999999999999 -1 NaN suite:m".to_vec(),
+        b"lost 00000000000000000000000000000000 suite:m".to_vec(),
+        b"near 00000000000000000000000000000000 {".to_vec(),
+        vec![b'x'; 1_000_000],
+    ];
+    for ticket in tickets {
+        // Claims about tickets that exist: a grant with a counter that was never sent, a loss that is none.
+        garbage.push(format!("grant {ticket} 1 999999 2000 suite:m").into_bytes());
+        garbage.push(format!("lost {ticket} suite:m").into_bytes());
+        garbage.push(format!("near {ticket} suite:other").into_bytes());
+    }
+    let mut admin = rig.redis.connect();
+    for channel in &channels {
+        for message in &garbage {
+            admin.call(&[b"PUBLISH", channel.as_bytes(), message.as_slice()]);
+        }
+    }
+    // Requests and messages share a connection in order, so an answer means that all of it was read.
+    client
+        .mutex("another")
+        .lock()
+        .await
+        .unwrap()
+        .unlock()
+        .await
+        .unwrap();
+    guard.check().unwrap();
+    assert!(!waiting.is_finished(), "a made-up grant let the waiter in");
+    assert!(guard.unlock().await.unwrap());
+    let guard = soon("the waiter", waiting).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+/// What somebody who knows the waiting ticket could publish: a token and a lease.
+async fn forge(
+    rig: &Rig,
+    token: &str,
+    millis: &str,
+) -> (MutexGuard, JoinHandle<Result<MutexGuard, LockError>>) {
+    let (client, waiter) = (rig.client(), rig.client());
+    let guard = client.mutex("m").lock().await.unwrap();
+    let holders = rig.redis.tickets("suite:m");
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
+    waiters(&client.mutex("m"), 1).await;
+    let tickets = rig.redis.tickets("suite:m").into_iter();
+    let channels = ["PUBSUB", "CHANNELS", "auto_mutex:member:*"];
+    let channels = rig.redis.command(&channels).texts();
+    for ticket in tickets.filter(|ticket| !holders.contains(ticket)) {
+        for counter in 1..=3 {
+            for channel in &channels {
+                let message = format!("grant {ticket} {token} {counter} {millis} suite:m");
+                rig.redis.command(&["PUBLISH", channel, &message]);
+            }
+        }
+    }
+    (guard, waiting)
+}
+
+#[tokio::test]
+async fn em_mutex_07_a_grant_no_store_would_send_lets_nobody_in() {
+    let tokens = ["1", "0", "18446744073709551615", "9007199254740993"];
+    for (token, millis) in tokens
+        .map(|token| (token, "2000"))
+        .into_iter()
+        .chain([("1900000000000000", "2001")])
+    {
+        let rig = Rig::new();
+        let (guard, waiting) = forge(&rig, token, millis).await;
+        // Requests and messages share a connection in order, so its next question is later.
+        rig.client().mutex("m").info().await.unwrap();
+        guard.check().unwrap();
+        assert!(!waiting.is_finished(), "{token} {millis} let the waiter in");
+        assert!(guard.unlock().await.unwrap());
+        assert!(
+            soon("its turn", waiting)
+                .await
+                .unwrap()
+                .unwrap()
+                .unlock()
+                .await
+                .unwrap()
+        );
+    }
+}
+
+#[tokio::test]
+async fn em_mutex_07_a_forged_grant_is_found_out() {
+    let rig = Rig::new();
+    // Whoever guesses ticket, counter and time is let in on the word of it, until the claim is answered.
+    let (guard, waiting) = forge(&rig, "1900000000000000", "2000").await;
+    let forged = soon("the forged grant", waiting).await.unwrap().unwrap();
+    soon("the claim is refused", forged.lost()).await;
+    assert!(!forged.unlock().await.unwrap());
+    guard.check().unwrap();
+    assert!(guard.unlock().await.unwrap());
+    drop(
+        soon("all is well", rig.client().mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+}

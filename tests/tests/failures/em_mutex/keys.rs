@@ -1,0 +1,94 @@
+//! Points 4 and 6: keys without a TTL, and keys that are gone.
+
+use std::time::Duration;
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::{becomes, soon};
+
+use crate::rig::{Rig, waiters};
+
+#[tokio::test]
+async fn em_mutex_04_a_key_without_ttl_does_not_make_a_waiter_spin() {
+    let rig = Rig::new();
+    let lease = Duration::from_secs(2);
+    let mut dead = rig.worker(lease);
+    dead.lock("m");
+    dead.kill9();
+    for key in rig.redis.keys() {
+        rig.redis.command(&["PERSIST", &key.name]);
+    }
+    let client = rig.client();
+    let before = rig.redis.calls("evalsha");
+    let brief = client
+        .mutex("m")
+        .block(Duration::from_millis(500))
+        .lock()
+        .await;
+    assert!(
+        brief.is_ok() || brief.as_ref().is_err_and(LockError::is_timeout),
+        "{brief:?}"
+    );
+    drop(brief);
+    // The dead one's lease ends although its keys would stay for ever.
+    let guard = soon("the lease ends", client.mutex("m").lock())
+        .await
+        .unwrap();
+    let asked = rig.redis.calls("evalsha") - before;
+    assert!(asked < 30, "{asked} requests for two waits");
+    assert!(guard.unlock().await.unwrap());
+    assert_eq!(rig.redis.keys_without_ttl(), []);
+}
+
+#[tokio::test]
+async fn em_mutex_06_flushall_wakes_the_waiters_and_tells_the_holder() {
+    let rig = Rig::new();
+    let lease = Duration::from_secs(3);
+    let (holder, waiter) = (rig.leasing(lease), rig.leasing(lease));
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.unwrap() });
+    waiters(&holder.mutex("m"), 1).await;
+    rig.redis.command(&["FLUSHALL"]);
+    let next = soon("the waiter asks again and gets in", waiting)
+        .await
+        .unwrap();
+    soon("the former holder learns it", guard.lost()).await;
+    assert!(!guard.unlock().await.unwrap());
+    next.check().unwrap();
+    assert!(next.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn em_mutex_06_a_state_lost_by_half_ends_within_a_lease() {
+    let suffixes = ["", ":tickets", ":held", ":queue", ":waits"];
+    for suffix in suffixes {
+        let rig = Rig::new();
+        let lease = Duration::from_millis(900);
+        let (holder, waiter, fresh) = (rig.leasing(lease), rig.leasing(lease), rig.leasing(lease));
+        let guard = holder.mutex("m").lock().await.unwrap();
+        let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });
+        waiters(&holder.mutex("m"), 1).await;
+        rig.redis
+            .command(&["DEL", &format!("auto_mutex:{{suite:m}}{suffix}")]);
+        drop(guard);
+        // The one that waited gets in or is told why not; either way nobody is stuck afterwards.
+        let ended = soon(&format!("the wait ends without {suffix:?}"), waiting)
+            .await
+            .unwrap();
+        assert!(
+            matches!(ended, Ok(()) | Err(LockError::ForeignKey { .. })),
+            "{suffix:?}: {ended:?}"
+        );
+        becomes(
+            &format!("the lock works again without {suffix:?}"),
+            async || {
+                fresh
+                    .mutex("m")
+                    .block(Duration::from_millis(100))
+                    .lock()
+                    .await
+                    .is_ok()
+            },
+        )
+        .await;
+    }
+}

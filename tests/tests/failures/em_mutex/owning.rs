@@ -1,0 +1,141 @@
+//! Points 1, 3, 5, 9 and 12: whose lock it is, and for how long.
+
+use std::time::{Duration, SystemTime};
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::worker;
+
+use crate::rig::{Rig, config};
+
+#[tokio::test]
+async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
+    let rig = Rig::new();
+    let mut monitor = rig.redis.connect();
+    monitor.call(&["MONITOR"]);
+    let client = rig.leasing(Duration::from_millis(300));
+    let guard = client.mutex("m").lock().await.unwrap();
+    guard.refresh(Duration::from_secs(5)).await.unwrap();
+    // Renewals are looked at too.
+    let before = rig.redis.calls("evalsha");
+    becomes("a renewal", async || rig.redis.calls("evalsha") > before).await;
+    guard.unlock().await.unwrap();
+    rig.redis.command(&["ECHO", "the end"]);
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+    let mut commands = 0;
+    loop {
+        let line = monitor.receive().unwrap().to_string();
+        if line.contains("\"the end\"") {
+            break;
+        }
+        // What a script runs inside is the server's affair; only what clients send is looked at.
+        let Some((_, command)) = line
+            .split_once("] ")
+            .filter(|(head, _)| !head.ends_with("lua"))
+        else {
+            continue;
+        };
+        commands += 1;
+        // A number that is a time within a year of now, in whatever unit, came from our clock.
+        for word in command.split(|c: char| !c.is_ascii_alphanumeric()) {
+            let Ok(number) = word.parse::<f64>() else {
+                continue;
+            };
+            for unit in [1.0, 1e3, 1e6, 1e9] {
+                let seconds = number / unit;
+                assert!(
+                    (seconds - now).abs() > 3.2e7,
+                    "a time of day is sent: {command}"
+                );
+            }
+        }
+    }
+    assert!(commands >= 4, "the monitor saw only {commands} commands");
+}
+
+#[tokio::test]
+async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
+    let rig = Rig::new();
+    let (client, other) = (rig.client(), rig.client());
+    let short = client.mutex("m").expire(Duration::from_millis(100));
+    let stale = short.lock().await.unwrap();
+    soon("it expires", stale.lost()).await;
+    // The same process, client and task.
+    let newer = soon("again", client.mutex("m").lock()).await.unwrap();
+    assert!(!stale.unlock().await.unwrap());
+    newer.check().unwrap();
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(newer.unlock().await.unwrap());
+    // And one that the store hears of only after the newer one was granted.
+    let late = Client::connect(rig.proxied_config().lease(1).patience(30)).unwrap();
+    let stale = late.mutex("m").lock().await.unwrap();
+    rig.proxy.freeze();
+    soon("its lease is over", stale.lost()).await;
+    drop(stale);
+    let newer = soon("the newer", client.mutex("m").lock()).await.unwrap();
+    let before = rig.redis.calls("evalsha");
+    rig.proxy.thaw();
+    becomes("the stale release arrives", async || {
+        rig.redis.calls("evalsha") > before
+    })
+    .await;
+    late.mutex("m").info().await.unwrap();
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    newer.refresh(LONG).await.unwrap();
+    assert!(newer.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn em_mutex_05_a_failed_unlock_is_carried_out_when_the_store_is_back() {
+    let rig = Rig::new();
+    let other = rig.client();
+    let client = Client::connect(rig.proxied_config().lease(LONG).patience(0.3)).unwrap();
+    let guard = client.mutex("m").lock().await.unwrap();
+    rig.proxy.refuse();
+    rig.proxy.cut();
+    let error = soon("an answer", guard.unlock()).await.unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    assert!(
+        other.mutex("m").try_lock().await.unwrap().is_none(),
+        "nothing reached the store yet"
+    );
+    rig.proxy.heal();
+    drop(
+        soon("the release is made up for", other.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+}
+
+#[tokio::test]
+async fn em_mutex_09_colons_do_not_make_two_locks_one() {
+    let rig = Rig::new();
+    let one = Client::connect(config(&rig.redis.url()).namespace("a")).unwrap();
+    let two = Client::connect(config(&rig.redis.url()).namespace("a:b")).unwrap();
+    let guard = one.mutex("b:c").lock().await.unwrap();
+    let other = two
+        .mutex("c")
+        .try_lock()
+        .await
+        .unwrap()
+        .expect("another lock");
+    assert_ne!(guard.name(), other.name());
+    assert_eq!(rig.redis.held(), 2);
+}
+
+#[test]
+fn em_mutex_12_a_forked_child_may_neither_lock_nor_release() {
+    let redis = Redis::start();
+    let lines = worker::forks(env!("CARGO_BIN_EXE_test-fork"), &redis.url());
+    assert_eq!(
+        lines,
+        [
+            "child lock forked",
+            "child guard lost",
+            "child gone",
+            "parent check true",
+            "parent unlocked Ok(true)",
+        ],
+    );
+}

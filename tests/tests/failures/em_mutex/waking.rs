@@ -1,0 +1,110 @@
+//! Points 2, 10 and 11: nobody who waits is forgotten.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::{eventually_within, soon};
+
+use crate::rig::{Rig, waiters};
+
+#[tokio::test]
+async fn em_mutex_02_every_waiter_is_woken_in_its_turn() {
+    let rig = Rig::new();
+    let holder = rig.client();
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let mut tasks = Vec::new();
+    for number in 0..12 {
+        let client = rig.client();
+        tasks.push(tokio::spawn(async move {
+            client.mutex("m").lock().await.map(drop).unwrap();
+            // A second lock at once: the wake-up of the first must not count for it.
+            client.mutex("m").lock().await.map(drop).unwrap();
+        }));
+        waiters(&holder.mutex("m"), number + 1).await;
+    }
+    drop(guard);
+    for task in tasks {
+        soon("every waiter gets in", task).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn em_mutex_10_the_watcher_never_gives_up() {
+    let rig = Rig::new();
+    let (holder, waiter) = (rig.client(), rig.proxied());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let waiter = waiter.clone();
+        async move { waiter.mutex("m").lock().await }
+    });
+    waiters(&holder.mutex("m"), 1).await;
+    rig.proxy.refuse();
+    rig.proxy.cut();
+    let before = rig.proxy.connections();
+    let rig = tokio::task::spawn_blocking(move || {
+        eventually_within(Duration::from_secs(60), "more than ten attempts", || {
+            rig.proxy.connections() > before + 12
+        });
+        rig
+    })
+    .await
+    .unwrap();
+    rig.proxy.heal();
+    guard.unlock().await.unwrap();
+    // Whoever waited gets it, or was told of the outage; afterwards all is well without anybody's help.
+    match soon("the wait ends", waiting).await.unwrap() {
+        Ok(guard) => assert!(guard.unlock().await.unwrap()),
+        Err(error) => assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}"),
+    }
+    drop(
+        soon("the client works again", waiter.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+}
+
+#[tokio::test]
+async fn em_mutex_11_a_release_during_a_reconnect_is_not_missed() {
+    for round in 0..5 {
+        let rig = Rig::new();
+        let (holder, waiter) = (rig.client(), rig.proxied());
+        let guard = holder.mutex("m").lock().await.unwrap();
+        let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
+        waiters(&holder.mutex("m"), 1).await;
+        rig.proxy.refuse();
+        rig.proxy.cut();
+        if round > 0 {
+            // At various moments of the reconnect.
+            tokio::time::sleep(Duration::from_millis(round * 30)).await;
+            rig.proxy.heal();
+        }
+        guard.unlock().await.unwrap();
+        rig.proxy.heal();
+        let guard = soon("the waiter gets in", waiting).await.unwrap().unwrap();
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn em_mutex_02_a_waiter_is_woken_and_does_not_find_out_by_asking() {
+    let rig = Rig::new();
+    let (holder, waiter) = (rig.client(), rig.client());
+    let mut took = Vec::new();
+    for _ in 0..21 {
+        let guard = holder.mutex("m").lock().await.unwrap();
+        let waiting = tokio::spawn({
+            let waiter = waiter.clone();
+            async move { waiter.mutex("m").lock().await }
+        });
+        waiters(&holder.mutex("m"), 1).await;
+        let released = Instant::now();
+        drop(guard);
+        let guard = soon("woken", waiting).await.unwrap().unwrap();
+        took.push(released.elapsed());
+        assert!(guard.unlock().await.unwrap());
+    }
+    // The first waiters ask every 667 ms as well: without wake-ups half of the hand-overs take longer than half of
+    // that. A slow machine may delay some, not half of them.
+    took.sort();
+    assert!(took[10] < Duration::from_millis(300), "{took:?}");
+}

@@ -1,0 +1,5 @@
+//! The connection: slow, cut, half-open, losing what is sent.
+
+mod cut;
+mod lossy;
+mod slow;

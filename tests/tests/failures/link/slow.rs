@@ -1,0 +1,128 @@
+//! Links that are slow, frozen or half-open.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+
+use crate::rig::{Rig, waiters};
+
+#[tokio::test]
+async fn a_slow_link_only_takes_longer() {
+    let rig = Rig::new();
+    let (client, holder) = (rig.proxied(), rig.client());
+    rig.proxy.delay(Duration::from_millis(150));
+    let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { client.mutex("m").lock().await });
+    waiters(&holder.mutex("m"), 1).await;
+    drop(guard);
+    let guard = soon("woken", waiting).await.unwrap().unwrap();
+    guard.check().unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn one_round_trip_takes_a_free_lock() {
+    let rig = Rig::new();
+    let client = rig.proxied();
+    client
+        .mutex("m")
+        .lock()
+        .await
+        .unwrap()
+        .unlock()
+        .await
+        .unwrap();
+    let delay = Duration::from_millis(200);
+    rig.proxy.delay(delay);
+    let before = rig.redis.calls("evalsha");
+    let started = Instant::now();
+    let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
+    assert!(started.elapsed() < delay * 4, "more than one round trip");
+    assert_eq!(rig.redis.calls("evalsha") - before, 1);
+    drop(guard);
+}
+
+#[tokio::test]
+async fn a_half_open_link_is_noticed_and_replaced() {
+    let rig = Rig::new();
+    let client = Client::connect(rig.proxied_config().lease(3).patience(60)).unwrap();
+    let guard = client.mutex("m").lock().await.unwrap();
+    drop(guard);
+    let connections = rig.proxy.connections();
+    rig.proxy.swallow_replies();
+    let asking = tokio::spawn({
+        let client = client.clone();
+        async move { client.mutex("other").lock().await }
+    });
+    becomes("a new connection is tried", async || {
+        rig.proxy.connections() > connections
+    })
+    .await;
+    rig.proxy.heal();
+    let guard = soon("granted over the new one", asking)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_frozen_link_costs_the_lock_but_never_the_truth() {
+    let rig = Rig::new();
+    let lease = Duration::from_millis(900);
+    let client = Client::connect(rig.proxied_config().lease(lease).patience(30)).unwrap();
+    let other = rig.client();
+    let guard = client.mutex("m").lock().await.unwrap();
+    rig.proxy.freeze();
+    soon("the holder knows by its own clock", guard.lost()).await;
+    let next = soon("the next one", other.mutex("m").lock()).await.unwrap();
+    rig.proxy.thaw();
+    // The renewals that were held back arrive now; they must not take it from the next one.
+    client
+        .mutex("other")
+        .lock()
+        .await
+        .unwrap()
+        .unlock()
+        .await
+        .unwrap();
+    next.check().unwrap();
+    assert!(guard.is_lost() && !guard.unlock().await.unwrap());
+    assert!(next.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn patience_ends_a_call_that_the_store_does_not_answer() {
+    let rig = Rig::new();
+    let client = Client::connect(rig.proxied_config().lease(LONG).patience(0.3)).unwrap();
+    let other = rig.client();
+    rig.proxy.freeze();
+    let error = soon("an answer", client.mutex("m").lock())
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    let blocked = client.mutex("m").block(Duration::from_secs(100));
+    let error = soon("patience is shorter than block", blocked.lock())
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        matches!(error, LockError::Unavailable { .. }),
+        "an outage is no timeout: {error:?}"
+    );
+    rig.proxy.thaw();
+    // The requests that were given up arrive now, and must leave nothing behind.
+    drop(
+        soon("nothing is left behind", other.mutex("m").lock())
+            .await
+            .unwrap(),
+    );
+    becomes("nobody holds or waits", async || {
+        rig.redis.held() == 0 && rig.redis.waiting() == 0
+    })
+    .await;
+}

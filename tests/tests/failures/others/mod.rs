@@ -1,0 +1,5 @@
+//! What was seen in other systems.
+
+mod holding;
+mod outage;
+mod queueing;

@@ -1,0 +1,96 @@
+//! A store that is down is neither an empty one nor a reason to run without a lock.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, MutexGuard};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+
+use crate::rig::{Rig, waiters};
+
+const LEASE: Duration = Duration::from_millis(1500);
+
+#[tokio::test]
+async fn others_a_server_that_is_down_is_no_absent_key() {
+    let rig = Rig::new();
+    let client = Client::connect(rig.proxied_config().lease(LONG).patience(0.3)).unwrap();
+    let mutex = client.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    let free = client.mutex("free");
+    rig.redis.kill9();
+    let unavailable = |error: LockError| {
+        assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    };
+    unavailable(soon("is_locked", free.is_locked()).await.unwrap_err());
+    unavailable(soon("info", free.info()).await.unwrap_err());
+    unavailable(
+        soon("try_lock", free.try_lock())
+            .await
+            .map(drop)
+            .unwrap_err(),
+    );
+    unavailable(soon("lock", free.lock()).await.map(drop).unwrap_err());
+    unavailable(
+        soon("block 0", free.clone().block(Duration::ZERO).lock())
+            .await
+            .map(drop)
+            .unwrap_err(),
+    );
+    unavailable(
+        soon(
+            "retries",
+            free.clone().retries(2, Duration::from_millis(5)).lock(),
+        )
+        .await
+        .map(drop)
+        .unwrap_err(),
+    );
+    unavailable(soon("force_unlock", free.force_unlock()).await.unwrap_err());
+    unavailable(soon("is_owned", mutex.is_owned()).await.unwrap_err());
+    unavailable(soon("unlock", guard.unlock()).await.unwrap_err());
+}
+
+#[tokio::test]
+async fn others_a_body_never_runs_without_the_lock() {
+    let rig = Rig::new();
+    let client = Client::connect(rig.proxied_config().patience(0.3)).unwrap();
+    rig.redis.kill9();
+    let mutex = client.mutex("m");
+    let body = mutex.synchronize(async |_: &MutexGuard| unreachable!("the body ran"));
+    let error: LockError = soon("an answer", body).await.map(|(): ()| ()).unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    let error = mutex
+        .blocking_synchronize(|_| unreachable!("the body ran"))
+        .map(|(): ()| ())
+        .unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn others_no_error_makes_a_hot_retry() {
+    let rig = Rig::new();
+    let client = rig.proxied_leasing(LEASE);
+    let mutex = client.mutex("m");
+    let _guard = mutex.lock().await.unwrap();
+    let waiter = rig.proxied_leasing(LEASE);
+    let _waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });
+    waiters(&mutex, 1).await;
+    // A broken connection, again and again.
+    rig.proxy.refuse();
+    rig.proxy.cut();
+    let before = rig.proxy.connections();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let tried = rig.proxy.connections() - before;
+    assert!(
+        (1..=100).contains(&tried),
+        "{tried} connections by two clients in a second"
+    );
+    rig.proxy.heal();
+    // Errors of the server, again and again.
+    becomes("both are back", async || mutex.is_locked().await.is_ok()).await;
+    rig.redis
+        .command(&["SET", "auto_mutex:{suite:m}", "foreign"]);
+    let before = rig.redis.calls("evalsha");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let asked = rig.redis.calls("evalsha") - before;
+    assert!(asked <= 100, "{asked} requests by two clients in a second");
+}
