@@ -22,6 +22,14 @@ fn unavailable<T: std::fmt::Debug>(result: Result<T, LockError>) -> String {
     }
 }
 
+async fn works_again(client: &Client, name: &str) {
+    becomes("it works again", async || {
+        let guard = client.mutex(name).try_lock().await;
+        guard.is_ok_and(|guard| guard.is_some())
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn script_flush_goes_unnoticed() {
     let rig = Rig::new();
@@ -58,14 +66,7 @@ async fn a_server_busy_for_too_long_is_unavailable() {
     let client = impatient(&rig);
     rig.redis.keep_busy(Duration::from_secs(3));
     unavailable(soon("an answer", client.mutex("m").lock()).await);
-    becomes("it works again", async || {
-        client
-            .mutex("m")
-            .try_lock()
-            .await
-            .is_ok_and(|guard| guard.is_some())
-    })
-    .await;
+    works_again(&client, "m").await;
 }
 
 #[tokio::test]
@@ -83,14 +84,7 @@ async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
     renewed.check().unwrap();
     renewed.refresh(Duration::from_secs(60)).await.unwrap();
     rig.redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
-    becomes("it works again", async || {
-        client
-            .mutex("new")
-            .try_lock()
-            .await
-            .is_ok_and(|guard| guard.is_some())
-    })
-    .await;
+    works_again(&client, "new").await;
     assert!(renewed.unlock().await.unwrap());
 }
 
@@ -105,14 +99,7 @@ async fn a_primary_that_becomes_a_replica_grants_nothing() {
     unavailable(soon("an answer", client.mutex("m").lock()).await);
     unavailable(soon("an answer", client.mutex("m").try_lock()).await);
     rig.redis.command(&["REPLICAOF", "NO", "ONE"]);
-    becomes("it works again", async || {
-        client
-            .mutex("m")
-            .try_lock()
-            .await
-            .is_ok_and(|guard| guard.is_some())
-    })
-    .await;
+    works_again(&client, "m").await;
 }
 
 #[tokio::test]
@@ -155,14 +142,7 @@ async fn a_right_that_is_taken_away_is_reported() {
         "{said}"
     );
     rig.redis.command(&["ACL", "SETUSER", "locker", "+evalsha"]);
-    becomes("it works again", async || {
-        client
-            .mutex("m")
-            .try_lock()
-            .await
-            .is_ok_and(|guard| guard.is_some())
-    })
-    .await;
+    works_again(&client, "m").await;
 }
 
 #[tokio::test]
@@ -177,14 +157,7 @@ async fn a_password_that_is_changed_is_reported() {
     assert!(!said.contains("pass@") && !said.contains(":pass"), "{said}");
     rig.redis
         .command(&["ACL", "SETUSER", "locker", "resetpass", ">pass"]);
-    becomes("it works again", async || {
-        client
-            .mutex("m")
-            .try_lock()
-            .await
-            .is_ok_and(|guard| guard.is_some())
-    })
-    .await;
+    works_again(&client, "m").await;
 }
 
 #[tokio::test]
