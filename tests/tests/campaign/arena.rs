@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_tests::events::eventually_within;
+use auto_mutex_tests::events::{eventually, eventually_within};
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Verdict, Witness};
@@ -100,21 +100,35 @@ impl Arena {
 
     /// A worker to harm, suspended: mostly caught inside, where it hurts, sometimes any.
     pub(crate) fn victim(&mut self) -> usize {
-        let attempts = if self.seed.below(4) == 0 { 0 } else { 200 };
-        for _ in 0..attempts {
-            let Some(index) = self.inside() else {
-                continue;
-            };
-            self.workers[index].stop();
-            // It may have left before it stopped, but not after.
-            if self.inside() == Some(index) {
-                return index;
-            }
-            self.workers[index].cont();
+        if self.seed.below(4) > 0 {
+            return self.caught_inside();
         }
         let any = self.seed.below(PROCESSES as u64) as usize;
         self.workers[any].stop();
         any
+    }
+
+    /// A worker suspended while it is inside.
+    pub(crate) fn caught_inside(&self) -> usize {
+        let mut caught = None;
+        eventually("a worker is caught inside", || {
+            caught = self.inside().filter(|&index| {
+                self.workers[index].stop();
+                // It may have left before it stopped, but not after; a signal takes a moment.
+                thread::sleep(Duration::from_millis(1));
+                let still = self.inside() == Some(index);
+                if !still {
+                    self.workers[index].cont();
+                }
+                still
+            });
+            // Over: nobody will be inside any more, and any will do.
+            caught.is_some() || self.is_over()
+        });
+        caught.unwrap_or_else(|| {
+            self.workers[0].stop();
+            0
+        })
     }
 
     fn inside(&self) -> Option<usize> {

@@ -11,7 +11,8 @@ const LEASE: Duration = Duration::from_secs(2);
 /// the start of a server, and what a slow machine adds.
 const STUCK: Duration = Duration::from_secs(8);
 
-fn judge(mut arena: Arena) {
+/// How many losses were noticed, and how many stale writes the register refused.
+fn judge(mut arena: Arena) -> (u64, usize) {
     let verdict = arena.close();
     is_clean(&verdict);
     assert!(
@@ -21,14 +22,13 @@ fn judge(mut arena: Arena) {
     );
     let timeouts: u64 = arena.figures("timeouts").iter().sum();
     assert_eq!(timeouts, 0, "somebody waited for half a minute");
+    let lost = arena.figures("lost").iter().sum();
     println!(
-        "{} turns proven, {} stale writes refused, {} losses, longest gap {:?}",
-        verdict.proven,
-        verdict.stale_writes,
-        arena.figures("lost").iter().sum::<u64>(),
-        verdict.longest_gap,
+        "{} turns proven, {} stale writes refused, {lost} losses, longest gap {:?}",
+        verdict.proven, verdict.stale_writes, verdict.longest_gap,
     );
     nothing_is_left(&arena);
+    (lost, verdict.stale_writes)
 }
 
 #[test]
@@ -46,16 +46,26 @@ fn killed_processes_leave_no_stuck_lock() {
 #[test]
 fn processes_suspended_beyond_their_lease_write_nothing_stale() {
     let _alone = alone();
-    let mut arena = Arena::open("suspend", LEASE, duration(8));
+    let least = LEASE * 3;
+    let mut arena = Arena::open("suspend", LEASE, duration(8).max(least));
+    // Once for sure: inside, and until others have taken over.
+    arena.watch(Duration::from_millis(300));
+    let victim = arena.caught_inside();
+    arena.watch(LEASE + Duration::from_secs(1));
+    arena.workers[victim].cont();
     while !arena.is_over() {
+        arena.watch(Duration::from_millis(300));
         let victim = arena.victim();
         // Half of the time others must take over, half of the time they need not.
         let pause = LEASE / 2 * (1 + 2 * arena.seed.below(2) as u32);
         arena.watch(pause + Duration::from_millis(200));
         arena.workers[victim].cont();
-        arena.watch(Duration::from_millis(300));
     }
-    judge(arena);
+    let (lost, stale) = judge(arena);
+    assert!(
+        lost > 0 && stale > 0,
+        "nobody was caught: {lost} losses, {stale} stale writes"
+    );
 }
 
 #[test]
