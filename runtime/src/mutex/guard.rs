@@ -1,7 +1,6 @@
 //! [`MutexGuard`]: what a holder has.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ impl MutexGuard {
     ///
     /// Nothing is lost by dropping the future.
     pub async fn lost(&self) {
-        poll_fn(|cx| self.hold.poll_ended(cx)).await;
+        self.hold.ended().await;
     }
 
     /// Whether the lock is still held, as an error to return with `?`. Does not ask the store.
