@@ -150,6 +150,10 @@ impl Hold {
         }
     }
 
+    pub(crate) fn is_released(&self) -> bool {
+        self.state.load(Ordering::Acquire) == RELEASED
+    }
+
     /// Held by the local clock, neither lost nor released.
     pub(crate) fn is_valid(&self) -> bool {
         !self.is_lost() && self.state.load(Ordering::Acquire) == HELD

@@ -155,7 +155,8 @@ impl Mutex {
                 reason: "retrying without a pause would only load the store: use more than zero",
             });
         }
-        let inside = task::find(client.id(), &name);
+        // One that was unlocked by its handle since does not stand in the way.
+        let inside = task::find(client.id(), &name).filter(|hold| !hold.is_released());
         let held = match inside {
             Some(hold) if self.options.reentrant => Some(hold),
             Some(_) => {
