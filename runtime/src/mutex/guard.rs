@@ -106,7 +106,7 @@ impl MutexGuard {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if it is not held any more, [`LockError::InvalidOption`] for zero.
+    /// [`LockError::Lost`] if it is not held any more, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///
