@@ -1,6 +1,8 @@
 //! [`Hold`]: one grant, from its arrival to its release or loss.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -56,7 +58,14 @@ pub(crate) struct Hold {
     state: AtomicU8,
     /// Guards that share this hold.
     guards: AtomicU32,
-    listeners: Mutex<Vec<Waker>>,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+/// Who is woken when the hold ends.
+struct Listener {
+    /// Of the future that takes it back when it is dropped.
+    key: Option<u64>,
+    waker: Waker,
 }
 
 impl Hold {
@@ -141,6 +150,10 @@ impl Hold {
         }
     }
 
+    pub(crate) fn is_released(&self) -> bool {
+        self.state.load(Ordering::Acquire) == RELEASED
+    }
+
     /// Held by the local clock, neither lost nor released.
     pub(crate) fn is_valid(&self) -> bool {
         !self.is_lost() && self.state.load(Ordering::Acquire) == HELD
@@ -150,7 +163,7 @@ impl Hold {
     pub(crate) fn lose(&self, wakes: &mut Wakes) {
         // Marked before the listeners are taken: who comes in between sees it.
         let lost = self.mark_lost();
-        wakes.add(lock(&self.listeners).drain(..));
+        self.wake_listeners(wakes);
         if lost {
             let (name, held) = (self.name().clone(), self.held());
             wakes.report(move || tracing::warn!(%name, ?held, "lock lost"));
@@ -174,27 +187,51 @@ impl Hold {
                 .state
                 .compare_exchange(HELD, RELEASED, Ordering::AcqRel, Ordering::Acquire)
                 .is_ok();
-        wakes.add(lock(&self.listeners).drain(..));
+        self.wake_listeners(wakes);
         ended
+    }
+
+    fn wake_listeners(&self, wakes: &mut Wakes) {
+        let mut listeners = lock(&self.listeners);
+        wakes.add(listeners.drain(..).map(|listener| listener.waker));
     }
 
     /// Ready once it is lost; a released hold is never lost.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.poll_until(cx, Self::is_lost)
+        self.poll_until(cx, None, Self::is_lost)
     }
 
-    /// Ready once it is lost or was released.
-    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.poll_until(cx, |hold| !hold.is_valid())
+    /// Completes once it is lost or was released.
+    pub(crate) fn ended(&self) -> Ended<'_> {
+        static KEYS: AtomicU64 = AtomicU64::new(0);
+        Ended {
+            hold: self,
+            key: KEYS.fetch_add(1, Ordering::Relaxed),
+        }
     }
 
-    fn poll_until(&self, cx: &mut Context<'_>, over: impl Fn(&Self) -> bool) -> Poll<()> {
+    fn poll_until(
+        &self,
+        cx: &mut Context<'_>,
+        key: Option<u64>,
+        over: impl Fn(&Self) -> bool,
+    ) -> Poll<()> {
         if over(self) {
             return Poll::Ready(());
         }
+        // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
+        let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.listeners);
-        if !listeners.iter().any(|known| known.will_wake(cx.waker())) {
-            listeners.push(cx.waker().clone());
+        let known = listeners
+            .iter_mut()
+            .find(|known| known.key == key && (key.is_some() || known.waker.will_wake(cx.waker())));
+        match known {
+            Some(known) => {
+                if let Some(waker) = &mut waker {
+                    std::mem::swap(&mut known.waker, waker);
+                }
+            }
+            None => listeners.extend(waker.take().map(|waker| Listener { key, waker })),
         }
         drop(listeners);
         // Between the first look and the registration it may have ended.
@@ -228,6 +265,34 @@ impl Hold {
     /// A guard is gone; `true` for the last one.
     pub(crate) fn unshare(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+/// See [`Hold::ended`]. Leaves no waker behind: a hold may last for days, and many may look at it.
+#[must_use = "futures do nothing unless polled"]
+pub(crate) struct Ended<'a> {
+    hold: &'a Hold,
+    key: u64,
+}
+
+impl Future for Ended<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let over = |hold: &Hold| !hold.is_valid();
+        self.hold.poll_until(cx, Some(self.key), over)
+    }
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let mut listeners = lock(&self.hold.listeners);
+        let mine = listeners
+            .iter()
+            .position(|listener| listener.key == Some(self.key));
+        let mine = mine.map(|index| listeners.swap_remove(index));
+        drop(listeners);
+        drop(mine);
     }
 }
 
@@ -294,5 +359,25 @@ mod tests {
         assert!(!hold.unshare());
         assert!(hold.unshare(), "the last one");
         assert!(!hold.share(), "it is on its way back to the store");
+    }
+
+    #[test]
+    fn who_looks_for_the_end_leaves_no_waker_behind() {
+        struct Task;
+        impl std::task::Wake for Task {
+            fn wake(self: Arc<Self>) {}
+        }
+        let hold = held();
+        for _ in 0..10 {
+            let mut ended = Box::pin(hold.ended());
+            // A future may go from task to task.
+            for _ in 0..2 {
+                let waker = Waker::from(Arc::new(Task));
+                let mut cx = Context::from_waker(&waker);
+                assert!(ended.as_mut().poll(&mut cx).is_pending());
+            }
+            assert_eq!(lock(&hold.listeners).len(), 1);
+        }
+        assert!(lock(&hold.listeners).is_empty());
     }
 }

@@ -1,7 +1,6 @@
 //! [`MutexGuard`]: what a holder has.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ impl MutexGuard {
     ///
     /// Nothing is lost by dropping the future.
     pub async fn lost(&self) {
-        poll_fn(|cx| self.hold.poll_ended(cx)).await;
+        self.hold.ended().await;
     }
 
     /// Whether the lock is still held, as an error to return with `?`. Does not ask the store.
@@ -107,7 +106,7 @@ impl MutexGuard {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if it is not held any more, [`LockError::InvalidOption`] for zero.
+    /// [`LockError::Lost`] if it is not held any more, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -174,8 +173,9 @@ impl MutexGuard {
 impl Drop for MutexGuard {
     fn drop(&mut self) {
         if !self.unlocked && self.hold.unshare() {
-            tracing::debug!(name = %self.hold.name(), held = ?self.hold.held(), "lock released");
+            // First: a subscriber may do anything, also panic.
             self.hold.local().release(&self.hold);
+            tracing::debug!(name = %self.hold.name(), held = ?self.hold.held(), "lock released");
         }
     }
 }
@@ -187,5 +187,56 @@ impl fmt::Debug for MutexGuard {
             .field("fencing_token", &self.fencing_token())
             .field("lost", &self.is_lost())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tracing::{Event, Metadata, Subscriber, span, subscriber};
+
+    use crate::client::Client;
+
+    /// Panics at the event with this number.
+    struct PanicsAt(u32, AtomicU32);
+
+    impl Subscriber for PanicsAt {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            let number = self.1.fetch_add(1, Ordering::Relaxed);
+            assert_ne!(number, self.0, "as told");
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[test]
+    fn a_subscriber_that_panics_keeps_no_lock() {
+        let client = Client::connect("memory://").unwrap();
+        for number in [0, 1] {
+            let panicked = subscriber::with_default(PanicsAt(number, AtomicU32::new(0)), || {
+                catch_unwind(AssertUnwindSafe(|| drop(client.mutex("m").blocking_lock())))
+            });
+            assert!(panicked.is_err());
+            assert!(
+                !client.mutex("m").blocking_is_locked().unwrap(),
+                "at event {number}"
+            );
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Mutex {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if nothing is held through it, [`LockError::InvalidOption`] for zero.
+    /// [`LockError::Lost`] if nothing is held through it, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///

@@ -119,13 +119,16 @@ impl Mutex {
     }
 
     fn guard(&self, hold: Arc<Hold>, blocking: bool) -> MutexGuard {
+        // First of all: whatever happens from here on, the lock is released.
+        let guard = MutexGuard::new(hold);
+        let hold = guard.hold();
         let grant = hold.grant();
         tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
         *lock(&self.last) = Last {
-            hold: Arc::downgrade(&hold),
+            hold: Arc::downgrade(hold),
             by: Identity::current(blocking),
         };
-        MutexGuard::new(hold)
+        guard
     }
 
     fn start(&self, blocking: bool, patience: Option<Patience>) -> Result<Started, LockError> {
@@ -152,7 +155,8 @@ impl Mutex {
                 reason: "retrying without a pause would only load the store: use more than zero",
             });
         }
-        let inside = task::find(client.id(), &name);
+        // One that was unlocked by its handle since does not stand in the way.
+        let inside = task::find(client.id(), &name).filter(|hold| !hold.is_released());
         let held = match inside {
             Some(hold) if self.options.reentrant => Some(hold),
             Some(_) => {

@@ -105,7 +105,8 @@ auto_mutex_tests::conformance! {
         unlock_after_a_loss_is_false_and_frees_nobody_else,
         the_handle_unlocks_what_its_task_holds,
         force_unlock_tells_the_truth,
-        a_dropped_guard_frees_the_lock;
+        a_dropped_guard_frees_the_lock,
+        after_an_unlock_inside_a_protected_body_it_can_be_taken_again;
     waiting:
         block_zero_does_not_wait,
         a_timeout_names_the_holder,

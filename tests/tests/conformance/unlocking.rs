@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use auto_mutex::MutexGuard;
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
@@ -72,4 +73,20 @@ pub(crate) async fn a_dropped_guard_frees_the_lock(store: &dyn TestStore) {
         !other.mutex("m").is_locked().await.unwrap()
     })
     .await;
+}
+
+pub(crate) async fn after_an_unlock_inside_a_protected_body_it_can_be_taken_again(
+    store: &dyn TestStore,
+) {
+    let client = store.member();
+    let mutex = client.mutex("m");
+    let body = mutex.synchronize(async |outer: &MutexGuard| {
+        assert!(mutex.unlock().await.unwrap());
+        for again in [client.mutex("m"), client.mutex("m").reentrant()] {
+            let inner = soon("it is free", again.lock()).await.unwrap();
+            assert!(inner.fencing_token() > outer.fencing_token());
+            assert!(inner.unlock().await.unwrap());
+        }
+    });
+    soon("the body", body).await.unwrap();
 }

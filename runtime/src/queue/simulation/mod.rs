@@ -3,7 +3,8 @@
 //!
 //! What must hold at every instant: at most one hold is valid by its member's own clock; fencing tokens
 //! grow. What must hold in the end: whoever waits is served, at once where nobody died, and nothing stays behind in
-//! the store. And where only the order is hostile, nothing is lost.
+//! the store; whoever waits for the word of an unlock or a renewal gets it, and it is true. And where only the
+//! order is hostile, nothing is lost, and nobody gets in before an `at_least` is over.
 //!
 //! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
 

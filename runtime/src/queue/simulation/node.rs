@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::clock::Instant;
 use crate::lease::Hold;
 use crate::member::Member;
-use crate::queue::Acquire;
+use crate::queue::{Acquire, Confirmed, Unlocked};
 use crate::store::{Answer, MemberId, Message, Request, Store};
 use crate::wait::lock;
 
@@ -38,4 +38,7 @@ pub(super) struct Node {
     pub(super) late: Vec<(Instant, Request)>,
     pub(super) waiting: Vec<Pin<Box<Acquire>>>,
     pub(super) holds: Vec<Arc<Hold>>,
+    /// Who waits for the word of the store: a release with what it should be told, or a renewal.
+    pub(super) unlocks: Vec<(Unlocked, bool)>,
+    pub(super) renewals: Vec<Confirmed>,
 }

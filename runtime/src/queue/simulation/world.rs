@@ -11,13 +11,13 @@ use super::node::{Node, Wire};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::LockError;
-use crate::lease::Terms;
+use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
 use crate::queue::{Patience, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, MemberId, Op, Ticket};
-use crate::wait::lock;
+use crate::wait::{Wakes, lock};
 
 pub(super) struct World {
     pub(super) dice: Dice,
@@ -28,6 +28,8 @@ pub(super) struct World {
     pub(super) state: State,
     pub(super) nodes: Vec<Node>,
     pub(super) last_token: u64,
+    /// Until when the last `at_least` keeps the lock.
+    pub(super) kept_until: Instant,
     pub(super) served: u32,
     pub(super) lost: u32,
     pub(super) log: Vec<String>,
@@ -43,6 +45,7 @@ impl World {
             state: State::default(),
             nodes: Vec::new(),
             last_token: 0,
+            kept_until: Instant::START,
             served: 0,
             lost: 0,
             log: Vec::new(),
@@ -73,6 +76,8 @@ impl World {
             late: Vec::new(),
             waiting: Vec::new(),
             holds: Vec::new(),
+            unlocks: Vec::new(),
+            renewals: Vec::new(),
         });
     }
 
@@ -96,13 +101,14 @@ impl World {
             .dice
             .chance(if self.calm { 0 } else { 20 })
             .then(|| Duration::from_millis(self.dice.roll(15_000) as u64 + 50));
+        let at_least = match self.dice.roll(10) {
+            0 => Duration::from_millis(self.dice.roll(200) as u64),
+            _ => Duration::ZERO,
+        };
         let want = Want {
             units: 1,
             capacity: 1,
-            terms: Terms {
-                expire,
-                at_least: Duration::ZERO,
-            },
+            terms: Terms { expire, at_least },
             patience,
             meta: "h 1 s".into(),
             home: None,
@@ -128,6 +134,10 @@ impl World {
                     if hold.is_valid() {
                         assert!(token > self.last_token, "the fencing token did not grow");
                         self.last_token = token;
+                        assert!(
+                            !self.calm || self.now >= self.kept_until,
+                            "obtained before `at_least` of the one before was over"
+                        );
                     }
                     self.served += 1;
                     self.nodes[index].holds.push(hold);
@@ -177,8 +187,12 @@ impl World {
             }
             13..=22 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds.pop().unwrap();
-                self.note(format!("{index} releases {}", hold.grant().token));
-                hold.local().release(&hold);
+                self.release(index, &hold);
+            }
+            47..=49 if !self.nodes[index].holds.is_empty() => {
+                let hold = self.nodes[index].holds[0].clone();
+                let renewal = hold.local().renew(&hold);
+                self.nodes[index].renewals.extend(renewal);
             }
             23 => self.break_connection(index),
             24..=26 => self.connect(index),
@@ -208,6 +222,45 @@ impl World {
             self.poll(index);
         }
         self.check();
+    }
+
+    /// Releases, or unlocks and waits for the store's word.
+    fn release(&mut self, index: usize, hold: &Arc<Hold>) {
+        self.note(format!("{index} releases {}", hold.grant().token));
+        let held = hold.is_valid();
+        if held {
+            // Durations travel in whole milliseconds.
+            let park = hold.park(self.now).saturating_sub(Duration::from_millis(1));
+            self.kept_until = self.now.after(park);
+        }
+        if self.dice.chance(50) {
+            hold.local().release(hold);
+        } else {
+            let unlocked = hold.local().unlock(hold);
+            self.nodes[index].unlocks.push((unlocked, held));
+        }
+    }
+
+    /// Whoever waited for the word of the store has it, and it is true.
+    fn check_words(&mut self) {
+        let calm = self.calm;
+        for node in self.nodes.iter_mut().filter(|node| !node.crashed) {
+            for (unlocked, held) in node.unlocks.drain(..) {
+                let word = unlocked.close(&mut Wakes::default());
+                match word.expect("an unlock is never answered") {
+                    // Under faults the lease may end while the release is on its way.
+                    Ok(word) => assert!(
+                        word == held || !word && !calm,
+                        "unlock says {word}, not {held}"
+                    ),
+                    Err(error) => assert!(!calm, "{error}"),
+                }
+            }
+            for renewal in node.renewals.drain(..) {
+                let word = renewal.close(&mut Wakes::default());
+                word.expect("a renewal is never answered").ok();
+            }
+        }
     }
 
     pub(super) fn check(&mut self) {
@@ -251,7 +304,7 @@ impl World {
                 }
                 self.poll(index);
                 while let Some(hold) = self.nodes[index].holds.pop() {
-                    hold.local().release(&hold);
+                    self.release(index, &hold);
                     moved = true;
                 }
                 self.check();
@@ -291,6 +344,7 @@ impl World {
                 self.one_step_of_the_network(index);
             }
         }
+        self.check_words();
         let micros = 1_700_000_000_000_000 + self.now.as_nanos() / 1000;
         let op = Op::Touch {
             ticket: Ticket::random(),
