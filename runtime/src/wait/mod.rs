@@ -36,11 +36,25 @@ impl Wakes {
         self.reports.push(Box::new(report));
     }
 
-    pub(crate) fn wake(self) {
-        self.wakers.into_iter().for_each(Waker::wake);
-        for report in self.reports {
+    pub(crate) fn wake(mut self) {
+        self.wake_all();
+        for report in std::mem::take(&mut self.reports) {
             report();
         }
+    }
+
+    fn wake_all(&mut self) {
+        self.wakers.reverse();
+        while let Some(waker) = self.wakers.pop() {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Wakes {
+    /// A waker that panics must not leave the others asleep: what they wait for is there.
+    fn drop(&mut self) {
+        self.wake_all();
     }
 }
 
@@ -170,5 +184,31 @@ mod tests {
             assert_eq!(promise.poll(&mut cx), Poll::Ready(1));
         });
         dropped.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("as told");
+        }
+    }
+
+    struct Tells(mpsc::Sender<()>);
+
+    impl Wake for Tells {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_leaves_nobody_asleep() {
+        let (sender, woken) = mpsc::channel();
+        let mut wakes = Wakes::default();
+        wakes.add([Arc::new(Panics).into(), Arc::new(Tells(sender)).into()]);
+        let woke = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| wakes.wake()));
+        assert!(woke.is_err());
+        woken.try_recv().unwrap();
     }
 }
