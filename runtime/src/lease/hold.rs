@@ -54,7 +54,8 @@ pub(crate) struct Hold {
     valid: AtomicU64,
     /// Until when the holder may hold.
     expires: AtomicU64,
-    at_least: Duration,
+    /// Until when the store keeps it, also when it is released earlier.
+    kept: AtomicU64,
     state: AtomicU8,
     /// Guards that share this hold.
     guards: AtomicU32,
@@ -79,7 +80,7 @@ impl Hold {
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
             expires: AtomicU64::new(expires.as_nanos()),
-            at_least: terms.at_least,
+            kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
             listeners: Mutex::default(),
@@ -121,6 +122,12 @@ impl Hold {
         now.until(self.expires())
     }
 
+    /// The store keeps it for `at_least` from now, if it would not keep it for longer anyway.
+    pub(crate) fn keep(&self, at_least: Duration, now: Instant) {
+        let kept = now.after(at_least).as_nanos();
+        self.kept.fetch_max(kept, Ordering::AcqRel);
+    }
+
     /// Lets `expire` count again, from now.
     pub(crate) fn restart(&self, expire: Option<Duration>, now: Instant) {
         let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
@@ -134,7 +141,7 @@ impl Hold {
 
     /// How much longer the store should keep the ticket after a release now.
     pub(crate) fn park(&self, now: Instant) -> Duration {
-        self.at_least.saturating_sub(self.since.until(now))
+        now.until(Instant::from_nanos(self.kept.load(Ordering::Acquire)))
     }
 
     /// Whether the lock may belong to somebody else by now. Once true, always true.

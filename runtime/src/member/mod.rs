@@ -153,8 +153,14 @@ impl Member {
     /// Releases everything, refuses everything new, and waits until the store has answered, for `limit` at
     /// most. `false`: something was not answered; its lease ends it.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
+        self.start_closing();
+        self.finish_closing(Instant::now().after(limit))
+    }
+
+    /// Releases everything, and refuses everything new.
+    pub(crate) fn start_closing(&self) {
         if self.is_forked() {
-            return true;
+            return;
         }
         let _ = self
             .phase
@@ -162,7 +168,13 @@ impl Member {
         for local in self.register.all() {
             local.close();
         }
-        let ends = Instant::now().after(limit);
+    }
+
+    /// Waits until the store has answered, until `ends` at most. `false`: something was not answered.
+    pub(crate) fn finish_closing(&self, ends: Instant) -> bool {
+        if self.is_forked() {
+            return true;
+        }
         let mut guard = lock(&self.emptied.0);
         let flushed = loop {
             if self.register.all().iter().all(|local| local.is_done()) {

@@ -146,7 +146,7 @@ impl Mutex {
     ///
     /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for guards taken
     /// by hand through this handle or its clones, the same tokio task, or the same thread for blocking calls
-    /// outside of one.
+    /// outside of one. (The future given to `block_on` is no tokio task: there, use `synchronize`.)
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

@@ -156,6 +156,10 @@ impl Mutex {
             });
         }
         // One that was unlocked by its handle since does not stand in the way.
+        let terms = Terms {
+            expire,
+            at_least: self.options.at_least,
+        };
         let inside = task::find(client.id(), &name).filter(|hold| !hold.is_released());
         let held = match inside {
             Some(hold) if self.options.reentrant => Some(hold),
@@ -175,7 +179,7 @@ impl Mutex {
                 drop(MutexGuard::new(hold));
                 return Err(error);
             }
-            hold.local().restart(&hold, expire);
+            hold.local().restart(&hold, terms);
             return Ok(Started::Again(hold));
         }
         let block = self.options.block.or(settings.block);
@@ -190,10 +194,7 @@ impl Mutex {
         let want = Want {
             units: 1,
             capacity: 1,
-            terms: Terms {
-                expire,
-                at_least: self.options.at_least,
-            },
+            terms,
             patience,
             meta: self.meta(&client),
             home: home(),

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::member::Member;
 use crate::wait::lock;
 
@@ -30,8 +31,13 @@ pub(super) fn flush() {
         // Somebody makes a client while the process ends.
         Err(_) => return,
     };
+    // All first, so that none waits for the server of another.
+    for member in &members {
+        member.start_closing();
+    }
+    let ends = Instant::now().after(LIMIT);
     for member in members {
-        if !member.shut_down(LIMIT) {
+        if !member.finish_closing(ends) {
             tracing::warn!("not every release was answered before the end; leases free the rest");
         }
     }

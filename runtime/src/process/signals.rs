@@ -14,7 +14,7 @@ use crate::error::SetupError;
 /// program has a handler of its own for these signals: let that one call
 /// [`shutdown`](crate::shutdown) instead. SIGKILL and `abort` are always the lease's business.
 ///
-/// Takes at most half a second per client when the store does not answer.
+/// Takes at most half a second when a store does not answer.
 ///
 /// # Errors
 ///

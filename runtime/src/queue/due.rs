@@ -75,7 +75,7 @@ impl Step<'_> {
                 .map_or(Instant::NEVER, |unlocker| unlocker.0));
         }
         for query in &state.queries {
-            at(query.deadline);
+            at(query.deadline.min(query.again));
         }
         due
     }

@@ -8,7 +8,7 @@ use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unl
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
-use crate::lease::Hold;
+use crate::lease::{Hold, Terms};
 use crate::store::{Op, Ticket};
 use crate::wait::{Promise, Wakes};
 
@@ -94,9 +94,10 @@ impl Local {
     }
 
     /// A nested call entered `hold` again: `expire` counts again from now.
-    pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, expire: Option<Duration>) {
+    pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
         let now = Instant::now();
-        hold.restart(expire, now);
+        hold.restart(terms.expire, now);
+        hold.keep(terms.at_least, now);
         // The lease was cut to what was left of `expire`: the store must hear of it before the next beat.
         if hold.valid() < self.next_beat_after(now).min(hold.expires()) {
             self.renew(hold);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::answer::RETRY;
 use super::local::{Local, Step};
 use super::ticket::Query;
-use crate::error::{LockError, StoreError};
+use crate::clock::Instant;
+use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
 
@@ -19,6 +21,7 @@ impl Local {
             let query = Query {
                 id: member.request_id(),
                 op: op.clone(),
+                again: Instant::NEVER,
                 deadline: step.now.after(member.settings().patience),
                 promise: promise.clone(),
             };
@@ -41,6 +44,11 @@ impl Step<'_> {
             // Asked again when the connection is back. A force is not: a second copy could break the
             // lock of the next holder.
             Err(error) if error.is_disconnected() && harmless_twice => return,
+            // It was not carried out, and that passes.
+            Err(error) if error.kind() == StoreErrorKind::Busy => {
+                queries[index].again = self.now.after(RETRY);
+                return;
+            }
             Err(error) => Err(self.lock_error(error)),
         };
         let query = self.state.queries.swap_remove(index);
@@ -64,7 +72,18 @@ impl Step<'_> {
         if self.state.queries.is_empty() {
             return;
         }
-        let (now, source) = (self.now, self.silence());
+        let now = self.now;
+        let mut again = Vec::new();
+        for query in &mut self.state.queries {
+            if query.again <= now {
+                query.again = Instant::NEVER;
+                again.push((query.id, query.op.clone()));
+            }
+        }
+        for (id, op) in again {
+            self.submit_as(id, op);
+        }
+        let source = self.silence();
         for query in self
             .state
             .queries

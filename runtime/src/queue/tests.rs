@@ -198,7 +198,13 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
 fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    hold.local().restart(&hold, Some(SECOND));
+    hold.local().restart(
+        &hold,
+        Terms {
+            expire: Some(SECOND),
+            at_least: Duration::ZERO,
+        },
+    );
     let mut cx = Context::from_waker(Waker::noop());
     assert!(hold.poll_lost(&mut cx).is_pending());
     let told = rig.member.timers().next().unwrap();

@@ -154,6 +154,8 @@ pub(super) struct Leaving {
 pub(super) struct Query {
     pub(super) id: RequestId,
     pub(super) op: Op,
+    /// When to ask again, if the store was busy.
+    pub(super) again: Instant,
     pub(super) deadline: Instant,
     pub(super) promise: Arc<Promise<Result<Reply, LockError>>>,
 }

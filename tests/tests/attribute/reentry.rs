@@ -254,3 +254,16 @@ fn a_thread_that_is_ending_can_still_call() {
             > 0
     );
 }
+
+#[test]
+fn a_nested_at_least_keeps_the_lock_after_the_outer_body() {
+    #[auto_mutex(name = "r", at_least = 3600)]
+    fn rare() -> Result<(), LockError> {
+        Ok(())
+    }
+    let client = named_client();
+    client.blocking_scope(|| sync(rare)).unwrap();
+    assert!(client.mutex("r").blocking_is_locked().unwrap());
+    let again = client.blocking_scope(|| sync(|| Ok(())));
+    assert!(matches!(again, Err(LockError::Timeout { .. })), "{again:?}");
+}

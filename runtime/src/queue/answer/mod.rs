@@ -13,7 +13,7 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Answer, Mode, Op, Reply, Ticket};
 
 /// How soon a refused renewal or release is sent again.
-const RETRY: Duration = Duration::from_millis(200);
+pub(super) const RETRY: Duration = Duration::from_millis(200);
 
 /// An answer to an acquire or touch, reduced to what matters here.
 struct Asked {

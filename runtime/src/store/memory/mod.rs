@@ -24,7 +24,7 @@ use crate::name::Name;
 /// How long the fencing token of an idle name is kept.
 const TOKEN_KEPT: Duration = Duration::from_secs(600);
 /// How many operations pass between two looks for idle names.
-const SWEEP_EVERY: u32 = 4096;
+const SWEEP_EVERY: usize = 4096;
 
 /// The stores that have a name, for as long as a client has them.
 static SHARED: Lazy<Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Mutex::default);
@@ -126,7 +126,8 @@ impl Store for MemoryStore {
             }
         };
         *operations += 1;
-        if *operations >= SWEEP_EVERY {
+        // In proportion to the names, so that a sweep costs an operation the same however many there are.
+        if *operations as usize >= SWEEP_EVERY.max(names.len() / 4) {
             *operations = 0;
             let kept = TOKEN_KEPT.as_micros() as u64;
             names.retain(|_, state| {
