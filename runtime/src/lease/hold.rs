@@ -4,18 +4,18 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use super::listeners::Listeners;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::Local;
 use crate::store::Ticket;
-use crate::wait::{Wakes, lock};
+use crate::wait::Wakes;
 
 const HELD: u8 = 0;
 const LOST: u8 = 1;
@@ -59,14 +59,7 @@ pub(crate) struct Hold {
     state: AtomicU8,
     /// Guards that share this hold.
     guards: AtomicU32,
-    listeners: Mutex<Vec<Listener>>,
-}
-
-/// Who is woken when the hold ends.
-struct Listener {
-    /// Of the future that takes it back when it is dropped.
-    key: Option<u64>,
-    waker: Waker,
+    listeners: Listeners,
 }
 
 impl Hold {
@@ -83,7 +76,7 @@ impl Hold {
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
-            listeners: Mutex::default(),
+            listeners: Listeners::default(),
         })
     }
 
@@ -170,7 +163,7 @@ impl Hold {
     pub(crate) fn lose(&self, wakes: &mut Wakes) {
         // Marked before the listeners are taken: who comes in between sees it.
         let lost = self.mark_lost();
-        self.wake_listeners(wakes);
+        self.listeners.wake(wakes);
         if lost {
             let (name, held) = (self.name().clone(), self.held());
             wakes.report(move || tracing::warn!(%name, ?held, "lock lost"));
@@ -194,13 +187,8 @@ impl Hold {
                 .state
                 .compare_exchange(HELD, RELEASED, Ordering::AcqRel, Ordering::Acquire)
                 .is_ok();
-        self.wake_listeners(wakes);
+        self.listeners.wake(wakes);
         ended
-    }
-
-    fn wake_listeners(&self, wakes: &mut Wakes) {
-        let mut listeners = lock(&self.listeners);
-        wakes.add(listeners.drain(..).map(|listener| listener.waker));
     }
 
     /// Ready once it is lost; a released hold is never lost.
@@ -226,21 +214,7 @@ impl Hold {
         if over(self) {
             return Poll::Ready(());
         }
-        // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
-        let mut waker = Some(cx.waker().clone());
-        let mut listeners = lock(&self.listeners);
-        let known = listeners
-            .iter_mut()
-            .find(|known| known.key == key && (key.is_some() || known.waker.will_wake(cx.waker())));
-        match known {
-            Some(known) => {
-                if let Some(waker) = &mut waker {
-                    std::mem::swap(&mut known.waker, waker);
-                }
-            }
-            None => listeners.extend(waker.take().map(|waker| Listener { key, waker })),
-        }
-        drop(listeners);
+        self.listeners.register(cx, key);
         // Between the first look and the registration it may have ended.
         if over(self) {
             Poll::Ready(())
@@ -293,13 +267,7 @@ impl Future for Ended<'_> {
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        let mut listeners = lock(&self.hold.listeners);
-        let mine = listeners
-            .iter()
-            .position(|listener| listener.key == Some(self.key));
-        let mine = mine.map(|index| listeners.swap_remove(index));
-        drop(listeners);
-        drop(mine);
+        self.hold.listeners.remove(self.key);
     }
 }
 
@@ -314,6 +282,7 @@ impl fmt::Debug for Hold {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Waker;
     use std::thread;
 
     use super::*;
@@ -346,7 +315,7 @@ mod tests {
     #[test]
     fn a_loss_is_marked_before_the_listeners_are_taken() {
         let hold = held();
-        let listeners = lock(&hold.listeners);
+        let listeners = hold.listeners.hold();
         thread::scope(|scope| {
             scope.spawn(|| hold.lose(&mut Wakes::default()));
             let ends = std::time::Instant::now() + Duration::from_secs(10);
@@ -383,8 +352,8 @@ mod tests {
                 let mut cx = Context::from_waker(&waker);
                 assert!(ended.as_mut().poll(&mut cx).is_pending());
             }
-            assert_eq!(lock(&hold.listeners).len(), 1);
+            assert_eq!(hold.listeners.count(), 1);
         }
-        assert!(lock(&hold.listeners).is_empty());
+        assert_eq!(hold.listeners.count(), 0);
     }
 }

@@ -4,5 +4,6 @@
 
 pub(crate) mod beat;
 mod hold;
+mod listeners;
 
 pub(crate) use hold::{Grant, Hold, Terms};

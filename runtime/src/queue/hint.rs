@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::enter::Granted;
+use super::ask::Granted;
 use super::local::{Local, Step};
 use super::ticket::Ask;
 use crate::clock::Instant;

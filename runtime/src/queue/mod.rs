@@ -14,6 +14,8 @@
 //! |---|---|
 //! | `local` | the state, and the frame of a step |
 //! | `enter` | a waiter comes or goes |
+//! | `ask` | the ticket that waits for the first waiter, and its grant |
+//! | `attempt` | tickets that do not wait in the store |
 //! | `leave` | a hold ends: release, refresh, resending |
 //! | `answer` | the store answers a request |
 //! | `hint` | the store tells something unasked |
@@ -23,6 +25,8 @@
 //! | `waiter` | one local waiter |
 
 mod answer;
+mod ask;
+mod attempt;
 mod due;
 mod enter;
 mod hint;

@@ -3,7 +3,7 @@
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreErrorKind};
-use crate::queue::enter::Granted;
+use crate::queue::ask::Granted;
 use crate::queue::local::Step;
 use crate::store::Reply;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreErrorKind};
-use crate::queue::enter::Granted;
+use crate::queue::ask::Granted;
 use crate::queue::local::Step;
 use crate::queue::ticket::Attempt;
 use crate::queue::waiter::Patience;

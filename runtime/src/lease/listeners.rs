@@ -1,0 +1,64 @@
+//! Who is woken when a hold ends.
+
+use std::sync::Mutex;
+use std::task::{Context, Waker};
+
+use crate::wait::{Wakes, lock};
+
+/// The wakers of those who wait for the end of one hold.
+#[derive(Default)]
+pub(super) struct Listeners(Mutex<Vec<Listener>>);
+
+struct Listener {
+    /// Of the future that takes it back when it is dropped.
+    key: Option<u64>,
+    waker: Waker,
+}
+
+impl Listeners {
+    /// Registers the task of `cx`: in place of the one with the same key, or, without a key, once.
+    pub(super) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
+        // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
+        let mut waker = Some(cx.waker().clone());
+        let mut listeners = lock(&self.0);
+        let known = listeners
+            .iter_mut()
+            .find(|known| known.key == key && (key.is_some() || known.waker.will_wake(cx.waker())));
+        match known {
+            Some(known) => {
+                if let Some(waker) = &mut waker {
+                    std::mem::swap(&mut known.waker, waker);
+                }
+            }
+            None => listeners.extend(waker.take().map(|waker| Listener { key, waker })),
+        }
+        drop(listeners);
+    }
+
+    /// Takes back what was registered with `key`.
+    pub(super) fn remove(&self, key: u64) {
+        let mut listeners = lock(&self.0);
+        let mine = listeners
+            .iter()
+            .position(|listener| listener.key == Some(key));
+        let mine = mine.map(|index| listeners.swap_remove(index));
+        drop(listeners);
+        drop(mine);
+    }
+
+    /// Wakes all, once.
+    pub(super) fn wake(&self, wakes: &mut Wakes) {
+        wakes.add(lock(&self.0).drain(..).map(|listener| listener.waker));
+    }
+
+    /// Nobody comes or goes while this lives.
+    #[cfg(test)]
+    pub(super) fn hold(&self) -> impl Sized + '_ {
+        lock(&self.0)
+    }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        lock(&self.0).len()
+    }
+}
