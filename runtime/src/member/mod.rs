@@ -259,6 +259,10 @@ impl Events for Member {
             local.disconnected();
         }
     }
+
+    fn still_disconnected(&self, error: StoreError) {
+        self.link.still_down(error);
+    }
 }
 
 // A panic of users cannot leave a member in a broken state: none of their code runs inside.

@@ -263,6 +263,9 @@ pub(crate) trait Events: Send + Sync + 'static {
 
     /// The connection is lost; requests fail until `connected`.
     fn disconnected(&self, error: StoreError);
+
+    /// Another attempt to connect failed, with the cause that counts now.
+    fn still_disconnected(&self, error: StoreError);
 }
 
 /// Where locks live.

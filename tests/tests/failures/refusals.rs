@@ -154,6 +154,7 @@ async fn a_password_that_is_changed_is_reported() {
         .command(&["ACL", "SETUSER", "locker", "resetpass", ">changed"]);
     rig.redis.kill_clients();
     let said = unavailable(soon("an answer", client.mutex("m").lock()).await);
+    assert!(said.contains("refused the credentials"), "{said}");
     assert!(!said.contains("pass@") && !said.contains(":pass"), "{said}");
     rig.redis
         .command(&["ACL", "SETUSER", "locker", "resetpass", ">pass"]);

@@ -57,7 +57,7 @@ impl Driver {
             };
             tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
             events.disconnected(error.clone());
-            let connecting = reconnect(&connector);
+            let connecting = reconnect(&connector, &*events);
             match answering(connecting, &mut requests, &*events, &error).await {
                 Some(next) => link = next,
                 None => return,
@@ -68,12 +68,15 @@ impl Driver {
 }
 
 /// Tries until it succeeds.
-async fn reconnect(connector: &Connector) -> Link {
+async fn reconnect(connector: &Connector, events: &dyn Events) -> Link {
     let mut backoff = Backoff::new();
     loop {
         match connector.again().await {
             Ok(link) => return link,
-            Err(error) => tracing::debug!(%error, "no connection to the lock store yet"),
+            Err(error) => {
+                tracing::debug!(%error, "no connection to the lock store yet");
+                events.still_disconnected(StoreError::disconnected(error.to_string()));
+            }
         }
         sleep(backoff.next()).await;
     }

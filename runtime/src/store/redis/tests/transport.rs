@@ -50,6 +50,8 @@ impl Events for Recorder {
     fn disconnected(&self, error: StoreError) {
         self.note(Event::Disconnected(error));
     }
+
+    fn still_disconnected(&self, _error: StoreError) {}
 }
 
 /// A member with its connection, and everything that it was told.
