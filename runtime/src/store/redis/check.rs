@@ -2,9 +2,9 @@
 
 use redis::Value;
 
-use super::connect::Refusal;
 use super::error;
 use super::link::Link;
+use super::refusal::Refusal;
 use crate::config::Address;
 
 /// The oldest version with all commands of the scripts.

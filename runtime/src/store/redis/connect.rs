@@ -6,17 +6,18 @@ use std::time::Duration;
 use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::TcpKeepalive;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, IntoConnectionInfo as _,
-    ProtocolVersion, RedisConnectionInfo, RedisError, Value,
+    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion,
+    RedisConnectionInfo, RedisError, Value,
 };
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{sleep, timeout};
 
 use super::link::{FLIGHTS, Link};
+use super::refusal::Refusal;
 use super::scripts::Scripts;
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
-use crate::error::{SetupError, StoreError, StoreErrorKind};
+use crate::error::{SetupError, StoreError};
 use crate::store::MemberId;
 
 /// A dead peer is noticed by the watchdog of a link; these help where it cannot look: in the kernel.
@@ -26,63 +27,6 @@ const USER_TIMEOUT: Duration = Duration::from_secs(5);
 const LOADING_PAUSE: Duration = Duration::from_millis(50);
 /// How long one attempt to reconnect may take.
 const ATTEMPT: Duration = Duration::from_secs(2);
-
-/// Why a server cannot be used.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    Unreachable(StoreError),
-    Loading(StoreError),
-    Authentication(StoreError),
-    Permission(StoreError),
-    Version(String),
-    Role(String),
-    Cluster,
-}
-
-impl Refusal {
-    /// What an error in an answer says about the server.
-    pub(super) fn of(error: StoreError) -> Self {
-        let text = error.to_string();
-        if text.starts_with("LOADING") {
-            Self::Loading(error)
-        } else if text.starts_with("READONLY") || text.starts_with("MASTERDOWN") {
-            Self::Role("replica".to_owned())
-        } else if text.starts_with("NOPERM") {
-            Self::Permission(error)
-        } else if error.kind() == StoreErrorKind::Forbidden {
-            Self::Authentication(error)
-        } else {
-            Self::Unreachable(error)
-        }
-    }
-
-    fn of_client(error: &RedisError) -> Self {
-        let detail = error.detail().unwrap_or_default();
-        let no_hello = detail.contains("unknown command") && detail.contains("HELLO");
-        if error.kind() == ErrorKind::RESP3NotSupported || no_hello {
-            return Self::Version("older than 6.0".to_owned());
-        }
-        Self::of(error::of_client(error))
-    }
-
-    fn at(self, address: &Address) -> SetupError {
-        let address = address.to_string();
-        match self {
-            Self::Unreachable(source) | Self::Loading(source) => {
-                SetupError::Unreachable { address, source }
-            }
-            Self::Authentication(source) => SetupError::Authentication { address, source },
-            Self::Permission(source) => SetupError::Permission { address, source },
-            Self::Version(found) => SetupError::UnsupportedServer { address, found },
-            Self::Role(role) => SetupError::NotPrimary { address, role },
-            Self::Cluster => SetupError::UnsupportedStore {
-                scheme: "redis-cluster".to_owned(),
-                reason: "the server is a node of a Redis Cluster, which is not supported yet; \
-                         use a standalone server",
-            },
-        }
-    }
-}
 
 /// Opens connections of one member to one server.
 pub(super) struct Connector {

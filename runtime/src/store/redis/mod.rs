@@ -17,6 +17,7 @@ mod error;
 mod link;
 mod message;
 mod probe;
+mod refusal;
 mod reply;
 mod scripts;
 mod store;

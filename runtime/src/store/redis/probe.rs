@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::command::{self, SUFFIXES};
-use super::connect::Refusal;
 use super::link::Link;
+use super::refusal::Refusal;
 use super::scripts::Scripts;
 use super::{error, reply};
 use crate::name::Name;

@@ -1,0 +1,65 @@
+//! [`Refusal`]: why a server cannot be used.
+
+use redis::{ErrorKind, RedisError};
+
+use super::error;
+use crate::config::Address;
+use crate::error::{SetupError, StoreError, StoreErrorKind};
+
+/// Why a server cannot be used.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Unreachable(StoreError),
+    Loading(StoreError),
+    Authentication(StoreError),
+    Permission(StoreError),
+    Version(String),
+    Role(String),
+    Cluster,
+}
+
+impl Refusal {
+    /// What an error in an answer says about the server.
+    pub(super) fn of(error: StoreError) -> Self {
+        let text = error.to_string();
+        if text.starts_with("LOADING") {
+            Self::Loading(error)
+        } else if text.starts_with("READONLY") || text.starts_with("MASTERDOWN") {
+            Self::Role("replica".to_owned())
+        } else if text.starts_with("NOPERM") {
+            Self::Permission(error)
+        } else if error.kind() == StoreErrorKind::Forbidden {
+            Self::Authentication(error)
+        } else {
+            Self::Unreachable(error)
+        }
+    }
+
+    pub(super) fn of_client(error: &RedisError) -> Self {
+        let detail = error.detail().unwrap_or_default();
+        let no_hello = detail.contains("unknown command") && detail.contains("HELLO");
+        if error.kind() == ErrorKind::RESP3NotSupported || no_hello {
+            return Self::Version("older than 6.0".to_owned());
+        }
+        Self::of(error::of_client(error))
+    }
+
+    /// As the error of a set-up at `address`.
+    pub(super) fn at(self, address: &Address) -> SetupError {
+        let address = address.to_string();
+        match self {
+            Self::Unreachable(source) | Self::Loading(source) => {
+                SetupError::Unreachable { address, source }
+            }
+            Self::Authentication(source) => SetupError::Authentication { address, source },
+            Self::Permission(source) => SetupError::Permission { address, source },
+            Self::Version(found) => SetupError::UnsupportedServer { address, found },
+            Self::Role(role) => SetupError::NotPrimary { address, role },
+            Self::Cluster => SetupError::UnsupportedStore {
+                scheme: "redis-cluster".to_owned(),
+                reason: "the server is a node of a Redis Cluster, which is not supported yet; \
+                         use a standalone server",
+            },
+        }
+    }
+}
