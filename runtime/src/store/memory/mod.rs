@@ -131,6 +131,7 @@ impl Store for MemoryStore {
             *operations = 0;
             let kept = TOKEN_KEPT.as_micros() as u64;
             names.retain(|_, state| {
+                state.shrink();
                 !state.is_idle() || now.saturating_sub(state.last_used()) < kept
             });
         }

@@ -291,3 +291,21 @@ fn the_fourth_is_told_when_it_enters_the_first_three() {
     };
     assert!(world.told.contains(&(waiting[3].0, near)));
 }
+
+#[test]
+fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    let Reply::Granted { token } = world.lock(a, ta) else {
+        panic!()
+    };
+    world.state.shrink();
+    assert!(is_granted(&world.touch(a, ta)), "it still holds");
+    world.release(a, ta, 0, false);
+    world.state.shrink();
+    world.now -= 1_000_000;
+    let Reply::Granted { token: second } = world.lock(a, Ticket::random()) else {
+        panic!()
+    };
+    assert!(second > token);
+}

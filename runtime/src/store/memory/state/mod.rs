@@ -61,6 +61,17 @@ impl State {
         self.clock
     }
 
+    /// Gives back what an idle name has no use for: there may be a million of them.
+    pub(crate) fn shrink(&mut self) {
+        if self.is_idle() {
+            *self = Self {
+                token: self.token,
+                clock: self.clock,
+                ..Self::default()
+            };
+        }
+    }
+
     /// Runs one operation of `member` at `now`.
     pub(crate) fn apply(
         &mut self,
