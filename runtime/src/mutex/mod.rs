@@ -52,7 +52,8 @@ pub struct Mutex {
 }
 
 impl Client {
-    /// A mutex called `name`, in this client's namespace.
+    /// A mutex called `name`, in this client's namespace. If the client has none, `name` is complete: the lock of an
+    /// annotated function is then called `package:Type:function`.
     ///
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control characters and what is not ASCII are
     /// percent-escaped in the store.
@@ -94,7 +95,7 @@ struct Last {
 }
 
 impl Mutex {
-    /// A mutex called `name`, of the client in force where it is used.
+    /// A mutex called `name`, of the client in force where it is used: see [`Client::mutex`].
     pub fn new(name: impl Into<String>) -> Self {
         Self::with(None, Named::Verbatim(name.into()))
     }
@@ -167,9 +168,7 @@ impl Mutex {
         client.member().check()?;
         let name = match &self.name {
             Named::Complete(name, _) => name.clone(),
-            Named::Verbatim(name) => {
-                Name::verbatim(client.namespace().unwrap_or(DEFAULT_NAMESPACE), name)?
-            }
+            Named::Verbatim(name) => Name::verbatim(client.namespace(), name)?,
         };
         Ok((client, name))
     }
@@ -182,6 +181,3 @@ impl Mutex {
             .filter(|hold| hold.is_valid())
     }
 }
-
-/// The namespace of handles where the configuration names none.
-const DEFAULT_NAMESPACE: &str = "default";

@@ -33,16 +33,24 @@ pub(crate) fn unescape(part: &str) -> String {
 pub(crate) struct Name(Arc<str>);
 
 impl Name {
-    /// `namespace:name`, where `name` is the user's own text: its colons separate parts.
-    pub(crate) fn verbatim(namespace: &str, name: &str) -> Result<Self, LockError> {
+    /// `namespace:name`, where `name` is the user's own text: its colons separate parts. Without a namespace the
+    /// text is the complete name.
+    pub(crate) fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
         if name.is_empty() {
             return Err(LockError::InvalidName {
                 name: String::new(),
                 reason: "it is empty",
             });
         }
-        let mut builder = NameBuilder::new(namespace);
-        builder.push(utf8_percent_encode(name, VERBATIM));
+        let text = utf8_percent_encode(name, VERBATIM);
+        let builder = match namespace {
+            Some(namespace) => {
+                let mut builder = NameBuilder::new(namespace);
+                builder.push(text);
+                builder
+            }
+            None => NameBuilder(text.to_string()),
+        };
         builder.finish()
     }
 
@@ -145,8 +153,11 @@ mod tests {
 
     #[test]
     fn a_verbatim_name_keeps_its_colons() {
-        assert_eq!(Name::verbatim("n", "a:b").unwrap().as_str(), "n:a:b");
-        assert!(Name::verbatim("n", "").is_err());
-        assert!(Name::verbatim("n", &"ü".repeat(2000)).is_err());
+        assert_eq!(Name::verbatim(Some("n"), "a:b").unwrap().as_str(), "n:a:b");
+        assert_eq!(Name::verbatim(None, "n:a b").unwrap().as_str(), "n:a%20b");
+        for namespace in [Some("n"), None] {
+            assert!(Name::verbatim(namespace, "").is_err());
+            assert!(Name::verbatim(namespace, &"ü".repeat(2000)).is_err());
+        }
     }
 }

@@ -233,10 +233,11 @@ fn a_name_is_taken_as_it_is() {
 
 #[test]
 fn others_see_where_the_holder_is() {
-    #[auto_mutex(ns = "default", name = "seen", guard = g)]
+    #[auto_mutex(name = "seen", guard = g)]
     fn look() -> Result<String, LockError> {
-        let info = auto_mutex::Mutex::new("seen").blocking_info()?;
-        assert_eq!(g.name(), "default:seen");
+        // Without a namespace a handle's name is complete.
+        let info = auto_mutex::Mutex::new("auto-mutex-tests:seen").blocking_info()?;
+        assert_eq!(g.name(), "auto-mutex-tests:seen");
         Ok(info.holders[0].site.clone())
     }
     let site = client().blocking_scope(look).unwrap();
