@@ -80,10 +80,17 @@ impl Redis {
         let mut clients = BTreeMap::new();
         let infos = names
             .map(|name| {
-                let (namespace, name) = name.split_once(':').expect("a namespace and a name");
+                // A name without parts is complete: it comes from a client without a namespace.
+                let (namespace, name) = match name.split_once(':') {
+                    Some((namespace, name)) => (Some(namespace), name),
+                    None => (None, name),
+                };
                 let client = clients.entry(namespace).or_insert_with(|| {
-                    let config = Config::new(self.url()).expect("a good URL");
-                    Client::connect(config.namespace(unescape(namespace))).expect("an observer")
+                    let mut config = Config::new(self.url()).expect("a good URL");
+                    if let Some(namespace) = namespace {
+                        config = config.namespace(unescape(namespace));
+                    }
+                    Client::connect(config).expect("an observer")
                 });
                 client
                     .mutex(unescape(name))
