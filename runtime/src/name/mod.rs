@@ -42,14 +42,13 @@ impl Name {
                 reason: "it is empty",
             });
         }
-        let text = utf8_percent_encode(name, VERBATIM);
         let builder = match namespace {
             Some(namespace) => {
                 let mut builder = NameBuilder::new(namespace);
-                builder.push(text);
+                builder.verbatim(name);
                 builder
             }
-            None => NameBuilder(text.to_string()),
+            None => NameBuilder(utf8_percent_encode(name, VERBATIM).to_string()),
         };
         builder.finish()
     }

@@ -138,12 +138,10 @@ impl Step<'_> {
             self.next_beat()
         };
         self.state.held.push(Held {
-            asked: (0, lease),
             sendings,
             hold,
             renew,
             granted: granted.counter,
-            provisional: granted.provisional,
             refreshers: Vec::new(),
         });
         Ok(())

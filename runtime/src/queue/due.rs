@@ -8,7 +8,7 @@ use super::ticket::Attempt;
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
-use crate::store::Meta;
+use crate::store::{HolderRecord, Meta};
 
 /// How long a call that does not want to wait puts up with a store that does not answer.
 const BRIEF: Duration = Duration::from_secs(1);
@@ -147,7 +147,10 @@ impl Step<'_> {
                     Some((_, error)) => LockError::Unavailable {
                         source: error.clone(),
                     },
-                    None => self.timeout(&waiter),
+                    None => {
+                        let ask = self.state.ask.as_ref();
+                        self.timeout(&waiter, ask.and_then(|ask| ask.holder.as_ref()))
+                    }
                 };
                 let _ = waiter.promise.complete(Err(error), self.wakes);
                 continue;
@@ -160,8 +163,8 @@ impl Step<'_> {
         self.state.first_deadline = first_deadline;
     }
 
-    fn timeout(&self, waiter: &Waiter) -> LockError {
-        let holder = self.state.ask.as_ref().and_then(|ask| ask.holder.as_ref());
+    /// `waiter` has waited enough; `holder` held the name at the last answer.
+    pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         LockError::Timeout {
             name: self.local.name().to_string(),
             waited: waiter.started.until(self.now),

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::ask::Granted;
 use super::local::{Local, Step};
 use super::ticket::Ask;
-use crate::clock::Instant;
 use crate::store::Message;
 
 /// The longest lease that a message may grant.
@@ -42,8 +41,7 @@ impl Step<'_> {
                 else {
                     return;
                 };
-                let sent = ask.sendings.at(counter).unwrap_or(Instant::START);
-                let valid = sent.validity(hold.min(ask.hold));
+                let valid = ask.sendings.validity(counter, hold.min(ask.hold));
                 if self.now < valid && is_plausible(&ask, token, hold) {
                     ask.sendings.executed(counter);
                     self.granted(

@@ -190,7 +190,6 @@ impl Step<'_> {
             .min(held.hold.expires_in(self.now))
             .max(Duration::from_millis(1));
         let counter = held.sendings.next(self.now);
-        held.asked = (counter, hold);
         held.renew = self.next_beat();
         self.submit(Op::Touch {
             ticket: held.sendings.ticket,

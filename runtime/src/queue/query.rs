@@ -55,14 +55,17 @@ impl Step<'_> {
         let _ = query.promise.complete(result, self.wakes);
     }
 
+    /// A new connection: what may be carried out twice is asked again.
     pub(super) fn ask_queries_again(&mut self) {
-        let again: Vec<_> = self
-            .state
-            .queries
-            .iter()
-            .filter(|query| matches!(query.op, Op::Inspect))
-            .map(|query| (query.id, query.op.clone()))
-            .collect();
+        self.send_again(|query| matches!(query.op, Op::Inspect));
+    }
+
+    fn send_again(&mut self, which: impl Fn(&Query) -> bool) {
+        let mut again = Vec::new();
+        for query in self.state.queries.iter_mut().filter(|query| which(query)) {
+            query.again = Instant::NEVER;
+            again.push((query.id, query.op.clone()));
+        }
         for (id, op) in again {
             self.submit_as(id, op);
         }
@@ -73,16 +76,7 @@ impl Step<'_> {
             return;
         }
         let now = self.now;
-        let mut again = Vec::new();
-        for query in &mut self.state.queries {
-            if query.again <= now {
-                query.again = Instant::NEVER;
-                again.push((query.id, query.op.clone()));
-            }
-        }
-        for (id, op) in again {
-            self.submit_as(id, op);
-        }
+        self.send_again(|query| query.again <= now);
         let source = self.silence();
         for query in self
             .state

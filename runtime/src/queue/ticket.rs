@@ -47,6 +47,12 @@ impl Sendings {
         found.map(|sent| sent.1)
     }
 
+    /// Until when a grant of `lease` that answers `counter` can be shown to be valid; over, if it was never sent.
+    pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
+        let sent = self.at(counter);
+        sent.map_or(Instant::START, |sent| sent.validity(lease))
+    }
+
     /// `counter` was executed: no earlier sending will be answered with its own time.
     pub(super) fn executed(&mut self, counter: u64) {
         self.sent.retain(|sent| sent.0 >= counter);
@@ -106,10 +112,6 @@ pub(super) struct Held {
     pub(super) renew: Instant,
     /// The counter that the store had executed when it granted: answers up to it are older than the grant.
     pub(super) granted: u64,
-    /// Granted by message and not claimed yet.
-    pub(super) provisional: bool,
-    /// The lease asked for last, and with which counter.
-    pub(super) asked: (u64, Duration),
     /// Who waits for a renewal.
     pub(super) refreshers: Vec<Refresher>,
 }

@@ -1,7 +1,6 @@
 //! The answer about the ticket that waits.
 
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
-use crate::clock::Instant;
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ask::Granted;
 use crate::queue::local::Step;
@@ -17,9 +16,8 @@ impl Step<'_> {
         };
         match asked.result {
             Ok(Reply::Granted { token }) => {
-                let sent = ask.sendings.at(asked.counter);
+                let valid = ask.sendings.validity(asked.counter, asked.hold);
                 ask.sendings.executed(asked.counter);
-                let valid = sent.map_or(Instant::START, |sent| sent.validity(asked.hold));
                 if self.now < valid {
                     let counter = asked.counter;
                     self.granted(

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
-use crate::clock::Instant;
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ask::Granted;
 use crate::queue::local::Step;
@@ -24,8 +23,7 @@ impl Step<'_> {
         let waiter = attempt.waiter.clone();
         let error = match asked.result {
             Ok(Reply::Granted { token }) => {
-                let sent = attempt.sendings.at(asked.counter);
-                let valid = sent.map_or(Instant::START, |sent| sent.validity(asked.hold));
+                let valid = attempt.sendings.validity(asked.counter, asked.hold);
                 if self.now >= valid {
                     self.withdraw(&attempt.sendings);
                     let _ = waiter.promise.complete(Err(too_slow()), self.wakes);
@@ -94,9 +92,8 @@ impl Step<'_> {
 
     /// Plans the next attempt, or says why there is none.
     fn another_attempt(&mut self, attempt: &mut Attempt) -> Option<LockError> {
-        let name = || self.local.name().to_string();
-        let holder = attempt.holder.as_ref().and_then(Meta::read);
         let waiter = &attempt.waiter;
+        let holder = attempt.holder.as_ref();
         match waiter.want.patience {
             Patience::Poll {
                 retries, interval, ..
@@ -106,22 +103,14 @@ impl Step<'_> {
                     attempt.next = Some(next);
                     return None;
                 }
-                Some(LockError::Timeout {
-                    name: name(),
-                    waited: waiter.started.until(self.now),
-                    holder,
-                })
+                Some(self.timeout(waiter, holder))
             }
             Patience::Poll { .. } => Some(LockError::TooManyAttempts {
-                name: name(),
+                name: self.local.name().to_string(),
                 attempts: attempt.number,
-                holder,
+                holder: holder.and_then(Meta::read),
             }),
-            Patience::Queue(_) => Some(LockError::Timeout {
-                name: name(),
-                waited: waiter.started.until(self.now),
-                holder,
-            }),
+            Patience::Queue(_) => Some(self.timeout(waiter, holder)),
         }
     }
 }

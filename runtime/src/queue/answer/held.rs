@@ -16,7 +16,6 @@ impl Step<'_> {
                     held.hold.renewed(sent.validity(asked.hold));
                 }
                 held.sendings.executed(asked.counter);
-                held.provisional = false;
                 if held.hold.is_valid() {
                     held.refreshed(asked.counter, self);
                     self.state.held.push(held);
