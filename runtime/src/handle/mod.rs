@@ -27,8 +27,9 @@ pub use self::info::{LockInfo, Waiting};
 use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::query_methods;
+pub(crate) use self::query::{inspected, query_methods};
 use crate::client::Client;
+use crate::error::LockError;
 use crate::name::Name;
 
 /// One name as a handle and its clones know it.
@@ -47,6 +48,11 @@ impl Handle {
     /// A complete name, for an annotated function; `site` tells others who holds it.
     pub(crate) fn at(client: Client, name: Name, site: Arc<str>) -> Self {
         Self::of(Address::complete(client, name, site))
+    }
+
+    /// The complete name.
+    pub(crate) fn name(&self) -> Result<String, LockError> {
+        Ok(self.address.resolve()?.name.to_string())
     }
 
     fn of(address: Address) -> Self {

@@ -95,12 +95,6 @@ macro_rules! option_methods {
                 self.options.retries = Some((n, interval));
                 self
             }
-
-            /// What an annotated function asks for, all at once.
-            pub(crate) fn with(mut self, options: $crate::handle::Options) -> Self {
-                self.options = options;
-                self
-            }
         }
     };
 }

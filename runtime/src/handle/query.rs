@@ -17,23 +17,12 @@ impl Handle {
     }
 
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&inspected(
-            self.ask(&Op::Inspect)?.wait().await?,
-        )))
-    }
-
-    pub(crate) fn blocking_info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&inspected(
-            self.ask(&Op::Inspect)?.blocking_wait()?,
-        )))
+        let reply = self.ask(&Op::Inspect)?.wait().await?;
+        Ok(LockInfo::new(&inspected(reply)))
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
         Ok(freed(&self.ask(&Op::Force)?.wait().await?))
-    }
-
-    pub(crate) fn blocking_force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask(&Op::Force)?.blocking_wait()?))
     }
 }
 
@@ -44,7 +33,7 @@ pub(crate) fn inspected(reply: Reply) -> NameRecord {
     }
 }
 
-pub(crate) fn freed(reply: &Reply) -> bool {
+fn freed(reply: &Reply) -> bool {
     matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 
@@ -97,7 +86,7 @@ macro_rules! query_methods {
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
-                self.handle.blocking_info()
+                $crate::wait::block_on(self.handle.info())
             }
 
             /// Breaks the lock, whoever has it, and says whether anybody had it. Former holders are told: their guards
@@ -122,7 +111,7 @@ macro_rules! query_methods {
             ///
             /// Those of [`force_unlock`](Self::force_unlock).
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
-                self.handle.blocking_force()
+                $crate::wait::block_on(self.handle.force())
             }
         }
     };
