@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::site::Site;
 use crate::client::Client;
 use crate::error::LockError;
-use crate::mutex::Mutex;
+use crate::handle::{Expire, Handle, Options};
 use crate::name::Name;
 
 /// Between two attempts, unless `interval` says otherwise.
@@ -94,28 +94,23 @@ impl Request {
         self.key.push(text);
     }
 
-    /// The lock that is asked for.
-    pub(super) fn mutex(self) -> Result<Mutex, LockError> {
+    /// The lock that is asked for, and how.
+    pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
         let client = match self.client.clone() {
             Some(client) => client,
             None => Client::in_force()?,
         };
         let name = self.name(&client)?;
-        let mut mutex = Mutex::at(client, name, self.site.shown()).reentrant();
-        if let Some(expire) = self.expire {
-            mutex = mutex.expire(expire);
-        }
-        if let Some(block) = self.block {
-            mutex = mutex.block(block);
-        }
-        if let Some(at_least) = self.at_least {
-            mutex = mutex.at_least(at_least);
-        }
-        if let Some(retries) = self.retries {
-            let interval = self.interval.unwrap_or(INTERVAL);
-            mutex = mutex.retries(retries, interval);
-        }
-        Ok(mutex)
+        let options = Options {
+            expire: self.expire.map(Expire::After),
+            block: self.block,
+            retries: self
+                .retries
+                .map(|retries| (retries, self.interval.unwrap_or(INTERVAL))),
+            at_least: self.at_least.unwrap_or_default(),
+            reentrant: true,
+        };
+        Ok((Handle::at(client, name, self.site.shown()), options))
     }
 
     fn name(&self, client: &Client) -> Result<Name, LockError> {

@@ -39,6 +39,10 @@ pub(crate) struct Grant {
     pub(crate) valid: Instant,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
+    /// How much of the name.
+    pub(crate) units: u32,
+    /// How much of it there is.
+    pub(crate) capacity: u32,
     /// The thread of the single-threaded runtime that the holder lives on, if it does.
     pub(crate) home: Option<ThreadId>,
 }
@@ -302,6 +306,8 @@ mod tests {
             valid: now.after(Duration::from_secs(60)),
             waited: Duration::ZERO,
             attempts: 1,
+            units: 1,
+            capacity: 1,
             home: None,
         };
         let terms = Terms {

@@ -119,6 +119,8 @@ impl Step<'_> {
             valid: granted.valid,
             waited: waiter.started.until(self.now),
             attempts,
+            units: waiter.want.units,
+            capacity: waiter.want.capacity,
             home: waiter.want.home,
         };
         let hold = Hold::new(self.local.clone(), grant, waiter.want.terms, self.now);
