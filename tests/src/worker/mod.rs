@@ -5,6 +5,7 @@
 //! | line in | lines out, as they happen |
 //! |---|---|
 //! | `lock NAME [BLOCK_MS]` | `got NAME TOKEN`, or `failed NAME ERROR` |
+//! | `acquire NAME PERMITS`, `read NAME`, `write NAME` | as `lock NAME`, for a semaphore or a readers-writer lock |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
@@ -18,6 +19,7 @@
 //! | `finish NAME` | `got NAME TOKEN`, then it drops the guard and returns from main at once |
 
 pub mod contest;
+mod guards;
 pub mod serve;
 
 use std::io::{BufRead, BufReader, Write};

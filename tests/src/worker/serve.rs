@@ -5,10 +5,11 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard};
+use auto_mutex::{Client, Config, LockError};
 use tokio::sync::mpsc;
 
 use super::contest;
+use super::guards::Held;
 use crate::runtimes::multi_thread;
 
 /// What is asked of a guard.
@@ -88,13 +89,11 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
         };
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            ["lock", name] => start(client.mutex(name), name, got.clone()),
-            ["lock", name, block] => {
-                let block = Duration::from_millis(block.parse().expect("milliseconds"));
-                start(client.mutex(name).block(block), name, got.clone());
+            ["lock" | "acquire" | "read" | "write", name, ..] => {
+                start(client.clone(), name, line.clone(), got.clone());
             }
             ["try", name] => match client.mutex(name).try_lock().await {
-                Ok(Some(guard)) => hold(name, guard, &got),
+                Ok(Some(guard)) => hold(name, Held::Mutex(guard), &got),
                 Ok(None) => say(&format!("busy {name}")),
                 Err(error) => say(&format!("failed {name} {error:?}")),
             },
@@ -134,25 +133,25 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
 
 type Got = mpsc::UnboundedSender<(String, mpsc::UnboundedSender<Ask>)>;
 
-fn start(mutex: Mutex, name: &str, got: Got) {
+fn start(client: Client, name: &str, line: String, got: Got) {
     let name = name.to_owned();
     tokio::spawn(async move {
-        match mutex.lock().await {
-            Ok(guard) => hold(&name, guard, &got),
+        match Held::take(&client, &line).await {
+            Ok(held) => hold(&name, held, &got),
             Err(error) => say(&format!("failed {name} {error:?}")),
         }
     });
 }
 
 /// Registered before it is reported, so that the next line can be about it.
-fn hold(name: &str, guard: MutexGuard, got: &Got) {
+fn hold(name: &str, guard: Held, got: &Got) {
     let (sender, asks) = mpsc::unbounded_channel();
     let _ = got.send((name.to_owned(), sender));
     say(&format!("got {name} {}", guard.fencing_token()));
     tokio::spawn(keep(name.to_owned(), guard, asks));
 }
 
-async fn keep(name: String, guard: MutexGuard, mut asks: mpsc::UnboundedReceiver<Ask>) {
+async fn keep(name: String, guard: Held, mut asks: mpsc::UnboundedReceiver<Ask>) {
     let mut told = false;
     loop {
         let ask = tokio::select! {
