@@ -33,6 +33,16 @@ impl Holding {
         }
     }
 
+    /// What several have, in one.
+    pub(crate) fn join(parts: Vec<Self>) -> Self {
+        let mut holds = Vec::with_capacity(parts.len());
+        for mut part in parts {
+            part.left = true;
+            holds.extend_from_slice(part.holds.all());
+        }
+        Self::new(holds)
+    }
+
     pub(crate) fn holds(&self) -> &Holds {
         &self.holds
     }
@@ -42,13 +52,11 @@ impl Holding {
         &self.holds.all()[0]
     }
 
-    /// A nested call shares it: `expire` counts again from now.
-    pub(super) fn restart(&self, terms: Terms) -> Result<(), LockError> {
-        self.check()?;
+    /// The terms count again from now.
+    pub(crate) fn restart(&self, terms: Terms) {
         for hold in self.holds.all().iter() {
             hold.local().restart(hold, terms);
         }
-        Ok(())
     }
 
     pub(crate) fn expires_in(&self) -> Duration {

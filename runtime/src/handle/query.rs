@@ -11,7 +11,7 @@ type Asked = Arc<Promise<Result<Reply, LockError>>>;
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Asked, LockError> {
-        let target = self.address.resolve()?;
+        let target = self.resolve()?;
         let member = target.client.member();
         member.with_local(&target.name, |local| local.query(op))
     }
@@ -33,7 +33,7 @@ pub(crate) fn inspected(reply: Reply) -> NameRecord {
     }
 }
 
-fn freed(reply: &Reply) -> bool {
+pub(crate) fn freed(reply: &Reply) -> bool {
     matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 

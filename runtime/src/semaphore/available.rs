@@ -34,7 +34,7 @@ impl Semaphore {
     fn left(&self, record: &NameRecord) -> Result<u32, LockError> {
         if record.capacity != 0 && record.capacity != self.permits {
             return Err(LockError::PermitsMismatch {
-                name: self.handle.name()?,
+                name: self.handle.resolve()?.name.to_string(),
                 expected: self.permits,
                 found: record.capacity,
             });
