@@ -31,7 +31,7 @@ pub(crate) struct Terms {
 }
 
 /// What the store granted, and how it came about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
     /// Composed: microseconds × 1024 + the number of the local hand-over.
@@ -41,6 +41,8 @@ pub(crate) struct Grant {
     pub(crate) attempts: u32,
     /// The thread of the single-threaded runtime that the holder lives on, if it does.
     pub(crate) home: Option<ThreadId>,
+    /// What was granted instead of a unit.
+    pub(crate) signal: Option<Arc<str>>,
 }
 
 /// One grant of a name to this process.
@@ -69,9 +71,9 @@ impl Hold {
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
             local,
-            grant,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
+            grant,
             expires: AtomicU64::new(expires.as_nanos()),
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
@@ -303,6 +305,7 @@ mod tests {
             waited: Duration::ZERO,
             attempts: 1,
             home: None,
+            signal: None,
         };
         let terms = Terms {
             expire: None,

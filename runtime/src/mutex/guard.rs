@@ -144,7 +144,7 @@ impl MutexGuard {
     /// The lock is released, whether or not the future completes.
     pub async fn unlock(mut self) -> Result<bool, LockError> {
         match self.leave() {
-            Some(answer) => answer.wait().await,
+            Some(answer) => Ok(answer.wait().await?.is_some()),
             None => Ok(self.hold.is_valid()),
         }
     }
@@ -156,7 +156,7 @@ impl MutexGuard {
     /// Those of [`unlock`](Self::unlock).
     pub fn blocking_unlock(mut self) -> Result<bool, LockError> {
         match self.leave() {
-            Some(answer) => answer.blocking_wait(),
+            Some(answer) => Ok(answer.blocking_wait()?.is_some()),
             None => Ok(self.hold.is_valid()),
         }
     }

@@ -153,7 +153,7 @@ impl Mutex {
     /// The lock is released, whether or not the future completes.
     pub async fn unlock(&self) -> Result<bool, LockError> {
         match self.held_here()? {
-            Some(hold) => hold.local().unlock(&hold).wait().await,
+            Some(hold) => Ok(hold.local().unlock(&hold).wait().await?.is_some()),
             None => Ok(false),
         }
     }
@@ -165,7 +165,7 @@ impl Mutex {
     /// Those of [`unlock`](Self::unlock).
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         match self.held_here()? {
-            Some(hold) => hold.local().unlock(&hold).blocking_wait(),
+            Some(hold) => Ok(hold.local().unlock(&hold).blocking_wait()?.is_some()),
             None => Ok(false),
         }
     }
@@ -183,7 +183,7 @@ impl Mutex {
     ///
     /// The lock is broken, whether or not the future completes.
     pub async fn force_unlock(&self) -> Result<bool, LockError> {
-        forced(self.ask(&Op::Force)?.wait().await)
+        forced(self.ask(&force())?.wait().await)
     }
 
     /// As [`force_unlock`](Self::force_unlock), blocking the thread.
@@ -192,7 +192,13 @@ impl Mutex {
     ///
     /// Those of [`force_unlock`](Self::force_unlock).
     pub fn blocking_force_unlock(&self) -> Result<bool, LockError> {
-        forced(self.ask(&Op::Force)?.blocking_wait())
+        forced(self.ask(&force())?.blocking_wait())
+    }
+}
+
+fn force() -> Op {
+    Op::Force {
+        owner: Arc::default(),
     }
 }
 

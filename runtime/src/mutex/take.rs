@@ -9,7 +9,7 @@ use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::Meta;
+use crate::store::{Meta, Share};
 use crate::task;
 use crate::wait::lock;
 
@@ -192,8 +192,7 @@ impl Mutex {
             None => Patience::Queue(block),
         });
         let want = Want {
-            units: 1,
-            capacity: 1,
+            share: Share::of(1, 1),
             terms,
             patience,
             meta: self.meta(&client),

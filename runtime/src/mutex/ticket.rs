@@ -10,7 +10,7 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::{self, Meta};
+use crate::store::{self, Meta, Share};
 
 /// A held lock, written down, for another process to take over with [`Client::adopt`].
 ///
@@ -116,8 +116,7 @@ impl Client {
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
         let member = self.member();
         let want = Want {
-            units: 1,
-            capacity: 1,
+            share: Share::of(1, 1),
             terms: Terms {
                 expire: member.settings().expire,
                 at_least: Duration::ZERO,

@@ -25,6 +25,8 @@ pub(super) struct Granted {
     pub(super) valid: Instant,
     /// By message, to be claimed.
     pub(super) provisional: bool,
+    /// What was granted instead of a unit.
+    pub(super) signal: Option<Arc<str>>,
 }
 
 impl Step<'_> {
@@ -32,9 +34,9 @@ impl Step<'_> {
     pub(super) fn match_ask(&mut self) {
         let first = self.state.waiters.front().cloned();
         if let Some(ask) = &self.state.ask {
-            let fits = first.as_ref().is_some_and(|waiter| {
-                (waiter.want.units, waiter.want.capacity) == (ask.units, ask.capacity)
-            });
+            let fits = first
+                .as_ref()
+                .is_some_and(|waiter| waiter.want.share == ask.share);
             if fits {
                 return;
             }
@@ -45,8 +47,7 @@ impl Step<'_> {
         if let Some(waiter) = first {
             let mut ask = Ask {
                 sendings: Sendings::new(self.now),
-                units: waiter.want.units,
-                capacity: waiter.want.capacity,
+                share: waiter.want.share.clone(),
                 hold: self.lease_for(&waiter.want),
                 again: Instant::NEVER,
                 queued: false,
@@ -64,8 +65,7 @@ impl Step<'_> {
         let op = Op::Acquire {
             ticket: ask.sendings.ticket,
             counter: ask.sendings.next(self.now),
-            units: ask.units,
-            capacity: ask.capacity,
+            share: ask.share.clone(),
             hold: ask.hold,
             place: self.local.lease(),
             mode: Mode::Queue,
@@ -80,6 +80,7 @@ impl Step<'_> {
         let op = Op::Touch {
             ticket: ask.sendings.ticket,
             counter: ask.sendings.next(self.now),
+            units: 0,
             hold: ask.hold,
             place: self.local.lease(),
         };
@@ -120,6 +121,7 @@ impl Step<'_> {
             waited: waiter.started.until(self.now),
             attempts,
             home: waiter.want.home,
+            signal: granted.signal.clone(),
         };
         let hold = Hold::new(self.local.clone(), grant, waiter.want.terms, self.now);
         if waiter

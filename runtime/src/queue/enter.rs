@@ -65,7 +65,7 @@ impl Local {
             }
         });
         if let Some(Ok(hold)) = granted {
-            self.release(&hold);
+            self.give_back(&hold);
         }
     }
 

@@ -36,6 +36,7 @@ impl Step<'_> {
                 token,
                 counter,
                 hold,
+                ref signal,
             } => {
                 let Some(mut ask) = self.state.ask.take_if(|ask| ask.sendings.ticket == ticket)
                 else {
@@ -51,6 +52,7 @@ impl Step<'_> {
                             counter,
                             valid,
                             provisional: true,
+                            signal: signal.clone(),
                         },
                     );
                 } else {
@@ -65,6 +67,11 @@ impl Step<'_> {
                     && ask.sendings.ticket == ticket
                 {
                     ask.again = ask.again.min(soon);
+                }
+            }
+            Message::Refresh { ticket, expire } => {
+                if let Some(index) = self.find_held(ticket) {
+                    self.state.held[index].hold.restart(Some(expire), self.now);
                 }
             }
             Message::Lost { ticket } => {

@@ -11,6 +11,7 @@ use super::local::Local;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
+use crate::store::Share;
 use crate::wait::Promise;
 
 /// How long to wait for a lock, and how.
@@ -29,8 +30,7 @@ pub(crate) enum Patience {
 /// What somebody wants of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
-    pub(crate) units: u32,
-    pub(crate) capacity: u32,
+    pub(crate) share: Share,
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
     /// Who asks, in the form of the store.

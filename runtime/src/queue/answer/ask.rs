@@ -15,7 +15,7 @@ impl Step<'_> {
             return;
         };
         match asked.result {
-            Ok(Reply::Granted { token }) => {
+            Ok(Reply::Granted { token, signal }) => {
                 let valid = ask.sendings.validity(asked.counter, asked.hold);
                 ask.sendings.executed(asked.counter);
                 if self.now < valid {
@@ -27,6 +27,7 @@ impl Step<'_> {
                             counter,
                             valid,
                             provisional: false,
+                            signal,
                         },
                     );
                     return;
@@ -56,7 +57,7 @@ impl Step<'_> {
             Ok(Reply::Mismatch { capacity }) => {
                 let error = LockError::PermitsMismatch {
                     name: self.local.name().to_string(),
-                    expected: ask.capacity,
+                    expected: ask.share.capacity,
                     found: capacity,
                 };
                 self.forget(&ask.sendings);

@@ -22,7 +22,7 @@ impl Step<'_> {
         let mut attempt = self.state.attempts.swap_remove(index);
         let waiter = attempt.waiter.clone();
         let error = match asked.result {
-            Ok(Reply::Granted { token }) => {
+            Ok(Reply::Granted { token, signal }) => {
                 let valid = attempt.sendings.validity(asked.counter, asked.hold);
                 if self.now >= valid {
                     self.withdraw(&attempt.sendings);
@@ -34,6 +34,7 @@ impl Step<'_> {
                     counter: asked.counter,
                     valid,
                     provisional: false,
+                    signal,
                 };
                 let sendings = attempt.sendings;
                 if let Err(unused) = self.hand(&waiter, sendings, asked.hold, grant, attempt.number)
@@ -64,7 +65,7 @@ impl Step<'_> {
                     }
                     Reply::Mismatch { capacity } => LockError::PermitsMismatch {
                         name: self.local.name().to_string(),
-                        expected: waiter.want.capacity,
+                        expected: waiter.want.share.capacity,
                         found: capacity,
                     },
                     Reply::TooMany => too_many(),

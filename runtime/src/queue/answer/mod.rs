@@ -90,7 +90,11 @@ impl Step<'_> {
                 );
             }
             Op::Release { ticket, .. } => self.answer_release(ticket, result),
-            Op::Force | Op::Inspect => self.answer_query(request.id, result),
+            Op::Force { .. }
+            | Op::Refresh { .. }
+            | Op::Signal { .. }
+            | Op::Delete
+            | Op::Inspect => self.answer_query(request.id, result),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::member::Member;
 use crate::name::Name;
 use crate::queue::{Patience, Want};
 use crate::store::memory::state::State;
-use crate::store::{Events, MemberId, Op, Ticket};
+use crate::store::{Events, MemberId, Op, Share, Ticket};
 use crate::wait::{Wakes, lock};
 
 pub(super) struct World {
@@ -106,8 +106,7 @@ impl World {
             _ => Duration::ZERO,
         };
         let want = Want {
-            units: 1,
-            capacity: 1,
+            share: Share::of(1, 1),
             terms: Terms { expire, at_least },
             patience,
             meta: "h 1 s".into(),
@@ -250,8 +249,8 @@ impl World {
                 match word.expect("an unlock is never answered") {
                     // Under faults the lease may end while the release is on its way.
                     Ok(word) => assert!(
-                        word == held || !word && !calm,
-                        "unlock says {word}, not {held}"
+                        word.is_some() == held || word.is_none() && !calm,
+                        "unlock says {word:?}, not {held}"
                     ),
                     Err(error) => assert!(!calm, "{error}"),
                 }
@@ -349,6 +348,7 @@ impl World {
         let op = Op::Touch {
             ticket: Ticket::random(),
             counter: 1,
+            units: 0,
             hold: Duration::from_secs(1),
             place: Duration::from_secs(1),
         };
