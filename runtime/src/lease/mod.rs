@@ -6,4 +6,4 @@ pub(crate) mod beat;
 mod hold;
 mod listeners;
 
-pub(crate) use hold::{Grant, Hold, Terms};
+pub(crate) use hold::{Grant, Hold, Owner, Terms};

@@ -193,6 +193,7 @@ impl Mutex {
         });
         let want = Want {
             share: Share::of(1, 1),
+            owner: None,
             terms,
             patience,
             meta: self.meta(&client),

@@ -117,6 +117,7 @@ impl Client {
         let member = self.member();
         let want = Want {
             share: Share::of(1, 1),
+            owner: None,
             terms: Terms {
                 expire: member.settings().expire,
                 at_least: Duration::ZERO,

@@ -83,6 +83,12 @@ impl Local {
         })?
     }
 
+    /// Gives units back and keeps `units`; the store is told. `None` if it is lost or released.
+    pub(crate) fn downgrade(self: &Arc<Self>, hold: &Arc<Hold>, units: u32) -> Option<Confirmed> {
+        hold.downgrade(units);
+        self.renew(hold)
+    }
+
     /// `expire` counts again from now; the store is told. `None` if it is lost or released.
     pub(crate) fn refresh(
         self: &Arc<Self>,
@@ -144,7 +150,9 @@ impl Step<'_> {
         let patience = self.now.after(self.local.member().settings().patience);
         let mut leaving = self.leaving(&held.sendings, park_until);
         leaving.held = valid;
-        leaving.returns = returns;
+        // The ticket may have been passed on and granted anew meanwhile: that signal nobody used.
+        let used = valid && !returns;
+        leaving.used = used.then(|| hold.grant().token / 1024);
         leaving.unlocker = unlocker.map(|promise| (patience, promise));
         self.leave(leaving);
     }
@@ -167,7 +175,7 @@ impl Step<'_> {
             ticket: sendings.ticket,
             park_until,
             tomb: sendings.late,
-            returns: true,
+            used: None,
             held: false,
             unanswered: false,
             again: Instant::NEVER,
@@ -187,7 +195,7 @@ impl Step<'_> {
             ticket: leaving.ticket,
             park: self.now.until(leaving.park_until),
             tomb: leaving.tomb,
-            returns: leaving.returns,
+            used: leaving.used.unwrap_or(0),
         });
     }
 
@@ -202,7 +210,7 @@ impl Step<'_> {
         self.submit(Op::Touch {
             ticket: held.sendings.ticket,
             counter,
-            units: 0,
+            units: held.hold.given_back().unwrap_or(0),
             hold,
             place: lease,
         });

@@ -65,6 +65,7 @@ impl Rig {
     fn want() -> Want {
         Want {
             share: Share::of(1, 1),
+            owner: None,
             terms: Terms {
                 expire: None,
                 at_least: Duration::ZERO,

@@ -64,7 +64,7 @@ impl Sendings {
     }
 }
 
-/// The ticket that waits in the store for the first of the local waiters.
+/// A ticket that waits in the store for one of the first of the local waiters.
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) sendings: Sendings,
@@ -138,8 +138,8 @@ pub(super) struct Leaving {
     pub(super) ticket: Ticket,
     pub(super) park_until: Instant,
     pub(super) tomb: bool,
-    /// The signal that it holds was not used.
-    pub(super) returns: bool,
+    /// The fencing time of the grant whose signal was used.
+    pub(super) used: Option<u64>,
     /// Whether it was held by the local clock when it was released.
     pub(super) held: bool,
     /// A sending was not answered: the store may have executed it.

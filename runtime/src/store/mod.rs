@@ -117,8 +117,8 @@ pub(crate) enum Op {
         park: Duration,
         /// Leave a tombstone: a copy of an acquire may still arrive.
         tomb: bool,
-        /// The signal that it holds was not used: the next one gets it.
-        returns: bool,
+        /// The fencing time of the grant whose signal was used; that of any other grant goes to the next. Zero: none was.
+        used: u64,
     },
     /// `ticket` takes the place of `old`, which holds.
     Adopt {

@@ -26,7 +26,7 @@ impl Step<'_> {
                 let valid = attempt.sendings.validity(asked.counter, asked.hold);
                 if self.now >= valid {
                     self.withdraw(&attempt.sendings);
-                    let _ = waiter.promise.complete(Err(too_slow()), self.wakes);
+                    waiter.fail(too_slow(), self.wakes);
                     return;
                 }
                 let grant = &Granted {
@@ -88,7 +88,7 @@ impl Step<'_> {
                 self.lock_error(error)
             }
         };
-        let _ = waiter.promise.complete(Err(error), self.wakes);
+        waiter.fail(error, self.wakes);
     }
 
     /// Plans the next attempt, or says why there is none.

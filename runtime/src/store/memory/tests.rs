@@ -87,7 +87,7 @@ impl World {
                 ticket,
                 park,
                 tomb,
-                returns: false,
+                used: 0,
             },
         )
     }

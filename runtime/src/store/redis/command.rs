@@ -79,13 +79,13 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             ticket,
             park,
             tomb,
-            returns,
+            used,
         } => {
             words.word(ticket);
             words.word(member);
             words.millis(*park);
             words.number(u64::from(*tomb));
-            words.number(u64::from(*returns));
+            words.number(*used);
         }
         Op::Adopt {
             old,

@@ -32,7 +32,7 @@ pub(super) async fn run(
         ticket,
         park: Duration::ZERO,
         tomb,
-        returns: false,
+        used: 0,
     };
     let life = [
         acquire(first),

@@ -149,13 +149,13 @@ impl State {
             ticket,
             park,
             tomb,
-            returns,
+            used,
         } = op
         else {
             return Reply::Gone;
         };
         let capacity = self.capacity.unwrap_or(0);
-        let reply = self.leave(step.now, ticket, park, returns);
+        let reply = self.leave(step.now, ticket, park, used);
         if tomb {
             self.gone.insert(ticket, step.now + TOMB_US);
         }
@@ -168,7 +168,7 @@ impl State {
         }
     }
 
-    fn leave(&mut self, now: u64, ticket: Ticket, park: Duration, returns: bool) -> Reply {
+    fn leave(&mut self, now: u64, ticket: Ticket, park: Duration, used: u64) -> Reply {
         let Some(record) = self.records.get_mut(&ticket) else {
             return Reply::Gone;
         };
@@ -188,7 +188,7 @@ impl State {
         } else {
             self.held.swap_remove(index);
             if let Some(mut record) = self.records.remove(&ticket)
-                && returns
+                && record.token != used
             {
                 self.give_back(&mut record);
             }

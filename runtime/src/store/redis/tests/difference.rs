@@ -173,7 +173,7 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
                 Duration::ZERO
             },
             tomb: random.one_in(6),
-            returns: false,
+            used: 0,
         },
         19 => Op::Adopt {
             old: random.of(tickets),

@@ -85,7 +85,7 @@ fn release(ticket: Ticket, park: Duration, tomb: bool) -> Op {
         ticket,
         park,
         tomb,
-        returns: false,
+        used: 0,
     }
 }
 

@@ -160,7 +160,7 @@ fn release(ticket: Ticket) -> Op {
         ticket,
         park: Duration::ZERO,
         tomb: false,
-        returns: false,
+        used: 0,
     }
 }
 
