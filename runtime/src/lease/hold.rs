@@ -47,6 +47,8 @@ pub(crate) struct Grant {
     pub(crate) token: u64,
     /// It may have given some back since.
     pub(crate) units: u32,
+    /// How many there are.
+    pub(crate) capacity: u32,
     /// What was granted instead of a unit.
     pub(crate) signal: Option<Arc<str>>,
     /// Whose it is, if not just the caller's.
@@ -344,6 +346,7 @@ mod tests {
             attempts: 1,
             home: None,
             units: 1,
+            capacity: 1,
             signal: None,
             owner: None,
         };

@@ -194,6 +194,7 @@ impl Step<'_> {
             ticket: sendings.ticket,
             token: granted.token.saturating_mul(1024),
             units: waiter.want.share.units,
+            capacity: waiter.want.share.capacity,
             signal: granted.signal.clone(),
             owner: waiter.want.owner.clone(),
             valid: granted.valid,
