@@ -28,7 +28,7 @@ pub use self::info::{LockInfo, Waiting};
 use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::{freed, inspected, query_methods};
+pub(crate) use self::query::{force, freed, inspected, query_methods};
 pub(crate) use self::take::{NOT_AT_ALL, is_taken};
 use crate::client::Client;
 use crate::error::LockError;

@@ -128,7 +128,7 @@ impl Handle {
         let Target { client, name } = target;
         // One that was unlocked by its handle since does not stand in the way.
         let held = |hold: &Hold| !hold.is_released();
-        let enough = |hold: &Hold| hold.grant().units >= demand.units;
+        let enough = |hold: &Hold| hold.units() >= demand.units;
         let inside = task::find(client.id(), name, |hold| held(hold) && enough(hold))
             .or_else(|| task::find(client.id(), name, held));
         let by_hand = || reentrant.then(|| self.last.of_caller(blocking)).flatten();
@@ -172,8 +172,8 @@ impl Handle {
         blocking: bool,
     ) -> Result<Acquire, LockError> {
         let want = Want {
-            units: demand.units,
-            capacity: demand.capacity,
+            share: demand.share(),
+            owner: None,
             terms,
             patience,
             meta: self.address.meta(&target.client),
