@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use super::{Handle, LockInfo};
 use crate::error::LockError;
+use crate::queue::Answered;
 use crate::store::{NameRecord, Op, Reply};
-use crate::wait::Promise;
-
-type Asked = Arc<Promise<Result<Reply, LockError>>>;
 
 impl Handle {
-    pub(crate) fn ask(&self, op: &Op) -> Result<Asked, LockError> {
-        let target = self.address.resolve()?;
+    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
+        let target = self.resolve()?;
         let member = target.client.member();
         member.with_local(&target.name, |local| local.query(op))
     }
@@ -22,7 +20,14 @@ impl Handle {
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask(&Op::Force)?.wait().await?))
+        Ok(freed(&self.ask(&force())?.wait().await?))
+    }
+}
+
+/// Breaks what is held, whoever has it.
+pub(crate) fn force() -> Op {
+    Op::Force {
+        owner: Arc::default(),
     }
 }
 
@@ -33,7 +38,7 @@ pub(crate) fn inspected(reply: Reply) -> NameRecord {
     }
 }
 
-fn freed(reply: &Reply) -> bool {
+pub(crate) fn freed(reply: &Reply) -> bool {
     matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 

@@ -72,7 +72,7 @@ impl Mutex {
     /// The lock is released, whether or not the future completes.
     pub async fn unlock(&self) -> Result<bool, LockError> {
         match self.handle.unlock()? {
-            Some(unlocked) => unlocked.wait().await,
+            Some(unlocked) => Ok(unlocked.wait().await?.is_some()),
             None => Ok(false),
         }
     }
@@ -84,7 +84,7 @@ impl Mutex {
     /// Those of [`unlock`](Self::unlock).
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         match self.handle.unlock()? {
-            Some(unlocked) => unlocked.blocking_wait(),
+            Some(unlocked) => Ok(unlocked.blocking_wait()?.is_some()),
             None => Ok(false),
         }
     }

@@ -118,8 +118,8 @@ impl Client {
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
         let member = self.member();
         let want = Want {
-            units: ONE_OF_ONE.units,
-            capacity: ONE_OF_ONE.capacity,
+            share: ONE_OF_ONE.share(),
+            owner: None,
             terms: Terms {
                 expire: member.settings().expire,
                 at_least: Duration::ZERO,
