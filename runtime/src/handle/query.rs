@@ -9,9 +9,7 @@ use crate::store::{NameRecord, Op, Reply};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        let target = self.address.resolve()?;
-        let member = target.client.member();
-        member.with_local(&target.name, |local| local.query(op))
+        self.address.resolve()?.ask(op)
     }
 
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::local::Local;
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Hold, Owner, Terms};
-use crate::store::Share;
+use crate::lease::{Hold, Terms};
+use crate::store::{Owner, Share};
 use crate::wait::{Promise, Wakes};
 
 /// How long to wait for a lock, and how.
