@@ -177,8 +177,6 @@ pub struct Holder {
     pub site: String,
     /// Since when, by the store's clock.
     pub since: SystemTime,
-    /// The owner that the handle named, if it named one.
-    pub owner: Option<String>,
 }
 
 impl fmt::Display for Holder {
