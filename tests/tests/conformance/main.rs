@@ -3,6 +3,7 @@
 //! The tests speak the public API only. All members have a lease that no test outlives (but for
 //! `brief_member`), so whatever happens in time happened without its end.
 
+mod condvar;
 mod exclusion;
 mod executors;
 mod handover;
@@ -10,6 +11,7 @@ mod holding;
 mod inquiry;
 mod multi;
 mod names;
+mod owners;
 mod queueing;
 mod reentrance;
 mod retries;
@@ -23,6 +25,22 @@ mod unlocking;
 mod waiting;
 
 auto_mutex_tests::conformance! {
+    condvar:
+        a_wait_releases_the_lock_and_takes_it_again,
+        no_notification_is_lost,
+        waiters_are_woken_in_order,
+        notify_all_wakes_everybody,
+        a_notification_for_nobody_is_not_kept,
+        a_waiter_that_gave_up_takes_nothing,
+        a_wait_needs_the_lock_for_itself,
+        threads_wait_and_notify_too;
+    owners:
+        tasks_of_one_owner_share_the_lock,
+        who_waits_enters_with_its_owner,
+        an_owner_refreshes_and_unlocks_from_any_task,
+        an_owner_of_the_cluster_is_everywhere,
+        an_owner_of_the_cluster_refreshes_and_unlocks_elsewhere,
+        an_owner_has_a_name;
     exclusion:
         a_lock_is_held_by_one_at_a_time,
         different_names_do_not_meet,
