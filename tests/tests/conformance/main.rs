@@ -32,6 +32,7 @@ auto_mutex_tests::conformance! {
         notify_all_wakes_everybody,
         a_notification_for_nobody_is_not_kept,
         a_waiter_that_gave_up_takes_nothing,
+        a_woken_waiter_that_gives_up_on_the_lock_passes_the_notification_on,
         a_wait_needs_the_lock_for_itself,
         threads_wait_and_notify_too;
     owners:
