@@ -104,8 +104,9 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");
             }
-            ["contest", name, millis, tasks, port, seed] => {
+            ["contest", kind, name, millis, tasks, port, seed] => {
                 let contest = contest::Contest {
+                    kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
                     duration: Duration::from_millis(millis.parse().expect("milliseconds")),
                     tasks: tasks.parse().expect("a number"),
