@@ -1,6 +1,7 @@
 //! [`Holding`]: what every guard wraps, and releases in the end.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use crate::clock::Instant;
@@ -15,6 +16,8 @@ pub(crate) struct Holding {
     holds: Holds,
     /// `unlock` has taken over the release.
     left: bool,
+    /// Nobody has seen it yet.
+    unused: bool,
 }
 
 /// Every guard, for the expansions of the attributes.
@@ -30,7 +33,15 @@ impl Holding {
         Self {
             holds: holds.into(),
             left: false,
+            unused: false,
         }
+    }
+
+    /// As [`new`](Self::new), for what the caller may still give back as if it had never had it.
+    pub(crate) fn unused(holds: impl Into<Holds>) -> Self {
+        let mut holding = Self::new(holds);
+        holding.unused = true;
+        holding
     }
 
     /// What several have, in one.
@@ -129,6 +140,11 @@ impl Holding {
 pub(crate) struct Left(Vec<(Arc<Hold>, Option<Unlocked>)>);
 
 impl Left {
+    /// What the store will say of the only hold, if this was its last guard.
+    pub(crate) fn into_first(self) -> Option<Unlocked> {
+        self.0.into_iter().next()?.1
+    }
+
     /// Whether all of it was held until now.
     pub(crate) async fn wait(self) -> Result<bool, LockError> {
         let mut held = true;
@@ -147,15 +163,22 @@ impl Drop for Holding {
         if self.left {
             return;
         }
+        // Whoever panics has not done what a signalled token was for.
+        let returns = self.unused || thread::panicking();
         let release = |hold: &&Arc<Hold>| {
             let last = hold.unshare();
-            if last {
-                hold.local().release(hold);
+            match (last, returns) {
+                (true, false) => hold.local().release(hold),
+                (true, true) => hold.local().give_back(hold),
+                (false, _) => {}
             }
             last
         };
         // First of all: a subscriber may do anything, also panic.
         let released: Vec<_> = self.holds.all().iter().filter(release).collect();
+        if self.unused {
+            return;
+        }
         for hold in released {
             tracing::debug!(name = %hold.name(), held = ?hold.held(), "lock released");
         }

@@ -166,7 +166,7 @@ impl Handle {
     }
 
     fn share(&self, demand: Demand) -> Share {
-        let mut share = Share::of(demand.units, demand.capacity);
+        let mut share = demand.share();
         if let Some(Owner::Anywhere(owner)) = &self.owner {
             share.owner = escape(owner).to_string().into();
         }

@@ -136,7 +136,7 @@ impl<'a> Call<'a> {
         self.attempts += u32::from(!asked.is_empty());
         for (index, acquire) in asked {
             match acquire.await {
-                Ok(hold) => self.slots[index] = Slot::Own(Holding::new(hold)),
+                Ok(hold) => self.slots[index] = Slot::Own(Holding::unused(hold)),
                 Err(error) if error.is_timeout() => return Ok(Some((index, error))),
                 Err(error) => return Err(error),
             }
@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
         let hold = acquire.await.map_err(|error| self.told(error))?;
         self.attempts = self.attempts.saturating_add(hold.grant().attempts);
         self.retried = self.retried.saturating_add(hold.grant().attempts);
-        self.slots[index] = Slot::Own(Holding::new(hold));
+        self.slots[index] = Slot::Own(Holding::unused(hold));
         Ok(())
     }
 

@@ -22,6 +22,7 @@ use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_metho
 pub(crate) const ONE_OF_ONE: Demand = Demand {
     units: 1,
     capacity: kind::MUTEX,
+    takes_token: false,
     nested: Nested::Refused,
 };
 

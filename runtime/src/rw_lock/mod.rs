@@ -17,6 +17,7 @@ use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_metho
 const ONE_OF_ALL: Demand = Demand {
     units: 1,
     capacity: kind::RW_LOCK,
+    takes_token: false,
     nested: Nested::Refused,
 };
 

@@ -1,11 +1,12 @@
 //! [`Semaphore`]: a number of holders in the whole cluster.
 //!
-//! The handle is here, taking permits in [`acquire`], what a holder has in [`permit`], what is left in
-//! [`available`]. What all locks have in common is in [`handle`](crate::handle).
+//! The handle is here, taking permits in [`acquire`], what a holder has in [`permit`], what is left and whether it
+//! exists in [`existence`], adding tokens in [`signal`]. What all locks have in common is in [`handle`](crate::handle).
 
 mod acquire;
-mod available;
+mod existence;
 mod permit;
+mod signal;
 
 pub use permit::Permit;
 
@@ -18,6 +19,9 @@ use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_metho
 /// Who waits is served in order of arrival: a large request is not overtaken by small ones that would fit. All
 /// users of a name must say the same number of permits; a name in use with another is
 /// [`LockError::PermitsMismatch`].
+///
+/// A token that was [signalled](Self::signal) is one more permit, handed out once; with no permits at all, a semaphore
+/// is a queue of tokens.
 ///
 /// A handle costs nothing until it is used. Options are given by value, before use.
 ///
@@ -79,25 +83,34 @@ impl Semaphore {
 
     /// `units` of the permits.
     fn demand(&self, units: u32) -> Result<Demand, LockError> {
-        let invalid = |reason| LockError::InvalidOption {
-            option: "permits",
-            reason,
-        };
-        let capacity = self.permits;
-        if capacity >= kind::RW_LOCK {
-            return Err(invalid("a semaphore has less than 2^30 permits"));
-        }
+        self.check()?;
         if units == 0 {
             return Err(invalid("asked for none: acquire at least one"));
         }
-        if units > capacity {
+        // A semaphore without permits hands out signalled tokens, one by one.
+        if units > self.permits.max(1) {
             return Err(invalid("more permits asked for than the semaphore has"));
         }
         Ok(Demand {
             units,
-            capacity,
+            capacity: self.permits,
+            takes_token: units == 1,
             nested: Nested::Another,
         })
+    }
+
+    fn check(&self) -> Result<(), LockError> {
+        if self.permits >= kind::RW_LOCK {
+            return Err(invalid("a semaphore has less than 2^30 permits"));
+        }
+        Ok(())
+    }
+}
+
+fn invalid(reason: &'static str) -> LockError {
+    LockError::InvalidOption {
+        option: "permits",
+        reason,
     }
 }
 

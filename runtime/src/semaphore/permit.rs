@@ -1,8 +1,11 @@
 //! [`Permit`]: what a holder of some permits has.
 
-use super::available::free;
+use std::sync::Arc;
+
+use super::existence::free;
 use crate::error::LockError;
 use crate::handle::{Holding, guard_methods, inspected, single_guard_methods};
+use crate::lease::Hold;
 use crate::store::Op;
 use crate::wait::block_on;
 
@@ -23,11 +26,17 @@ impl Permit {
     /// How many permits it stands for. Of a nested call that shares them, as many as the outer call has.
     #[must_use]
     pub fn units(&self) -> u32 {
-        self.holding.first().grant().units
+        self.holding.first().units()
     }
 
-    /// Releases the permits, waits for the store's word, and says how many are free now. While other guards share
-    /// them (re-entry) nothing is released.
+    /// The token that was [signalled](super::Semaphore::signal), if it is one instead of a plain permit.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.holding.first().grant().signal.as_deref()
+    }
+
+    /// Releases the permits, waits for the store's word, and says how many can be had now, tokens included. While
+    /// other guards share them (re-entry) nothing is released.
     ///
     /// # Errors
     ///
@@ -39,15 +48,13 @@ impl Permit {
     /// The permits are released, whether or not the future completes.
     pub async fn release(self) -> Result<u32, LockError> {
         let hold = self.holding.first().clone();
-        let left = self.holding.leave();
-        // Asked before the answer is there: one round trip for both.
-        let member = hold.local().member();
-        let asked = member.with_local(hold.name(), |local| local.query(&Op::Inspect));
-        if !left.wait().await? {
-            return Err(hold.lost_error());
+        let Some(released) = self.holding.leave().into_first() else {
+            return shared(&hold).await;
+        };
+        match released.wait().await? {
+            Some(free) => Ok(u32::try_from(free).unwrap_or(u32::MAX)),
+            None => Err(hold.lost_error()),
         }
-        let record = inspected(asked?.wait().await?);
-        Ok(free(&record, hold.grant().capacity))
     }
 
     /// As [`release`](Self::release), blocking the thread.
@@ -58,4 +65,15 @@ impl Permit {
     pub fn blocking_release(self) -> Result<u32, LockError> {
         block_on(self.release())
     }
+}
+
+/// Others go on with it: what is free beside them.
+async fn shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
+    if !hold.is_valid() {
+        return Err(hold.lost_error());
+    }
+    let member = hold.local().member();
+    let asked = member.with_local(hold.name(), |local| local.query(&Op::Inspect))?;
+    let record = inspected(asked.wait().await?);
+    Ok(free(&record, hold.grant().capacity))
 }
