@@ -8,6 +8,7 @@
 //! | `AUTO_MUTEX_SEED` | the choices of one, as printed at its start, to repeat it |
 
 mod arena;
+mod condvar;
 mod judge;
 mod multi;
 mod mutex;

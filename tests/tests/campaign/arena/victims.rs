@@ -10,9 +10,21 @@ use super::{Arena, PROCESSES, process};
 impl Arena {
     /// A worker to harm, suspended: mostly caught inside, where it hurts, sometimes any.
     pub(crate) fn victim(&mut self) -> usize {
-        if self.seed.below(4) > 0 {
-            return self.caught_inside();
+        match self.seed.below(4) {
+            0 => self.anyone(),
+            _ => self.caught_inside(),
         }
+    }
+
+    /// The same for a contest of which the witness does not see who is inside: sometimes caught with the mutex.
+    pub(crate) fn victim_holding(&mut self) -> usize {
+        if self.seed.below(2) == 0 {
+            return self.anyone();
+        }
+        self.caught(Self::holding)
+    }
+
+    fn anyone(&mut self) -> usize {
         let awake: Vec<_> = (0..PROCESSES)
             .filter(|&index| self.is_awake(index))
             .collect();
@@ -41,13 +53,20 @@ impl Arena {
 
     /// A worker suspended while one of its tasks is inside.
     pub(crate) fn caught_inside(&mut self) -> usize {
+        self.caught(Self::inside)
+    }
+
+    /// A worker suspended while it is among those that `find` finds.
+    fn caught(&mut self, find: fn(&Self) -> Vec<usize>) -> usize {
         let mut caught = None;
         eventually("a worker is caught inside", || {
-            caught = self.someone_inside().filter(|&index| {
+            let found = find(self);
+            let one = (!found.is_empty()).then(|| *self.seed.pick(&found));
+            caught = one.filter(|&index| {
                 self.workers[index].stop();
                 // It may have left before it stopped, but not after; a signal takes a moment.
                 thread::sleep(Duration::from_millis(1));
-                let still = self.inside().contains(&index);
+                let still = find(self).contains(&index);
                 if !still {
                     self.workers[index].cont();
                 }
@@ -64,11 +83,6 @@ impl Arena {
         })
     }
 
-    fn someone_inside(&mut self) -> Option<usize> {
-        let inside = self.inside();
-        (!inside.is_empty()).then(|| *self.seed.pick(&inside))
-    }
-
     /// The workers, of those alive and awake, that have a task inside.
     fn inside(&self) -> Vec<usize> {
         let who = self.witness.inside();
@@ -78,5 +92,16 @@ impl Arena {
             self.is_awake(*index) && pids.contains(&pid)
         };
         (0..self.workers.len()).filter(is_inside).collect()
+    }
+
+    /// The workers, of those alive, that have the mutex, going by what the store says.
+    fn holding(&self) -> Vec<usize> {
+        let info = self.observer.mutex(self.plan.name).blocking_info();
+        let holders = info.map(|info| info.holders).unwrap_or_default();
+        let is_holder = |index: &usize| {
+            let pid = self.workers[*index].pid();
+            holders.iter().any(|holder| holder.pid == pid)
+        };
+        (0..self.workers.len()).filter(is_holder).collect()
     }
 }
