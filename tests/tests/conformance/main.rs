@@ -198,6 +198,7 @@ auto_mutex_tests::conformance! {
         it_can_be_spawned;
     tokens:
         they_grow_with_every_grant_of_any_member,
+        they_grow_beside_other_holders,
         they_grow_across_expiry_and_force_unlock,
         they_grow_across_members_that_come_and_go,
         they_fit_a_signed_column;
