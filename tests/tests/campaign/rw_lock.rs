@@ -33,7 +33,7 @@ fn no_writer_is_inside_beside_a_reader() {
 #[test]
 fn killed_and_suspended_readers_and_writers_let_the_others_in() {
     let _alone = alone();
-    let mut arena = open("rw lock, kill", 2, duration(5));
+    let mut arena = open("rw lock, kill", 2, duration(4));
     kill_and_suspend(&mut arena);
     readers_were_in_together(&survived(&mut arena));
     assert!(arena.sum("lost") > 0, "nobody was caught");

@@ -37,7 +37,7 @@ fn no_more_permits_are_in_use_than_there_are() {
 #[test]
 fn permits_of_killed_and_suspended_processes_come_back_once() {
     let _alone = alone();
-    let mut arena = open("semaphore, kill", 2, duration(5));
+    let mut arena = open("semaphore, kill", 2, duration(4));
     kill_and_suspend(&mut arena);
     all_permits_were_in_use(&survived(&mut arena));
     assert!(arena.sum("lost") > 0, "nobody was caught");

@@ -89,7 +89,7 @@ impl Task {
             0 => self.theirs.notify_all().await?,
             _ => u64::from(self.theirs.notify_one().await?),
         };
-        self.belt.notified(count);
+        self.notified(count);
         drop(guard);
         if self.own.seed.below(4) == 0 {
             tokio::time::sleep(Duration::from_micros(self.own.seed.below(3000))).await;
@@ -121,10 +121,16 @@ impl Task {
         Ok(Some(guard))
     }
 
+    /// Reported at once, before it can die.
+    fn notified(&mut self, count: u64) {
+        self.belt.notified(count);
+        self.belt.flush();
+    }
+
     async fn wake_all(&mut self) {
-        for condvar in [&self.mine, &self.theirs] {
+        for condvar in [self.mine.clone(), self.theirs.clone()] {
             match condvar.notify_all().await {
-                Ok(count) => self.belt.notified(count),
+                Ok(count) => self.notified(count),
                 Err(error) => self.own.violation(&format!("{error:?}")),
             }
         }

@@ -107,7 +107,7 @@ fn every_notification_wakes_somebody() {
 #[test]
 fn notifications_of_killed_waiters_wake_others() {
     let _alone = alone();
-    let mut arena = open("belt, kill", 2, duration(5));
+    let mut arena = open("belt, kill", 2, duration(4));
     while !arena.is_over() {
         arena.watch(Duration::from_secs(1));
         let victim = arena.victim_holding();

@@ -27,7 +27,7 @@ fn pairs_in_any_order_never_wait_for_each_other() {
 #[test]
 fn killed_and_suspended_processes_leave_none_of_their_locks() {
     let _alone = alone();
-    let mut arena = open("multi, kill", 2, duration(5));
+    let mut arena = open("multi, kill", 2, duration(4));
     kill_and_suspend(&mut arena);
     survived(&mut arena);
     assert!(arena.sum("lost") > 0, "nobody was caught");

@@ -65,7 +65,7 @@ fn restarts_of_the_server_lose_nothing() {
 #[test]
 fn everything_at_once() {
     let _alone = alone();
-    let mut arena = Arena::open(plan("everything", LEASE, duration(6)));
+    let mut arena = Arena::open(plan("everything", LEASE, duration(5)));
     while !arena.is_over() {
         match arena.seed.below(5) {
             0 | 1 => {
