@@ -142,7 +142,7 @@ impl Condvar {
 const SHORTEST: Duration = Duration::from_millis(1);
 
 fn only(guard: &MutexGuard) -> &Arc<Hold> {
-    &guard.holds().all()[0]
+    guard.holds().first()
 }
 
 /// Why a wait ended.
