@@ -75,7 +75,7 @@ impl Condvar {
 
     /// Where its waiters queue: beside the lock of the same name.
     fn target(&self) -> Result<Target, LockError> {
-        let Target { client, name } = self.handle.target()?;
+        let Target { client, name } = self.handle.resolve()?;
         let name = name.beside("condvar");
         Ok(Target { client, name })
     }

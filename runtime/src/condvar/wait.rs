@@ -10,6 +10,7 @@ use crate::lease::{Hold, Terms};
 use crate::mutex::MutexGuard;
 use crate::queue::{Acquire, Patience, Want, home};
 use crate::store::Share;
+use crate::wait::block_on;
 
 /// Whether [`Condvar::wait_timeout`] returned because its time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Condvar {
     ///
     /// Dropping the future leaves the queue and releases the lock; a notification that had come goes to the next waiter.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
-        Ok(self.wait_at_most(guard, None).await?.0)
+        Ok(self.wait_at_most(guard, None, false).await?.0)
     }
 
     /// As [`wait`](Self::wait), blocking the thread.
@@ -49,7 +50,7 @@ impl Condvar {
     ///
     /// Those of [`wait`](Self::wait).
     pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
-        Ok(self.blocking_wait_at_most(guard, None)?.0)
+        Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
 
     /// As [`wait`](Self::wait), for `timeout` at most; taking the lock again may take longer.
@@ -66,7 +67,7 @@ impl Condvar {
         guard: MutexGuard,
         timeout: Duration,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
-        self.wait_at_most(guard, Some(timeout)).await
+        self.wait_at_most(guard, Some(timeout), false).await
     }
 
     /// As [`wait_timeout`](Self::wait_timeout), blocking the thread.
@@ -79,34 +80,21 @@ impl Condvar {
         guard: MutexGuard,
         timeout: Duration,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
-        self.blocking_wait_at_most(guard, Some(timeout))
+        block_on(self.wait_at_most(guard, Some(timeout), true))
     }
 
     async fn wait_at_most(
         &self,
         guard: MutexGuard,
         timeout: Option<Duration>,
+        blocking: bool,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
-        let place = self.register(&guard, timeout, false)?;
+        let place = self.register(&guard, timeout, blocking)?;
         place.registered().await;
         let again = Again::of(&guard);
         drop(guard);
         let timed_out = woken(place.await)?;
-        let hold = again.enter(false)?.await?;
-        Ok((MutexGuard::new(Holding::new(hold)), timed_out))
-    }
-
-    fn blocking_wait_at_most(
-        &self,
-        guard: MutexGuard,
-        timeout: Option<Duration>,
-    ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
-        let place = self.register(&guard, timeout, true)?;
-        place.blocking_registered();
-        let again = Again::of(&guard);
-        drop(guard);
-        let timed_out = woken(place.blocking())?;
-        let hold = again.enter(true)?.blocking()?;
+        let hold = again.enter(blocking)?.await?;
         Ok((MutexGuard::new(Holding::new(hold)), timed_out))
     }
 

@@ -18,7 +18,8 @@ mod take;
 
 use std::sync::Arc;
 
-pub(crate) use self::address::{Address, Target};
+use self::address::Address;
+pub(crate) use self::address::Target;
 pub(crate) use self::demand::{Demand, Nested};
 pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
 pub use self::holding::Guard;
@@ -27,7 +28,8 @@ pub use self::info::{LockInfo, Waiting};
 use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::{freed, query_methods};
+pub(crate) use self::query::{freed, inspected, query_methods};
+pub(crate) use self::take::{NOT_AT_ALL, is_taken};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
@@ -60,7 +62,7 @@ impl Handle {
     }
 
     /// Where it is now.
-    pub(crate) fn target(&self) -> Result<Target, LockError> {
+    pub(crate) fn resolve(&self) -> Result<Target, LockError> {
         self.address.resolve()
     }
 

@@ -14,7 +14,7 @@ use crate::task;
 impl Handle {
     /// What this handle or a protected call around has of this lock.
     fn held_here(&self) -> Result<Option<Arc<Hold>>, LockError> {
-        let target = self.address.resolve()?;
+        let target = self.resolve()?;
         if let Some(owner) = &self.owner {
             let member = target.client.member();
             return member.with_local(&target.name, |local| Some(local.held_by(owner)));

@@ -9,33 +9,22 @@ use crate::store::{NameRecord, Op, Reply};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        self.address.resolve()?.ask(op)
+        self.resolve()?.ask(op)
     }
 
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&inspected(
-            self.ask(&Op::Inspect)?.wait().await?,
-        )))
-    }
-
-    pub(crate) fn blocking_info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&inspected(
-            self.ask(&Op::Inspect)?.blocking_wait()?,
-        )))
+        let reply = self.ask(&Op::Inspect)?.wait().await?;
+        Ok(LockInfo::new(&inspected(reply)))
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask(&force())?.wait().await?))
+        Ok(freed(&self.ask_force()?.wait().await?))
     }
 
-    pub(crate) fn blocking_force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask(&force())?.blocking_wait()?))
-    }
-}
-
-fn force() -> Op {
-    Op::Force {
-        owner: Arc::default(),
+    /// Breaks it, whoever has it.
+    pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
+        let owner = Arc::default();
+        self.ask(&Op::Force { owner })
     }
 }
 
@@ -99,7 +88,7 @@ macro_rules! query_methods {
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
-                self.handle.blocking_info()
+                $crate::wait::block_on(self.handle.info())
             }
 
             /// Breaks the lock, whoever has it, and says whether anybody had it. Former holders are told: their guards
@@ -124,7 +113,7 @@ macro_rules! query_methods {
             ///
             /// Those of [`force_unlock`](Self::force_unlock).
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
-                self.handle.blocking_force()
+                $crate::wait::block_on(self.handle.force())
             }
         }
     };

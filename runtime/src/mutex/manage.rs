@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Mutex;
 use crate::error::LockError;
 use crate::handle::{freed, owned};
+use crate::wait::block_on;
 
 impl Mutex {
     /// Whether the lock is held through this handle or its clones, or by a protected call around this one.
@@ -35,15 +36,7 @@ impl Mutex {
     ///
     /// Those of [`is_owned`](Self::is_owned).
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
-        if let Some(confirmed) = self.handle.confirm()?
-            && owned(confirmed.blocking_wait())?
-        {
-            return Ok(true);
-        }
-        match self.handle.ask_owner()? {
-            Some(asked) => Ok(self.handle.is_owner(&asked.blocking_wait()?)),
-            None => Ok(false),
-        }
+        block_on(self.is_owned())
     }
 
     /// Lets `expire` of what is held through this handle count again from now: see
@@ -69,10 +62,7 @@ impl Mutex {
     ///
     /// Those of [`refresh`](Self::refresh).
     pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
-        match self.handle.refresh_owner(expire)? {
-            Some(asked) => self.handle.told(&asked.blocking_wait()?),
-            None => self.handle.refresh(expire)?.blocking_wait(),
-        }
+        block_on(self.refresh(expire))
     }
 
     /// Releases what is held through this handle or its clones, however many guards share it, and says whether it
@@ -104,14 +94,6 @@ impl Mutex {
     ///
     /// Those of [`unlock`](Self::unlock).
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
-        let (here, elsewhere) = (self.handle.unlock()?, self.handle.unlock_owner()?);
-        let mut held = false;
-        if let Some(unlocked) = here {
-            held |= unlocked.blocking_wait()?.is_some();
-        }
-        if let Some(asked) = elsewhere {
-            held |= freed(&asked.blocking_wait()?);
-        }
-        Ok(held)
+        block_on(self.unlock())
     }
 }

@@ -138,13 +138,6 @@ impl Acquire {
         }
     }
 
-    /// As [`registered`](Self::registered), blocking the thread.
-    pub(crate) fn blocking_registered(&self) {
-        if let Some(waiter) = &self.waiter {
-            waiter.registered.blocking_wait();
-        }
-    }
-
     /// Blocks the thread instead of the task.
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         match self.waiter.take() {

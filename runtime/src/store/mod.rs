@@ -321,11 +321,8 @@ impl Meta {
         let host = unescape(words.next()?);
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
-        let owner = match words.next() {
-            Some(word) => Some(unescape(word.split_once(':')?.1)),
-            None => None,
-        };
-        if words.next().is_some() {
+        // The fourth is the owner.
+        if words.nth(1).is_some() {
             return None;
         }
         Some(Holder {
@@ -333,8 +330,13 @@ impl Meta {
             pid,
             site,
             since: SystemTime::UNIX_EPOCH + Duration::from_micros(record.token),
-            owner,
         })
+    }
+
+    /// The owner that `meta` names.
+    pub(crate) fn owner(meta: &str) -> Option<String> {
+        let named = meta.split_once(HERE).or_else(|| meta.split_once(ANYWHERE));
+        named.map(|(_, owner)| crate::name::unescape(owner))
     }
 
     /// Whether `meta` names `owner` as one of the cluster.

@@ -1,0 +1,61 @@
+//! [`Permit`]: what a holder of some permits has.
+
+use super::available::free;
+use crate::error::LockError;
+use crate::handle::{Holding, guard_methods, inspected, single_guard_methods};
+use crate::store::Op;
+use crate::wait::block_on;
+
+/// Some permits of a [`Semaphore`](super::Semaphore), held. Dropping it releases them in the background, from any thread, with or
+/// without a runtime.
+///
+/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+#[must_use = "if unused, the permit is released at once"]
+pub struct Permit {
+    pub(super) holding: Holding,
+}
+
+single_guard_methods!(Permit);
+guard_methods!(Permit);
+
+impl Permit {
+    /// How many permits it stands for. Of a nested call that shares them, as many as the outer call has.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.holding.first().grant().units
+    }
+
+    /// Releases the permits, waits for the store's word, and says how many are free now. While other guards share
+    /// them (re-entry) nothing is released.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if it had been lost before. [`LockError::Unavailable`] if the store does not answer within
+    /// `patience`; the release is sent until it does.
+    ///
+    /// # Cancel safety
+    ///
+    /// The permits are released, whether or not the future completes.
+    pub async fn release(self) -> Result<u32, LockError> {
+        let hold = self.holding.first().clone();
+        let left = self.holding.leave();
+        // Asked before the answer is there: one round trip for both.
+        let member = hold.local().member();
+        let asked = member.with_local(hold.name(), |local| local.query(&Op::Inspect));
+        if !left.wait().await? {
+            return Err(hold.lost_error());
+        }
+        let record = inspected(asked?.wait().await?);
+        Ok(free(&record, hold.grant().capacity))
+    }
+
+    /// As [`release`](Self::release), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`release`](Self::release).
+    pub fn blocking_release(self) -> Result<u32, LockError> {
+        block_on(self.release())
+    }
+}
