@@ -78,7 +78,8 @@ impl RwLock {
     }
 
     /// A task that reads may read again, and one that writes may read and write again; the guards share one hold, and
-    /// `expire` starts again. A task that reads and asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+    /// `expire` starts again. A task that reads and asks to write gets
+    /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
     /// The same task is one inside [`synchronize_read`](Self::synchronize_read),
     /// [`synchronize_write`](Self::synchronize_write) or an annotated function; for guards taken by hand through this
