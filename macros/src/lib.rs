@@ -11,6 +11,7 @@ mod expand;
 mod fallback;
 mod flavor;
 mod item;
+mod source;
 mod suggest;
 mod tokens;
 

@@ -45,6 +45,7 @@ mod mutex;
 mod name;
 mod process;
 mod queue;
+mod site;
 mod store;
 mod task;
 mod wait;
@@ -55,6 +56,7 @@ pub use config::{Config, Seconds};
 pub use error::{Holder, LockError, SetupError, StoreError};
 pub use mutex::{LockInfo, Mutex, MutexGuard, Ticket, Waiting};
 pub use process::release_on_termination;
+pub use site::{Site, sites};
 
 /// For what the attributes expand to; not for people.
 #[doc(hidden)]

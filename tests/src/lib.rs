@@ -3,6 +3,7 @@
 //! Nothing here looks inside the library under test: it goes through the public API, or asks Redis over
 //! a connection of its own. The tests themselves live in `tests/tests`.
 
+pub mod annotated;
 pub mod events;
 pub mod process;
 pub mod proxy;

@@ -7,6 +7,7 @@ use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
+use crate::source;
 use crate::suggest;
 use crate::tokens::{bare_expr, find_word};
 
@@ -80,6 +81,37 @@ impl Key {
             }
         }
     }
+}
+
+impl Part {
+    /// As it is in the template of a name: texts escaped, what varies in braces.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => escape(&text.value()),
+            Self::Value(value) => format!("{{{}}}", source::text(value.to_token_stream())),
+            Self::Shown {
+                before,
+                place,
+                after,
+            } => {
+                let place = place.path.join(".");
+                format!("{}{{{place}}}{}", escape(before), escape(after))
+            }
+        }
+    }
+}
+
+/// As the runtime escapes a part of a name.
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b':' | b'{' | b'}' | b'%' => escaped.push_str(&format!("%{byte:02X}")),
+            byte if byte.is_ascii_graphic() => escaped.push(byte.into()),
+            byte => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
 }
 
 const NO_SELF: &str =

@@ -11,11 +11,12 @@ impl Options {
         let given = block
             .given
             .iter()
-            .filter(|word| match word.to_string().as_str() {
+            .filter(|given| match given.word.to_string().as_str() {
                 "block" => !polls,
                 "retries" | "interval" => !queues,
                 _ => true,
-            });
+            })
+            .filter(|given| self.word(&given.word.to_string()).is_none());
         Self {
             given: self.given.iter().chain(given).cloned().collect(),
             expire: self.expire.or_else(|| block.expire.clone()),

@@ -27,8 +27,8 @@ pub(crate) use word::DONE;
 /// The options of one attribute, or of one function after its block's defaults were added.
 #[derive(Clone, Default)]
 pub(crate) struct Options {
-    /// The words in the order given.
-    given: Vec<Ident>,
+    /// In the order given.
+    given: Vec<Given>,
     pub(crate) expire: Option<Length>,
     pub(crate) block: Option<Length>,
     pub(crate) at_least: Option<Length>,
@@ -49,6 +49,13 @@ pub(crate) struct Options {
     pub(crate) explicit: Option<Span>,
     /// See [`word::DONE`].
     pub(crate) done: bool,
+}
+
+/// An option as it was written.
+#[derive(Clone)]
+struct Given {
+    word: Ident,
+    text: String,
 }
 
 /// What to do when the lease is lost while the body runs.
@@ -104,7 +111,16 @@ impl Options {
 
     /// The word as it was written, if the option was given.
     fn word(&self, option: &str) -> Option<&Ident> {
-        self.given.iter().find(|word| *word == option)
+        let mut words = self.given.iter().map(|given| &given.word);
+        words.find(|word| *word == option)
+    }
+
+    /// What was written about locks.
+    pub(crate) fn text(&self) -> String {
+        let about_locks = |given: &&Given| given.word != "crate" && given.word != word::EXPLICIT;
+        let given = self.given.iter().filter(about_locks);
+        let texts: Vec<&str> = given.map(|given| given.text.as_str()).collect();
+        texts.join(", ")
     }
 }
 

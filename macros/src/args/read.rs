@@ -1,14 +1,16 @@
 //! Reads `word = value, …`, each option on its own.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
 use super::length::Least;
 use super::word::{self, DONE};
-use super::{Count, Guard, Handler, Key, Length, OnLost, Options};
+use super::{Count, Given, Guard, Handler, Key, Length, OnLost, Options};
 use crate::errors::Errors;
+use crate::source;
 use crate::tokens::bare_expr;
 
 /// A shorter hold would be over before it could be used; the runtime refuses it too.
@@ -20,7 +22,11 @@ impl Options {
         let mut options = Self::default();
         let read = |input: ParseStream| {
             while !input.is_empty() {
+                let start = input.cursor();
                 let mut failed = options.option(input).err();
+                if let Some(given) = options.given.last_mut() {
+                    given.text = source::text(between(start, input.cursor()));
+                }
                 if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
                     failed = Some(Error::new(input.span(), "expected `,` between two options"));
                 }
@@ -60,7 +66,10 @@ impl Options {
                 format!("`{text}` is given twice: keep one"),
             ));
         }
-        self.given.push(word.clone());
+        self.given.push(Given {
+            word: word.clone(),
+            text: String::new(),
+        });
 
         if text == word::EXPLICIT {
             self.explicit = Some(word.span());
@@ -125,6 +134,19 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// The tokens from one place to another.
+fn between(start: Cursor, end: Cursor) -> TokenStream {
+    let mut place = start;
+    let mut tokens = TokenStream::new();
+    while place != end
+        && let Some((token, next)) = place.token_tree()
+    {
+        tokens.extend([token]);
+        place = next;
+    }
+    tokens
 }
 
 /// A text that is not empty.

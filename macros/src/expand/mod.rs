@@ -6,6 +6,7 @@ mod body;
 mod closure;
 mod function;
 mod request;
+mod site;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;

@@ -2,8 +2,8 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::ext::IdentExt;
 
+use super::site::site;
 use crate::args::{Count, Key, Length, Options, Part};
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, whole};
@@ -29,37 +29,15 @@ pub(crate) fn request(
 ) -> TokenStream {
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
-    let owner_is = if let Some(name) = &options.name {
-        quote_spanned!(span=> Named(#name))
-    } else if let Some(owner) = owner {
-        quote_spanned!(span=> Type(#owner))
-    } else if function.knows_self() {
-        quote_spanned!(span=> SelfType)
-    } else {
-        quote_spanned!(span=> Module)
-    };
+    let site = site(function, options, owner);
     let new = match (&options.name, owner) {
         (None, None) if function.knows_self() => quote_spanned!(span=> of::<Self>),
         _ => quote_spanned!(span=> new),
     };
-    let namespace = match &options.ns {
-        Some(ns) => quote_spanned!(span=> #private::Some(#ns)),
-        None => quote_spanned!(span=> #private::None),
-    };
-    let name = function.sig.ident.unraw().to_string();
     let settings = settings(options);
     quote_spanned! {span=>
         let mut __request = {
-            static __SITE: #private::Site = #private::Site {
-                package: ::core::option_env!("CARGO_PKG_NAME"),
-                module: ::core::module_path!(),
-                file: ::core::file!(),
-                line: ::core::line!(),
-                owner: #private::Owner::#owner_is,
-                function: #name,
-                namespace: #namespace,
-                shown: #private::Shown::NEW,
-            };
+            #site
             #private::Request::#new(&__SITE)
         };
         #edge

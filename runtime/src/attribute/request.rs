@@ -3,11 +3,11 @@
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use super::site::Site;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::mutex::Mutex;
 use crate::name::Name;
+use crate::site::Site;
 
 /// Between two attempts, unless `interval` says otherwise.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -119,7 +119,7 @@ impl Request {
     }
 
     fn name(&self, client: &Client) -> Result<Name, LockError> {
-        let mut name = self.site.name(client.namespace(), self.self_type);
+        let mut name = self.site.called(client.namespace(), self.self_type);
         for part in &self.key {
             name.part(part);
         }

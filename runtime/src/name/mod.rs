@@ -101,6 +101,16 @@ impl NameBuilder {
         self.push(utf8_percent_encode(text, VERBATIM));
     }
 
+    /// Adds what stands for a part, as it is: the result is a template, no name.
+    pub(crate) fn placeholder(&mut self, shown: &str) {
+        self.push(shown);
+    }
+
+    /// What there is so far, checked or not.
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+
     fn push(&mut self, escaped: impl fmt::Display) {
         use fmt::Write as _;
         // Writing to a String cannot fail.
