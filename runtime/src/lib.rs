@@ -39,6 +39,7 @@ mod clock;
 mod config;
 mod engine;
 mod error;
+mod handle;
 mod lease;
 mod member;
 mod mutex;
@@ -54,7 +55,8 @@ pub use auto_mutex_macros::{auto_mutex, no_auto_mutex};
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use config::{Config, Seconds};
 pub use error::{Holder, LockError, SetupError, StoreError};
-pub use mutex::{LockInfo, Mutex, MutexGuard, Ticket, Waiting};
+pub use handle::{LockInfo, Waiting};
+pub use mutex::{Mutex, MutexGuard, Ticket};
 pub use process::release_on_termination;
 pub use site::{Site, sites};
 

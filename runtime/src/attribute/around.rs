@@ -2,13 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
 use super::request::Request;
 use crate::error::LockError;
+use crate::handle::Guard;
 use crate::mutex::MutexGuard;
 use crate::task;
 
@@ -41,30 +41,33 @@ pub struct Scope {
 }
 
 /// Opens the scope of a sync body.
-pub fn enter(guard: &MutexGuard) -> Scope {
+pub fn enter(guard: &impl Guard) -> Scope {
     Scope {
-        _entered: task::enter(guard.hold()),
+        _entered: task::enter(guard.holds()),
     }
 }
 
 /// Runs `body` under the lock; a lost lock drops it at its next await.
-pub fn run<F: Future>(
-    guard: &MutexGuard,
+pub fn run<G: Guard, F: Future>(
+    guard: &G,
     body: F,
-) -> impl Future<Output = Result<F::Output, LockError>> + use<F> {
-    task::run(guard.hold().clone(), body)
+) -> impl Future<Output = Result<F::Output, LockError>> + use<G, F> {
+    task::run(guard.holds().clone(), body)
 }
 
 /// Runs `body` under the lock to its end, lost or not.
-pub fn finish<F: Future>(guard: &MutexGuard, body: F) -> impl Future<Output = F::Output> + use<F> {
-    task::finish(guard.hold().clone(), body)
+pub fn finish<G: Guard, F: Future>(
+    guard: &G,
+    body: F,
+) -> impl Future<Output = F::Output> + use<G, F> {
+    task::finish(guard.holds().clone(), body)
 }
 
 /// [`acquire`] and [`run`] in one.
 pub fn around<F: Future>(
     request: Request,
     body: F,
-) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, F> {
+) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, MutexGuard, F> {
     Around::new(acquire(request), body, false)
 }
 
@@ -72,25 +75,25 @@ pub fn around<F: Future>(
 pub fn around_finishing<F: Future>(
     request: Request,
     body: F,
-) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, F> {
+) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, MutexGuard, F> {
     Around::new(acquire(request), body, true)
 }
 
 pin_project! {
     /// Takes the lock, then runs the body under it. An `async fn` would store the body twice.
     #[must_use = "futures do nothing unless polled"]
-    pub struct Around<A, F> {
+    pub struct Around<A, G, F> {
         #[pin]
         acquire: Option<A>,
         // Before the guard: what the body owns must be gone when the lock is released.
         #[pin]
         body: Option<F>,
-        guard: Option<MutexGuard>,
+        guard: Option<G>,
         finishes: bool,
     }
 }
 
-impl<A, F> Around<A, F> {
+impl<A, G, F> Around<A, G, F> {
     fn new(acquire: A, body: F, finishes: bool) -> Self {
         Self {
             acquire: Some(acquire),
@@ -101,9 +104,10 @@ impl<A, F> Around<A, F> {
     }
 }
 
-impl<A, F> Future for Around<A, F>
+impl<A, G, F> Future for Around<A, G, F>
 where
-    A: Future<Output = Result<MutexGuard, LockError>>,
+    A: Future<Output = Result<G, LockError>>,
+    G: Guard,
     F: Future,
 {
     type Output = Result<F::Output, LockError>;
@@ -115,11 +119,11 @@ where
             this.acquire.set(None);
             *this.guard = Some(guard?);
         }
-        let Some(hold) = this.guard.as_ref().map(MutexGuard::hold) else {
+        let Some(guard) = this.guard else {
             return Poll::Pending;
         };
-        let hold = Arc::clone(hold);
-        let output = ready!(task::poll_under(&hold, this.body, *this.finishes, cx));
+        let body = task::poll_under(guard.holds(), this.body, *this.finishes, cx);
+        let output = ready!(body);
         *this.guard = None;
         Poll::Ready(output)
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::client::Client;
 use crate::error::LockError;
+use crate::handle::{Expire, Options};
 use crate::mutex::Mutex;
 use crate::name::Name;
 use crate::site::Site;
@@ -101,21 +102,16 @@ impl Request {
             None => Client::in_force()?,
         };
         let name = self.name(&client)?;
-        let mut mutex = Mutex::at(client, name, self.site.shown()).reentrant();
-        if let Some(expire) = self.expire {
-            mutex = mutex.expire(expire);
-        }
-        if let Some(block) = self.block {
-            mutex = mutex.block(block);
-        }
-        if let Some(at_least) = self.at_least {
-            mutex = mutex.at_least(at_least);
-        }
-        if let Some(retries) = self.retries {
-            let interval = self.interval.unwrap_or(INTERVAL);
-            mutex = mutex.retries(retries, interval);
-        }
-        Ok(mutex)
+        let options = Options {
+            expire: self.expire.map(Expire::After),
+            block: self.block,
+            retries: self
+                .retries
+                .map(|retries| (retries, self.interval.unwrap_or(INTERVAL))),
+            at_least: self.at_least.unwrap_or_default(),
+            reentrant: true,
+        };
+        Ok(Mutex::at(client, name, self.site.shown()).with(options))
     }
 
     fn name(&self, client: &Client) -> Result<Name, LockError> {

@@ -30,12 +30,29 @@ pub(crate) struct Terms {
     pub(crate) at_least: Duration,
 }
 
+/// Who shares a hold, instead of the calling task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Whoever names it in this client.
+    Here(Arc<str>),
+    /// Whoever names it in the cluster.
+    Anywhere(Arc<str>),
+}
+
 /// What the store granted, and how it came about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
     /// Composed: microseconds × 1024 + the number of the local hand-over.
     pub(crate) token: u64,
+    /// It may have given some back since.
+    pub(crate) units: u32,
+    /// How many there are.
+    pub(crate) capacity: u32,
+    /// What was granted instead of a unit.
+    pub(crate) signal: Option<Arc<str>>,
+    /// Whose it is, if not just the caller's.
+    pub(crate) owner: Option<Owner>,
     pub(crate) valid: Instant,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
@@ -57,6 +74,7 @@ pub(crate) struct Hold {
     /// Until when the store keeps it, also when it is released earlier.
     kept: AtomicU64,
     state: AtomicU8,
+    units: AtomicU32,
     /// Guards that share this hold.
     guards: AtomicU32,
     listeners: Listeners,
@@ -69,9 +87,10 @@ impl Hold {
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
             local,
-            grant,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
+            units: AtomicU32::new(grant.units),
+            grant,
             expires: AtomicU64::new(expires.as_nanos()),
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
@@ -95,6 +114,29 @@ impl Hold {
 
     pub(crate) fn grant(&self) -> &Grant {
         &self.grant
+    }
+
+    /// The units that it has.
+    pub(crate) fn units(&self) -> u32 {
+        self.units.load(Ordering::Acquire)
+    }
+
+    /// Keeps `units` of what it has.
+    pub(crate) fn downgrade(&self, units: u32) {
+        self.units.fetch_min(units, Ordering::AcqRel);
+    }
+
+    /// The units that it has, if that is less than was granted.
+    pub(crate) fn given_back(&self) -> Option<u32> {
+        Some(self.units()).filter(|units| *units < self.grant.units)
+    }
+
+    /// What it takes of the capacity.
+    pub(crate) fn weight(&self) -> u32 {
+        match self.grant.signal {
+            Some(_) => 0,
+            None => self.units(),
+        }
     }
 
     /// Until when it holds by the local clock, if nothing renews it.
@@ -303,6 +345,10 @@ mod tests {
             waited: Duration::ZERO,
             attempts: 1,
             home: None,
+            units: 1,
+            capacity: 1,
+            signal: None,
+            owner: None,
         };
         let terms = Terms {
             expire: None,

@@ -1,9 +1,11 @@
 //! Leases as a holder sees them: how long a grant is valid here, and how its loss is told.
 //!
-//! [`Hold`] is one grant; [`beat`] says when renewals are due. Sending renewals is the queue's part.
+//! [`Hold`] is one grant, [`Holds`] what one guard has of them; [`beat`] says when renewals are due. Sending renewals is the queue's part.
 
 pub(crate) mod beat;
 mod hold;
+mod holds;
 mod listeners;
 
-pub(crate) use hold::{Grant, Hold, Terms};
+pub(crate) use hold::{Grant, Hold, Owner, Terms};
+pub(crate) use holds::Holds;

@@ -31,7 +31,7 @@ impl Mutex {
         body: impl AsyncFnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.lock().await?;
-        task::run(guard.hold().clone(), body(&guard)).await
+        task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
     /// As [`synchronize`](Self::synchronize), blocking the thread. `body` runs to its end even if the lock is lost;
@@ -45,7 +45,7 @@ impl Mutex {
         body: impl FnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_lock()?;
-        let _entered = task::enter(guard.hold());
+        let _entered = task::enter(guard.holding.holds());
         Ok(body(&guard))
     }
 }

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::MutexGuard;
+use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::lease::Terms;
+use crate::handle::Holding;
+use crate::lease::{Hold, Terms};
 use crate::name::Name;
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::{self, Meta};
+use crate::store::{self, Meta, Share};
 
 /// A held lock, written down, for another process to take over with [`Client::adopt`].
 ///
@@ -78,7 +80,7 @@ impl MutexGuard {
     ///
     /// [`LockError::Lost`] if the lock is not held any more.
     pub fn into_ticket(self) -> Result<Ticket, LockError> {
-        let hold = self.hold();
+        let hold = self.holding.first();
         if !hold.local().hand_over(hold) {
             return Err(hold.lost_error());
         }
@@ -101,7 +103,7 @@ impl Client {
     ///
     /// Dropping the future may or may not take the lock over; if it does, the lock is released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(MutexGuard::new(self.adoption(ticket, false)?.await?))
+        Ok(adopted(self.adoption(ticket, false)?.await?))
     }
 
     /// As [`adopt`](Self::adopt), blocking the thread.
@@ -110,14 +112,14 @@ impl Client {
     ///
     /// Those of [`adopt`](Self::adopt).
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(MutexGuard::new(self.adoption(ticket, true)?.blocking()?))
+        Ok(adopted(self.adoption(ticket, true)?.blocking()?))
     }
 
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
         let member = self.member();
         let want = Want {
-            units: 1,
-            capacity: 1,
+            share: Share::of(ONE_OF_ONE.units, ONE_OF_ONE.capacity),
+            owner: None,
             terms: Terms {
                 expire: member.settings().expire,
                 at_least: Duration::ZERO,
@@ -129,4 +131,8 @@ impl Client {
         };
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
+}
+
+fn adopted(hold: Arc<Hold>) -> MutexGuard {
+    MutexGuard::new(Holding::new(hold))
 }

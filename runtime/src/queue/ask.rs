@@ -1,5 +1,7 @@
-//! The one ticket that waits in the store for the first of the local waiters, and what becomes of it when it is
-//! granted.
+//! The tickets that wait in the store for the first of the local waiters, and what becomes of one when it is granted.
+//!
+//! For a mutex that is one ticket: it waits for the first waiter, whoever that is by then. Waiters that could hold
+//! together, readers for example, have one each.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use super::ticket::{Ask, Held, Sendings};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::lease::{Grant, Hold};
-use crate::store::{Mode, Op};
+use crate::store::{Mode, Op, Ticket};
 
 /// How long a grant by message may stay unclaimed by us: most bodies are over by then, and then
 /// the release says it all. The store waits two seconds.
@@ -25,28 +27,37 @@ pub(super) struct Granted {
     pub(super) valid: Instant,
     /// By message, to be claimed.
     pub(super) provisional: bool,
+    /// What was granted instead of a unit.
+    pub(super) signal: Option<Arc<str>>,
 }
 
+/// How many tickets wait in the store at most for waiters that could hold together. Signals are not limited: who
+/// waits for one must be known to whoever signals to all.
+const TOGETHER: usize = 64;
+
 impl Step<'_> {
-    /// Sees to it that a ticket waits in the store exactly while somebody waits here, for what the first wants.
-    pub(super) fn match_ask(&mut self) {
-        let first = self.state.waiters.front().cloned();
-        if let Some(ask) = &self.state.ask {
-            let fits = first.as_ref().is_some_and(|waiter| {
-                (waiter.want.units, waiter.want.capacity) == (ask.units, ask.capacity)
-            });
-            if fits {
-                return;
-            }
-            if let Some(ask) = self.state.ask.take() {
-                self.withdraw(&ask.sendings);
+    /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
+    pub(super) fn match_asks(&mut self) {
+        let wanted = self.wanted();
+        if self.matches(wanted) {
+            return;
+        }
+        let first: Vec<_> = self.state.waiters.iter().take(wanted).cloned().collect();
+        let mut spare: Vec<_> = std::mem::take(&mut self.state.asks);
+        let mut missing = Vec::new();
+        for waiter in first {
+            match spare.iter().position(|ask| ask.share == waiter.want.share) {
+                Some(index) => self.state.asks.push(spare.remove(index)),
+                None => missing.push(waiter),
             }
         }
-        if let Some(waiter) = first {
+        for ask in spare {
+            self.withdraw(&ask.sendings);
+        }
+        for waiter in missing {
             let mut ask = Ask {
                 sendings: Sendings::new(self.now),
-                units: waiter.want.units,
-                capacity: waiter.want.capacity,
+                share: waiter.want.share.clone(),
                 hold: self.lease_for(&waiter.want),
                 again: Instant::NEVER,
                 queued: false,
@@ -55,7 +66,68 @@ impl Step<'_> {
                 trouble: None,
             };
             self.send_ask(&mut ask, &waiter);
-            self.state.ask = Some(ask);
+            self.state.asks.push(ask);
+        }
+    }
+
+    /// How many of the first waiters have a ticket in the store.
+    fn wanted(&self) -> usize {
+        let Some(first) = self.state.waiters.front() else {
+            return 0;
+        };
+        let capacity = first.want.share.capacity;
+        let mut room = capacity;
+        let fits = |waiter: &&Arc<Waiter>| {
+            let share = &waiter.want.share;
+            let left = room.checked_sub(share.units);
+            room = left.unwrap_or(0);
+            share.capacity == capacity && (capacity == 0 || left.is_some())
+        };
+        let limit = if capacity == 0 { usize::MAX } else { TOGETHER };
+        // What asks for more than there is gets its answer all the same.
+        let together = self.state.waiters.iter().take_while(fits).take(limit);
+        together.count().max(1)
+    }
+
+    /// Whether the tickets that wait are those that the first `wanted` waiters need, in their order.
+    fn matches(&self, wanted: usize) -> bool {
+        let waiters = self.state.waiters.iter().take(wanted);
+        self.state.asks.len() == wanted
+            && waiters
+                .zip(&self.state.asks)
+                .all(|(waiter, ask)| waiter.want.share == ask.share)
+    }
+
+    pub(super) fn find_ask(&self, ticket: Ticket) -> Option<usize> {
+        let mut asks = self.state.asks.iter();
+        asks.position(|ask| ask.sendings.ticket == ticket)
+    }
+
+    /// Asks again for those that `which` chooses.
+    pub(super) fn ask_again(&mut self, which: impl Fn(&Ask) -> bool) {
+        let mut asks = std::mem::take(&mut self.state.asks);
+        for ask in asks.iter_mut().filter(|ask| which(ask)) {
+            let mut waiters = self.state.waiters.iter();
+            let first = waiters
+                .find(|waiter| waiter.want.share == ask.share)
+                .cloned();
+            match first {
+                Some(first) if !ask.queued => self.send_ask(ask, &first),
+                _ => self.touch_ask(ask),
+            }
+        }
+        self.state.asks = asks;
+    }
+
+    /// Waiters that the store is known to have in its queue may rely on that.
+    pub(super) fn register(&mut self) {
+        let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;
+        if !self.state.waiters.front().is_some_and(waits_for_signals) {
+            return;
+        }
+        let queued = self.state.asks.iter().filter(|ask| ask.queued).count();
+        for waiter in self.state.waiters.iter().take(queued) {
+            waiter.registered.complete((), self.wakes).ok();
         }
     }
 
@@ -64,8 +136,7 @@ impl Step<'_> {
         let op = Op::Acquire {
             ticket: ask.sendings.ticket,
             counter: ask.sendings.next(self.now),
-            units: ask.units,
-            capacity: ask.capacity,
+            share: ask.share.clone(),
             hold: ask.hold,
             place: self.local.lease(),
             mode: Mode::Queue,
@@ -80,6 +151,7 @@ impl Step<'_> {
         let op = Op::Touch {
             ticket: ask.sendings.ticket,
             counter: ask.sendings.next(self.now),
+            units: 0,
             hold: ask.hold,
             place: self.local.lease(),
         };
@@ -87,14 +159,19 @@ impl Step<'_> {
         self.submit(op);
     }
 
-    /// The waiting ticket was granted: the first waiter that still wants it gets it.
+    /// A waiting ticket was granted: the first waiter that still wants such a one gets it.
     pub(super) fn granted(&mut self, ask: Ask, granted: &Granted) {
         let Ask {
             mut sendings,
+            share,
             hold: lease,
             ..
         } = ask;
-        while let Some(waiter) = self.state.waiters.pop_front() {
+        let wants = |waiter: &Arc<Waiter>| waiter.want.share == share;
+        while let Some(index) = self.state.waiters.iter().position(wants) {
+            let Some(waiter) = self.state.waiters.remove(index) else {
+                break;
+            };
             let attempts = sendings.count();
             match self.hand(&waiter, sendings, lease, granted, attempts) {
                 Ok(()) => return,
@@ -116,17 +193,17 @@ impl Step<'_> {
         let grant = Grant {
             ticket: sendings.ticket,
             token: granted.token.saturating_mul(1024),
+            units: waiter.want.share.units,
+            capacity: waiter.want.share.capacity,
+            signal: granted.signal.clone(),
+            owner: waiter.want.owner.clone(),
             valid: granted.valid,
             waited: waiter.started.until(self.now),
             attempts,
             home: waiter.want.home,
         };
         let hold = Hold::new(self.local.clone(), grant, waiter.want.terms, self.now);
-        if waiter
-            .promise
-            .complete(Ok(hold.clone()), self.wakes)
-            .is_err()
-        {
+        if !waiter.obtain(hold.clone(), self.wakes) {
             return Err(sendings);
         }
         // It may have been asked for by one before, who wanted to hold for less long.
@@ -137,6 +214,7 @@ impl Step<'_> {
         } else {
             self.next_beat()
         };
+        self.share_with_owner(&hold);
         self.state.held.push(Held {
             sendings,
             hold,

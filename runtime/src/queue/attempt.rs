@@ -42,8 +42,7 @@ impl Step<'_> {
             None => Op::Acquire {
                 ticket,
                 counter,
-                units: want.units,
-                capacity: want.capacity,
+                share: want.share.clone(),
                 hold,
                 place,
                 mode: Mode::Try,

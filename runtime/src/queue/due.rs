@@ -51,7 +51,7 @@ impl Step<'_> {
         if let Some(first) = state.first_deadline {
             at(first);
         }
-        if let Some(ask) = &state.ask {
+        for ask in &state.asks {
             at(ask.again);
         }
         if let Some((since, _)) = self.outage() {
@@ -82,15 +82,8 @@ impl Step<'_> {
 
     fn due(&mut self) {
         self.due_held();
-        if let Some(mut ask) = self.state.ask.take() {
-            if ask.again <= self.now {
-                match self.state.waiters.front().cloned() {
-                    Some(first) if !ask.queued => self.send_ask(&mut ask, &first),
-                    _ => self.touch_ask(&mut ask),
-                }
-            }
-            self.state.ask = Some(ask);
-        }
+        let now = self.now;
+        self.ask_again(|ask| ask.again <= now);
         self.due_waiters();
         self.due_attempts();
         self.due_leaving();
@@ -148,11 +141,11 @@ impl Step<'_> {
                         source: error.clone(),
                     },
                     None => {
-                        let ask = self.state.ask.as_ref();
-                        self.timeout(&waiter, ask.and_then(|ask| ask.holder.as_ref()))
+                        let holder = self.state.asks.iter().find_map(|ask| ask.holder.as_ref());
+                        self.timeout(&waiter, holder)
                     }
                 };
-                let _ = waiter.promise.complete(Err(error), self.wakes);
+                waiter.fail(error, self.wakes);
                 continue;
             }
             // The outage may end before: then `block` alone counts again.
@@ -175,7 +168,7 @@ impl Step<'_> {
     /// Since when nothing can be known of the store, and why.
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.local.member().outage().or_else(|| {
-            let ask = self.state.ask.as_ref().filter(|ask| !ask.queued)?;
+            let ask = self.state.asks.first().filter(|ask| !ask.queued)?;
             let trouble = ask.trouble.clone().unwrap_or_else(unanswered);
             Some((ask.sendings.since, trouble))
         })
@@ -208,7 +201,7 @@ impl Step<'_> {
                     let error = LockError::Unavailable {
                         source: self.silence(),
                     };
-                    let _ = attempt.waiter.promise.complete(Err(error), self.wakes);
+                    attempt.waiter.fail(error, self.wakes);
                 }
                 None if attempt.again <= self.now => {
                     attempt.again = Instant::NEVER;

@@ -7,6 +7,7 @@ use super::local::{Local, Step};
 use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
 use crate::clock::Instant;
 use crate::error::LockError;
+use crate::lease::Hold;
 use crate::store::Ticket;
 
 impl Local {
@@ -15,6 +16,11 @@ impl Local {
         self.step(|step| {
             // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
             self.member().check()?;
+            if let Some(hold) = step.shared_by(&want) {
+                let waiter = Waiter::new(want, step.now);
+                waiter.obtain(hold, step.wakes);
+                return Ok(Acquire::new(self.clone(), waiter));
+            }
             if step.would_block_itself(&want) {
                 let name = self.name().to_string();
                 return Err(LockError::Deadlock {
@@ -64,8 +70,10 @@ impl Local {
                 }
             }
         });
-        if let Some(Ok(hold)) = granted {
-            self.release(&hold);
+        if let Some(Ok(hold)) = granted
+            && hold.unshare()
+        {
+            self.give_back(&hold);
         }
     }
 
@@ -105,20 +113,59 @@ impl Step<'_> {
     /// Whether the caller would block the only thread that can bring the lock back.
     fn would_block_itself(&self, want: &Want) -> bool {
         let waits = want.patience != Patience::Queue(Some(Duration::ZERO));
+        let share = &want.share;
+        let mine = |home| home == want.home;
+        let held = self.state.held.iter().map(|held| &held.hold);
+        let waiters = self.state.waiters.iter().map(|waiter| &waiter.want);
+        let held = held.filter(|hold| mine(hold.grant().home));
+        let waiting = waiters.filter(|want| mine(want.home));
+        let taken = held.map(|hold| u64::from(hold.weight())).sum::<u64>()
+            + waiting.map(|want| u64::from(want.share.units)).sum::<u64>();
         want.blocking
             && waits
             && want.home.is_some()
-            && (self
-                .state
-                .held
-                .iter()
-                .any(|held| held.hold.grant().home == want.home)
-                || self
-                    .state
-                    .waiters
-                    .iter()
-                    .any(|waiter| waiter.want.home == want.home))
+            && taken > 0
+            && share.capacity > 0
+            && taken + u64::from(share.units) > u64::from(share.capacity)
             && runs_a_task()
+    }
+
+    /// What another has whose owner is the same.
+    fn shared_by(&self, want: &Want) -> Option<Arc<Hold>> {
+        let owner = want.owner.as_ref()?;
+        let held = self.state.held.iter().map(|held| &held.hold);
+        let mut shared = held.filter(|hold| hold.grant().owner.as_ref() == Some(owner));
+        shared.find(|hold| hold.is_valid() && hold.share()).cloned()
+    }
+
+    /// Whoever waits here with the same owner has it too.
+    pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
+        let Some(owner) = &hold.grant().owner else {
+            return;
+        };
+        let same = |waiter: &Arc<Waiter>| waiter.want.owner.as_ref() == Some(owner);
+        let mut others: Vec<_> = Vec::new();
+        self.state.waiters.retain(|waiter| {
+            let same = same(waiter);
+            others.extend(same.then(|| waiter.clone()));
+            !same
+        });
+        let attempts = self
+            .state
+            .attempts
+            .extract_if(.., |attempt| same(&attempt.waiter));
+        for attempt in attempts.collect::<Vec<_>>() {
+            if attempt.next.is_none() {
+                self.withdraw(&attempt.sendings);
+            }
+            others.push(attempt.waiter);
+        }
+        for waiter in others {
+            // One guard at least has it: it was granted just now.
+            if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
+                hold.unshare();
+            }
+        }
     }
 
     /// A waiter will have waited enough at `deadline`.
@@ -135,13 +182,10 @@ impl Step<'_> {
     /// Nobody who waits or tries here will get anything.
     pub(super) fn fail_all(&mut self, error: &LockError) {
         for waiter in std::mem::take(&mut self.state.waiters) {
-            let _ = waiter.promise.complete(Err(error.clone()), self.wakes);
+            waiter.fail(error.clone(), self.wakes);
         }
         for attempt in std::mem::take(&mut self.state.attempts) {
-            let _ = attempt
-                .waiter
-                .promise
-                .complete(Err(error.clone()), self.wakes);
+            attempt.waiter.fail(error.clone(), self.wakes);
             if attempt.next.is_none() {
                 self.withdraw(&attempt.sendings);
             }

@@ -36,11 +36,12 @@ impl Step<'_> {
                 token,
                 counter,
                 hold,
+                ref signal,
             } => {
-                let Some(mut ask) = self.state.ask.take_if(|ask| ask.sendings.ticket == ticket)
-                else {
+                let Some(index) = self.find_ask(ticket) else {
                     return;
                 };
+                let mut ask = self.state.asks.remove(index);
                 let valid = ask.sendings.validity(counter, hold.min(ask.hold));
                 if self.now < valid && is_plausible(&ask, token, hold) {
                     ask.sendings.executed(counter);
@@ -51,20 +52,28 @@ impl Step<'_> {
                             counter,
                             valid,
                             provisional: true,
+                            signal: signal.clone(),
                         },
                     );
                 } else {
                     // Too late to be shown, or not something that a store would say: ask.
                     self.touch_ask(&mut ask);
-                    self.state.ask = Some(ask);
+                    self.state.asks.insert(index, ask);
                 }
             }
             Message::Near { ticket } => {
                 let soon = self.now.after(NEAR);
-                if let Some(ask) = &mut self.state.ask
-                    && ask.sendings.ticket == ticket
-                {
+                if let Some(index) = self.find_ask(ticket) {
+                    let ask = &mut self.state.asks[index];
                     ask.again = ask.again.min(soon);
+                }
+            }
+            Message::Refresh { ticket, expire } => {
+                if let Some(index) = self.find_held(ticket) {
+                    let mut held = self.state.held.swap_remove(index);
+                    held.hold.restart(Some(expire), self.now);
+                    self.touch_held(&mut held);
+                    self.state.held.push(held);
                 }
             }
             Message::Lost { ticket } => {
@@ -78,14 +87,7 @@ impl Step<'_> {
     }
 
     fn reconnected(&mut self) {
-        if let Some(mut ask) = self.state.ask.take() {
-            if let (false, Some(first)) = (ask.queued, self.state.waiters.front().cloned()) {
-                self.send_ask(&mut ask, &first);
-            } else {
-                self.touch_ask(&mut ask);
-            }
-            self.state.ask = Some(ask);
-        }
+        self.ask_again(|_| true);
         let mut attempts = std::mem::take(&mut self.state.attempts);
         for attempt in attempts.iter_mut().filter(|attempt| attempt.next.is_none()) {
             self.send_attempt(attempt);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::{Local, Step};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unlocker};
+use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
@@ -15,22 +15,31 @@ use crate::wait::{Promise, Wakes};
 impl Local {
     /// The last guard is gone. Does not wait for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
+        self.end(hold, false);
+    }
+
+    /// As [`release`](Self::release), for one that did nothing with what it got: a signal goes to the next.
+    pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
+        self.end(hold, true);
+    }
+
+    fn end(self: &Arc<Self>, hold: &Arc<Hold>, returns: bool) {
         if self.member().is_forked() {
             return;
         }
-        self.step(|step| step.release(hold, None));
+        self.step(|step| step.release(hold, returns, None));
     }
 
-    /// Releases and says whether the lock was still held. Wait on the promise.
+    /// Releases and says what can be had now, if the lock was still held. Wait on the promise.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let forked = self.member().is_forked();
         if forked
             || self
-                .step(|step| step.release(hold, Some(promise.clone())))
+                .step(|step| step.release(hold, false, Some(promise.clone())))
                 .is_none()
         {
-            let _ = promise.complete(Ok(false), &mut Wakes::default());
+            let _ = promise.complete(Ok(None), &mut Wakes::default());
         }
         promise
     }
@@ -74,6 +83,12 @@ impl Local {
         })?
     }
 
+    /// Gives units back and keeps `units`; the store is told. `None` if it is lost or released.
+    pub(crate) fn downgrade(self: &Arc<Self>, hold: &Arc<Hold>, units: u32) -> Option<Confirmed> {
+        hold.downgrade(units);
+        self.renew(hold)
+    }
+
     /// `expire` counts again from now; the store is told. `None` if it is lost or released.
     pub(crate) fn refresh(
         self: &Arc<Self>,
@@ -115,13 +130,13 @@ impl Step<'_> {
             .position(|held| held.hold.grant().ticket == ticket)
     }
 
-    fn release(&mut self, hold: &Arc<Hold>, unlocker: Option<Unlocked>) {
+    fn release(&mut self, hold: &Arc<Hold>, returns: bool, unlocker: Option<Unlocked>) {
         let valid = hold.end(self.wakes);
         let found = self.find_held(hold.grant().ticket);
         let Some(index) = found else {
             // It was lost or released before, and the store knows.
             if let Some(unlocker) = unlocker {
-                let _ = unlocker.complete(Ok(false), self.wakes);
+                let _ = unlocker.complete(Ok(None), self.wakes);
             }
             return;
         };
@@ -133,12 +148,13 @@ impl Step<'_> {
             self.now
         };
         let patience = self.now.after(self.local.member().settings().patience);
-        self.leave(
-            &held.sendings,
-            valid,
-            park_until,
-            unlocker.map(|promise| (patience, promise)),
-        );
+        let mut leaving = self.leaving(&held.sendings, park_until);
+        leaving.held = valid;
+        // The ticket may have been passed on and granted anew meanwhile: that signal nobody used.
+        let used = valid && !returns;
+        leaving.used = used.then(|| hold.grant().token / 1024);
+        leaving.unlocker = unlocker.map(|promise| (patience, promise));
+        self.leave(leaving);
     }
 
     /// A ticket that the store has not kept: it matters only if a copy of its acquire may still arrive.
@@ -150,26 +166,25 @@ impl Step<'_> {
 
     /// A ticket that nobody wants any more leaves the store, whatever it is there.
     pub(super) fn withdraw(&mut self, sendings: &Sendings) {
-        self.leave(sendings, false, self.now, None);
+        self.leave(self.leaving(sendings, self.now));
     }
 
-    fn leave(
-        &mut self,
-        sendings: &Sendings,
-        held: bool,
-        park_until: Instant,
-        unlocker: Option<Unlocker>,
-    ) {
-        let mut leaving = Leaving {
+    /// How a ticket leaves that nobody used.
+    fn leaving(&self, sendings: &Sendings, park_until: Instant) -> Leaving {
+        Leaving {
             ticket: sendings.ticket,
             park_until,
             tomb: sendings.late,
-            held,
+            used: None,
+            held: false,
             unanswered: false,
             again: Instant::NEVER,
             over: self.now.after(self.local.lease()),
-            unlocker,
-        };
+            unlocker: None,
+        }
+    }
+
+    fn leave(&mut self, mut leaving: Leaving) {
         self.send_leaving(&mut leaving);
         self.state.leaving.push(leaving);
     }
@@ -180,6 +195,7 @@ impl Step<'_> {
             ticket: leaving.ticket,
             park: self.now.until(leaving.park_until),
             tomb: leaving.tomb,
+            used: leaving.used.unwrap_or(0),
         });
     }
 
@@ -194,6 +210,7 @@ impl Step<'_> {
         self.submit(Op::Touch {
             ticket: held.sendings.ticket,
             counter,
+            units: held.hold.given_back().unwrap_or(0),
             hold,
             place: lease,
         });
@@ -209,7 +226,7 @@ impl Step<'_> {
     pub(super) fn lose_but_keep(&mut self, mut held: Held, park: Duration) {
         held.hold.lose(self.wakes);
         held.fail_refreshers(self);
-        self.leave(&held.sendings, false, self.now.after(park), None);
+        self.leave(self.leaving(&held.sendings, self.now.after(park)));
     }
 }
 

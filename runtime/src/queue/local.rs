@@ -31,7 +31,8 @@ pub(super) struct State {
     /// Not later than the first deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
-    pub(super) ask: Option<Ask>,
+    /// In the order of the waiters that they are for.
+    pub(super) asks: Vec<Ask>,
     pub(super) attempts: Vec<Attempt>,
     pub(super) held: Vec<Held>,
     pub(super) leaving: Vec<Leaving>,
@@ -43,7 +44,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn is_idle(&self) -> bool {
         self.waiters.is_empty()
-            && self.ask.is_none()
+            && self.asks.is_empty()
             && self.attempts.is_empty()
             && self.held.is_empty()
             && self.leaving.is_empty()
@@ -150,11 +151,12 @@ impl Step<'_> {
             while let Some(answer) = self.state.answers.pop_front() {
                 self.answer(answer);
             }
-            self.match_ask();
+            self.match_asks();
             if self.state.answers.is_empty() {
                 break;
             }
         }
+        self.register();
         self.arm();
     }
 

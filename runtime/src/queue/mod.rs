@@ -41,5 +41,6 @@ mod ticket;
 mod waiter;
 
 pub(crate) use local::Local;
+pub(crate) use query::Answered;
 pub(crate) use ticket::{Confirmed, Unlocked};
 pub(crate) use waiter::{Acquire, Patience, Want, home};

@@ -10,11 +10,12 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
 
-type Asked = Arc<Promise<Result<Reply, LockError>>>;
+/// Told what the store answers.
+pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
 
 impl Local {
     /// Sends `op`, which is about the name and not about a ticket; `None` if the name was retired.
-    pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Asked> {
+    pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
             let member = step.local.member().clone();
@@ -38,11 +39,10 @@ impl Step<'_> {
         let Some(index) = queries.iter().position(|query| query.id == id) else {
             return;
         };
-        let harmless_twice = matches!(queries[index].op, Op::Inspect);
+        let harmless_twice = is_harmless_twice(&queries[index].op);
         let result = match result {
             Ok(reply) => Ok(reply),
-            // Asked again when the connection is back. A force is not: a second copy could break the
-            // lock of the next holder.
+            // Asked again when the connection is back.
             Err(error) if error.is_disconnected() && harmless_twice => return,
             // It was not carried out, and that passes.
             Err(error) if error.kind() == StoreErrorKind::Busy => {
@@ -57,7 +57,7 @@ impl Step<'_> {
 
     /// A new connection: what may be carried out twice is asked again.
     pub(super) fn ask_queries_again(&mut self) {
-        self.send_again(|query| matches!(query.op, Op::Inspect));
+        self.send_again(|query| is_harmless_twice(&query.op));
     }
 
     fn send_again(&mut self, which: impl Fn(&Query) -> bool) {
@@ -89,4 +89,10 @@ impl Step<'_> {
                 .complete(Err(LockError::Unavailable { source }), self.wakes);
         }
     }
+}
+
+/// Whether a second copy does no harm. That of a force could break the lock of the next holder, that of a delete
+/// could drop what was signalled since.
+fn is_harmless_twice(op: &Op) -> bool {
+    !matches!(op, Op::Force { .. } | Op::Delete)
 }

@@ -15,11 +15,18 @@ use crate::error::{LockError, StoreError};
 use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
-use crate::store::{Answer, Events, Op, Reply, Request, Store};
+use crate::store::{Answer, Events, Op, Reply, Request, Share, Store};
 use crate::wait::lock;
 
 const TOKEN: u64 = 1_700_000_000_000_000;
 const SECOND: Duration = Duration::from_secs(1);
+
+fn granted() -> Reply {
+    Reply::Granted {
+        token: TOKEN,
+        signal: None,
+    }
+}
 
 /// What was submitted, for the test to answer.
 #[derive(Default)]
@@ -57,8 +64,8 @@ impl Rig {
 
     fn want() -> Want {
         Want {
-            units: 1,
-            capacity: 1,
+            share: Share::of(1, 1),
+            owner: None,
             terms: Terms {
                 expire: None,
                 at_least: Duration::ZERO,
@@ -106,7 +113,7 @@ impl Rig {
     /// Takes the lock, granted at once.
     fn take(&self, want: &Want) -> Arc<Hold> {
         let mut acquire = self.enter(want);
-        self.answer(self.next(), Reply::Granted { token: TOKEN });
+        self.answer(self.next(), granted());
         poll(&mut acquire).expect("granted").unwrap()
     }
 }
@@ -137,7 +144,7 @@ fn a_long_block_leaves_no_timers_behind() {
     for _ in 0..50 {
         let hold = rig.take(&want);
         hold.local().release(&hold);
-        rig.answer(rig.next(), Reply::Released);
+        rig.answer(rig.next(), Reply::Released { free: 1 });
     }
     let waiting = rig.enter(&want);
     for _ in 0..50 {
@@ -166,7 +173,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     let mut second = rig.enter(&Rig::want());
     drop(first);
     // The ticket of the first asks for the second now.
-    rig.answer(rig.next(), Reply::Granted { token: TOKEN });
+    rig.answer(rig.next(), granted());
     let hold = poll(&mut second).expect("granted").unwrap();
     rig.pass(SECOND / 20);
     let renewal = rig.next();
@@ -174,7 +181,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
         matches!(renewal.op, Op::Touch { hold, .. } if hold == 10 * SECOND),
         "{renewal:?}"
     );
-    rig.answer(renewal, Reply::Granted { token: TOKEN });
+    rig.answer(renewal, granted());
     rig.pass(SECOND / 10);
     assert!(hold.is_valid());
 }
@@ -227,14 +234,14 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
     rig.member.connected(2);
     rig.answer(rig.next(), Reply::Gone);
     assert!(
-        unlocked.blocking_wait().unwrap(),
+        unlocked.blocking_wait().unwrap().is_some(),
         "it was held until the release"
     );
     // What the store did not know at the first time was lost before.
     let hold = rig.take(&Rig::want());
     let unlocked = hold.local().unlock(&hold);
     rig.answer(rig.next(), Reply::Gone);
-    assert!(!unlocked.blocking_wait().unwrap());
+    assert!(unlocked.blocking_wait().unwrap().is_none());
 }
 
 #[test]
@@ -245,8 +252,8 @@ fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
     assert!(hold.is_lost());
     let unlocked = hold.local().unlock(&hold);
-    rig.answer(rig.next(), Reply::Released);
-    assert!(!unlocked.blocking_wait().unwrap());
+    rig.answer(rig.next(), Reply::Released { free: 1 });
+    assert!(unlocked.blocking_wait().unwrap().is_none());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Hold;
-use crate::store::{HolderRecord, Op, Reply, RequestId, Ticket};
+use crate::store::{HolderRecord, Op, Reply, RequestId, Share, Ticket};
 use crate::wait::Promise;
 
 /// What was sent for a ticket, so that an answer counts from the sending that it answers.
@@ -64,12 +64,11 @@ impl Sendings {
     }
 }
 
-/// The ticket that waits in the store for the first of the local waiters.
+/// A ticket that waits in the store for one of the first of the local waiters.
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) sendings: Sendings,
-    pub(super) units: u32,
-    pub(super) capacity: u32,
+    pub(super) share: Share,
     /// The lease asked for.
     pub(super) hold: Duration,
     /// When to touch again.
@@ -118,8 +117,8 @@ pub(super) struct Held {
 
 /// Told whether the store confirms a hold.
 pub(crate) type Confirmed = Arc<Promise<Result<(), LockError>>>;
-/// Told whether the lock was held until its release.
-pub(crate) type Unlocked = Arc<Promise<Result<bool, LockError>>>;
+/// Told what can be had after the release; `None` if the lock was not held until then.
+pub(crate) type Unlocked = Arc<Promise<Result<Option<u64>, LockError>>>;
 /// Who waits for a release, and until when.
 pub(super) type Unlocker = (Instant, Unlocked);
 
@@ -139,6 +138,8 @@ pub(super) struct Leaving {
     pub(super) ticket: Ticket,
     pub(super) park_until: Instant,
     pub(super) tomb: bool,
+    /// The fencing time of the grant whose signal was used.
+    pub(super) used: Option<u64>,
     /// Whether it was held by the local clock when it was released.
     pub(super) held: bool,
     /// A sending was not answered: the store may have executed it.

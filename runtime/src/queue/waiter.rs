@@ -10,8 +10,9 @@ use std::time::Duration;
 use super::local::Local;
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
-use crate::wait::Promise;
+use crate::lease::{Hold, Owner, Terms};
+use crate::store::Share;
+use crate::wait::{Promise, Wakes};
 
 /// How long to wait for a lock, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub(crate) enum Patience {
 /// What somebody wants of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
-    pub(crate) units: u32,
-    pub(crate) capacity: u32,
+    pub(crate) share: Share,
+    pub(crate) owner: Option<Owner>,
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
     /// Who asks, in the form of the store.
@@ -49,6 +50,8 @@ pub(crate) struct Waiter {
     /// When `block` ends.
     pub(super) deadline: Instant,
     pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
+    /// The store has it in its queue, or there is nothing to wait for any more.
+    pub(super) registered: Promise<()>,
 }
 
 impl Waiter {
@@ -61,7 +64,20 @@ impl Waiter {
             want,
             started: now,
             promise: Promise::new(),
+            registered: Promise::new(),
         })
+    }
+
+    /// It has what it wants; `false` if it is gone.
+    pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut Wakes) -> bool {
+        let _ = self.registered.complete((), wakes);
+        self.promise.complete(Ok(hold), wakes).is_ok()
+    }
+
+    /// It will not get what it wants.
+    pub(super) fn fail(&self, error: LockError, wakes: &mut Wakes) {
+        let _ = self.registered.complete((), wakes);
+        let _ = self.promise.complete(Err(error), wakes);
     }
 
     /// Blocks the thread until the lock is obtained or `block` is over.
@@ -112,6 +128,20 @@ impl Acquire {
         Self {
             local,
             waiter: Some(waiter),
+        }
+    }
+
+    /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
+    pub(crate) async fn registered(&self) {
+        if let Some(waiter) = &self.waiter {
+            waiter.registered.wait().await;
+        }
+    }
+
+    /// As [`registered`](Self::registered), blocking the thread.
+    pub(crate) fn blocking_registered(&self) {
+        if let Some(waiter) = &self.waiter {
+            waiter.registered.blocking_wait();
         }
     }
 

@@ -55,14 +55,48 @@ pub(crate) enum Mode {
     Try,
 }
 
+/// What an acquire asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) units: u32,
+    /// Zero: nothing but signals is handed out.
+    pub(crate) capacity: u32,
+    /// A waiting signal will do instead of the unit.
+    pub(crate) takes: bool,
+    /// Holders of the same owner share one hold, in the whole cluster. Escaped; empty: nobody's.
+    pub(crate) owner: Arc<str>,
+}
+
+impl Share {
+    /// Some units of a capacity, for nobody in particular.
+    pub(crate) fn of(units: u32, capacity: u32) -> Self {
+        Self {
+            units,
+            capacity,
+            takes: false,
+            owner: Arc::default(),
+        }
+    }
+}
+
+/// What [`Op::Signal`] adds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// A token, kept until somebody takes it. Not more than once for the same ticket.
+    Token(Arc<str>),
+    /// One for the first waiter, if anybody waits.
+    One,
+    /// One for each waiter.
+    All,
+}
+
 /// One operation on a name. Durations are whole milliseconds on the wire.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Acquire {
         ticket: Ticket,
         counter: u64,
-        units: u32,
-        capacity: u32,
+        share: Share,
         hold: Duration,
         place: Duration,
         mode: Mode,
@@ -72,6 +106,8 @@ pub(crate) enum Op {
     Touch {
         ticket: Ticket,
         counter: u64,
+        /// A holder gives back what it has beyond these; zero: it keeps what it has.
+        units: u32,
         hold: Duration,
         place: Duration,
     },
@@ -81,6 +117,8 @@ pub(crate) enum Op {
         park: Duration,
         /// Leave a tombstone: a copy of an acquire may still arrive.
         tomb: bool,
+        /// The fencing time of the grant whose signal was used; that of any other grant goes to the next. Zero: none was.
+        used: u64,
     },
     /// `ticket` takes the place of `old`, which holds.
     Adopt {
@@ -92,7 +130,22 @@ pub(crate) enum Op {
         /// Who asks: see [`Meta`].
         meta: Arc<str>,
     },
-    Force,
+    /// Drops the holders: those of `owner`, or all of them if it is empty.
+    Force {
+        owner: Arc<str>,
+    },
+    /// Tells the holders of `owner` that their `expire` counts again.
+    Refresh {
+        owner: Arc<str>,
+        expire: Duration,
+    },
+    Signal {
+        /// Unique for ever, so that it is executed once.
+        ticket: Ticket,
+        signal: Signal,
+    },
+    /// Forgets the name, unless it is in use.
+    Delete,
     Inspect,
 }
 
@@ -103,8 +156,9 @@ impl Op {
             Self::Acquire { ticket, .. }
             | Self::Touch { ticket, .. }
             | Self::Adopt { ticket, .. }
-            | Self::Release { ticket, .. } => Some(*ticket),
-            Self::Force | Self::Inspect => None,
+            | Self::Release { ticket, .. }
+            | Self::Signal { ticket, .. } => Some(*ticket),
+            Self::Force { .. } | Self::Refresh { .. } | Self::Delete | Self::Inspect => None,
         }
     }
 }
@@ -115,6 +169,8 @@ pub(crate) enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
     Granted {
         token: u64,
+        /// What it was granted instead of a unit.
+        signal: Option<Arc<str>>,
     },
     /// The ticket waits at `position` (from 1) and should touch again after `again`.
     Queued {
@@ -136,13 +192,32 @@ pub(crate) enum Reply {
     },
     /// A touch or release of a ticket that the store does not know (any more).
     Gone,
-    /// The release ended a hold.
-    Released,
+    /// The release ended a hold. `free`: what can be had now, signals included.
+    Released {
+        free: u64,
+    },
     /// The release ended a wait.
     Cancelled,
     /// How many holders a force dropped.
     Freed {
         holders: u64,
+    },
+    /// How many holders were told.
+    Told {
+        holders: u64,
+    },
+    /// How many signals were added.
+    Signalled {
+        count: u64,
+    },
+    /// `existed`: there was something to forget.
+    Deleted {
+        existed: bool,
+    },
+    /// Not deleted: it is in use.
+    InUse {
+        holders: u64,
+        waiters: u64,
     },
     Info(NameRecord),
 }
@@ -173,8 +248,14 @@ pub(crate) struct TicketRecord {
 pub(crate) struct NameRecord {
     /// The last fencing time handed out, in microseconds; zero if forgotten.
     pub(crate) token: u64,
-    /// Zero when nobody holds or waits.
-    pub(crate) capacity: u32,
+    /// `None` when nobody holds or waits.
+    pub(crate) capacity: Option<u32>,
+    /// Units of the capacity that are taken.
+    pub(crate) used: u64,
+    /// Signals that wait for somebody to take them.
+    pub(crate) signals: u64,
+    /// It was used, and not deleted since.
+    pub(crate) exists: bool,
     /// In order of token.
     pub(crate) holders: Vec<TicketRecord>,
     /// In order of place.
@@ -189,12 +270,19 @@ pub(crate) enum Message {
         token: u64,
         counter: u64,
         hold: Duration,
+        /// What was granted instead of a unit.
+        signal: Option<Arc<str>>,
     },
     Near {
         ticket: Ticket,
     },
     Lost {
         ticket: Ticket,
+    },
+    /// `expire` counts again from now.
+    Refresh {
+        ticket: Ticket,
+        expire: Duration,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Which locks the running task holds, tracked by poll scope.
 //!
-//! While the body of a protected call is polled (or runs, if it is sync), a frame with its hold lies on a
+//! While the body of a protected call is polled (or runs, if it is sync), a frame for each of its holds lies on a
 //! stack of this thread. A nested call of the same lock finds it there and re-enters. So "the same
 //! task" needs neither a thread nor a runtime, and a spawned task is another one. What a lock is, and how it
 //! is obtained, is not known here.
@@ -10,12 +10,13 @@ mod run;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::lease::Hold;
+use crate::lease::{Hold, Holds};
 use crate::name::Name;
 
 pub(crate) use run::{finish, poll_under, run};
 
 struct Frame {
+    /// Frames of one body have one id, and lie side by side.
     id: u64,
     hold: Arc<Hold>,
     /// A sync body may drive a runtime on this thread: its other tasks must not find the frame.
@@ -32,44 +33,49 @@ thread_local! {
     static STACK: RefCell<Stack> = RefCell::default();
 }
 
-/// A frame on this thread's stack, until it is dropped.
+/// The frames of one body on this thread's stack, until it is dropped.
 ///
-/// Not `Send`: it must be dropped on the thread that it lies on.
+/// Not `Send`: it must be dropped on the thread that they lie on.
 #[must_use]
 pub(crate) struct Entered {
     id: u64,
+    count: usize,
     not_send: std::marker::PhantomData<*const ()>,
 }
 
-/// Lets calls on this thread re-enter `hold`, until the result is dropped.
+/// Lets calls on this thread re-enter `holds`, until the result is dropped.
 ///
 /// A thread that is ending has no stack any more: its last calls do not re-enter.
-pub(crate) fn enter(hold: &Arc<Hold>) -> Entered {
+pub(crate) fn enter(holds: &Holds) -> Entered {
     let pushed = STACK.try_with(|stack| {
         let mut stack = stack.borrow_mut();
         stack.last_id += 1;
-        let id = stack.last_id;
-        stack.frames.push(Frame {
+        let (id, task) = (stack.last_id, tokio::task::try_id());
+        stack.frames.extend(holds.all().iter().map(|hold| Frame {
             id,
             hold: hold.clone(),
-            task: tokio::task::try_id(),
-        });
+            task,
+        }));
         id
     });
     Entered {
         id: pushed.unwrap_or_default(),
+        count: holds.all().len(),
         not_send: std::marker::PhantomData,
     }
 }
 
-/// The hold of `name` that an enclosing protected call of the running task has.
-pub(crate) fn find(client: u64, name: &Name) -> Option<Arc<Hold>> {
+/// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`.
+pub(crate) fn find(client: u64, name: &Name, suits: impl Fn(&Hold) -> bool) -> Option<Arc<Hold>> {
     let task = tokio::task::try_id();
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
         let mut frames = stack.frames.iter().rev();
         let found = frames.find(|frame| {
-            frame.task == task && frame.hold.client_id() == client && frame.hold.name() == name
+            frame.task == task
+                && frame.hold.client_id() == client
+                && frame.hold.name() == name
+                && suits(&frame.hold)
         });
         found.map(|frame| frame.hold.clone())
     });
@@ -78,13 +84,15 @@ pub(crate) fn find(client: u64, name: &Name) -> Option<Arc<Hold>> {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // By id: guards of sync bodies may be dropped in any order. The thread may be ending.
-        let frame = STACK.try_with(|stack| {
-            let mut stack = stack.borrow_mut();
-            let index = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
-            Some(stack.frames.remove(index))
-        });
-        // Dropped after the borrow: a hold may run code of its own.
-        drop(frame);
+        for _ in 0..self.count {
+            // By id: guards of sync bodies may be dropped in any order. The thread may be ending.
+            let frame = STACK.try_with(|stack| {
+                let mut stack = stack.borrow_mut();
+                let index = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
+                Some(stack.frames.remove(index))
+            });
+            // Dropped after the borrow: a hold may run code of its own.
+            drop(frame);
+        }
     }
 }

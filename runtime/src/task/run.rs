@@ -1,30 +1,29 @@
-//! Running a future under a hold: each poll lies in its scope, and stops once the lock is lost.
+//! Running a future under one hold or several: each poll lies in their scope, and stops once one is lost.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
 use super::enter;
 use crate::error::LockError;
-use crate::lease::Hold;
+use crate::lease::Holds;
 
 pin_project! {
     /// See [`run`].
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Run<F> {
-        hold: Arc<Hold>,
+        holds: Holds,
         #[pin]
         body: Option<F>,
     }
 }
 
-/// Runs `body` under `hold`; a lost lock drops it at its next await and ends with `LockError::Lost`.
-pub(crate) fn run<F: Future>(hold: Arc<Hold>, body: F) -> Run<F> {
+/// Runs `body` under `holds`; a lost lock drops it at its next await and ends with `LockError::Lost`.
+pub(crate) fn run<F: Future>(holds: Holds, body: F) -> Run<F> {
     Run {
-        hold,
+        holds,
         body: Some(body),
     }
 }
@@ -34,14 +33,14 @@ impl<F: Future> Future for Run<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        poll_under(this.hold, this.body, false, cx)
+        poll_under(this.holds, this.body, false, cx)
     }
 }
 
-/// Polls `body` under `hold`, once. It is taken at the end or at the loss: what it owns must be gone before the
+/// Polls `body` under `holds`, once. It is taken at the end or at the loss: what it owns must be gone before the
 /// caller goes on. With `finishes` it runs on when the lock is lost.
 pub(crate) fn poll_under<F: Future>(
-    hold: &Arc<Hold>,
+    holds: &Holds,
     mut body: Pin<&mut Option<F>>,
     finishes: bool,
     cx: &mut Context<'_>,
@@ -49,11 +48,17 @@ pub(crate) fn poll_under<F: Future>(
     let Some(running) = body.as_mut().as_pin_mut() else {
         return Poll::Pending;
     };
-    let lost = !finishes && hold.poll_lost(cx).is_ready();
-    let _entered = enter(hold);
-    if lost {
+    let mut lost = None;
+    if !finishes {
+        lost = holds
+            .all()
+            .iter()
+            .find(|hold| hold.poll_lost(cx).is_ready());
+    }
+    let _entered = enter(holds);
+    if let Some(lost) = lost {
         body.set(None);
-        return Poll::Ready(Err(hold.lost_error()));
+        return Poll::Ready(Err(lost.lost_error()));
     }
     let output = ready!(running.poll(cx));
     body.set(None);
@@ -64,15 +69,15 @@ pin_project! {
     /// See [`finish`].
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Finish<F> {
-        hold: Arc<Hold>,
+        holds: Holds,
         #[pin]
         body: F,
     }
 }
 
-/// Runs `body` under `hold` to its end, lost or not.
-pub(crate) fn finish<F: Future>(hold: Arc<Hold>, body: F) -> Finish<F> {
-    Finish { hold, body }
+/// Runs `body` under `holds` to its end, lost or not.
+pub(crate) fn finish<F: Future>(holds: Holds, body: F) -> Finish<F> {
+    Finish { holds, body }
 }
 
 impl<F: Future> Future for Finish<F> {
@@ -80,7 +85,7 @@ impl<F: Future> Future for Finish<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let _entered = enter(this.hold);
+        let _entered = enter(this.holds);
         this.body.poll(cx)
     }
 }

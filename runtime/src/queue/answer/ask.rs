@@ -4,18 +4,16 @@ use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ask::Granted;
 use crate::queue::local::Step;
-use crate::store::Reply;
+use crate::store::{Reply, Share};
 
 /// How many grants in a row may be over when they arrive.
 const STALE: u32 = 5;
 
 impl Step<'_> {
-    pub(super) fn answer_ask(&mut self, asked: Asked) {
-        let Some(mut ask) = self.state.ask.take() else {
-            return;
-        };
+    pub(super) fn answer_ask(&mut self, index: usize, asked: Asked) {
+        let mut ask = self.state.asks.remove(index);
         match asked.result {
-            Ok(Reply::Granted { token }) => {
+            Ok(Reply::Granted { token, signal }) => {
                 let valid = ask.sendings.validity(asked.counter, asked.hold);
                 ask.sendings.executed(asked.counter);
                 if self.now < valid {
@@ -27,6 +25,7 @@ impl Step<'_> {
                             counter,
                             valid,
                             provisional: false,
+                            signal,
                         },
                     );
                     return;
@@ -36,7 +35,7 @@ impl Step<'_> {
                 ask.stale += 1;
                 if ask.stale >= STALE {
                     self.withdraw(&ask.sendings);
-                    self.refuse_first(&too_slow());
+                    self.refuse(&ask.share, too_slow());
                     return;
                 }
                 self.touch_ask(&mut ask);
@@ -56,16 +55,16 @@ impl Step<'_> {
             Ok(Reply::Mismatch { capacity }) => {
                 let error = LockError::PermitsMismatch {
                     name: self.local.name().to_string(),
-                    expected: ask.capacity,
+                    expected: ask.share.capacity,
                     found: capacity,
                 };
                 self.forget(&ask.sendings);
-                self.refuse_first(&error);
+                self.refuse(&ask.share, error);
                 return;
             }
             Ok(Reply::TooMany) => {
                 self.forget(&ask.sendings);
-                self.refuse_first(&too_many());
+                self.refuse(&ask.share, too_many());
                 return;
             }
             Ok(other) => {
@@ -92,12 +91,15 @@ impl Step<'_> {
                 return;
             }
         }
-        self.state.ask = Some(ask);
+        self.state.asks.insert(index, ask);
     }
 
-    fn refuse_first(&mut self, error: &LockError) {
-        if let Some(waiter) = self.state.waiters.pop_front() {
-            let _ = waiter.promise.complete(Err(error.clone()), self.wakes);
+    /// The first who wants `share` cannot have it.
+    fn refuse(&mut self, share: &Share, error: LockError) {
+        let mut waiters = self.state.waiters.iter();
+        let first = waiters.position(|waiter| waiter.want.share == *share);
+        if let Some(waiter) = first.and_then(|index| self.state.waiters.remove(index)) {
+            waiter.fail(error, self.wakes);
         }
     }
 }

@@ -22,11 +22,11 @@ impl Step<'_> {
         let mut attempt = self.state.attempts.swap_remove(index);
         let waiter = attempt.waiter.clone();
         let error = match asked.result {
-            Ok(Reply::Granted { token }) => {
+            Ok(Reply::Granted { token, signal }) => {
                 let valid = attempt.sendings.validity(asked.counter, asked.hold);
                 if self.now >= valid {
                     self.withdraw(&attempt.sendings);
-                    let _ = waiter.promise.complete(Err(too_slow()), self.wakes);
+                    waiter.fail(too_slow(), self.wakes);
                     return;
                 }
                 let grant = &Granted {
@@ -34,6 +34,7 @@ impl Step<'_> {
                     counter: asked.counter,
                     valid,
                     provisional: false,
+                    signal,
                 };
                 let sendings = attempt.sendings;
                 if let Err(unused) = self.hand(&waiter, sendings, asked.hold, grant, attempt.number)
@@ -64,7 +65,7 @@ impl Step<'_> {
                     }
                     Reply::Mismatch { capacity } => LockError::PermitsMismatch {
                         name: self.local.name().to_string(),
-                        expected: waiter.want.capacity,
+                        expected: waiter.want.share.capacity,
                         found: capacity,
                     },
                     Reply::TooMany => too_many(),
@@ -87,7 +88,7 @@ impl Step<'_> {
                 self.lock_error(error)
             }
         };
-        let _ = waiter.promise.complete(Err(error), self.wakes);
+        waiter.fail(error, self.wakes);
     }
 
     /// Plans the next attempt, or says why there is none.

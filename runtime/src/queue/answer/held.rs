@@ -11,7 +11,7 @@ impl Step<'_> {
         let token = held.hold.grant().token / 1024;
         match asked.result {
             // Another token: the store had passed it on and granted it anew. Ours is over.
-            Ok(Reply::Granted { token: same }) if same == token => {
+            Ok(Reply::Granted { token: same, .. }) if same == token => {
                 if let Some(sent) = held.sendings.at(asked.counter) {
                     held.hold.renewed(sent.validity(asked.hold));
                 }

@@ -90,14 +90,18 @@ impl Step<'_> {
                 );
             }
             Op::Release { ticket, .. } => self.answer_release(ticket, result),
-            Op::Force | Op::Inspect => self.answer_query(request.id, result),
+            Op::Force { .. }
+            | Op::Refresh { .. }
+            | Op::Signal { .. }
+            | Op::Delete
+            | Op::Inspect => self.answer_query(request.id, result),
         }
     }
 
     /// A copy of an acquire may still reach the store after this.
     fn unanswered_acquire(&mut self, ticket: Ticket) {
         let state = &mut *self.state;
-        let asks = state.ask.iter_mut().map(|ask| &mut ask.sendings);
+        let asks = state.asks.iter_mut().map(|ask| &mut ask.sendings);
         let attempts = state
             .attempts
             .iter_mut()
@@ -112,13 +116,8 @@ impl Step<'_> {
     }
 
     fn answer_ticket(&mut self, ticket: Ticket, asked: Asked) {
-        if self
-            .state
-            .ask
-            .as_ref()
-            .is_some_and(|ask| ask.sendings.ticket == ticket)
-        {
-            self.answer_ask(asked);
+        if let Some(index) = self.find_ask(ticket) {
+            self.answer_ask(index, asked);
         } else if let Some(index) = self.find_held(ticket) {
             // Replies and messages overtake each other: what is older than the grant says nothing about it.
             if asked.counter > self.state.held[index].granted {

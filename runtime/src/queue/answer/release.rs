@@ -13,8 +13,12 @@ impl Step<'_> {
         };
         let answer = match result {
             // Gone may be the work of the copy before: then the local clock knows.
-            Ok(reply) => Ok(leaving[index].held
-                && (reply == Reply::Released || reply == Reply::Gone && leaving[index].unanswered)),
+            Ok(reply) => Ok(match reply {
+                Reply::Released { free } => Some(free),
+                Reply::Gone if leaving[index].unanswered => Some(0),
+                _ => None,
+            }
+            .filter(|_| leaving[index].held)),
             Err(error) => match error.kind() {
                 StoreErrorKind::Disconnected => {
                     leaving[index].unanswered = true;

@@ -1,8 +1,10 @@
 //! The local queue under a hostile network, on a clock by hand: many members, one name, and every order of
 //! requests, replies, messages, broken connections, late copies, cancels, pauses and crashes that a seed yields.
 //!
-//! What must hold at every instant: at most one hold is valid by its member's own clock; fencing tokens
-//! grow. What must hold in the end: whoever waits is served, at once where nobody died, and nothing stays behind in
+//! The name is a mutex, a semaphore with signals, or a readers-writer lock, as the seed says.
+//!
+//! What must hold at every instant: what is valid by its member's own clock fits into the capacity; fencing tokens
+//! grow; no signal is in two hands. In the end no signal is lost. What must hold in the end: whoever waits is served, at once where nobody died, and nothing stays behind in
 //! the store; whoever waits for the word of an unlock or a renewal gets it, and it is true. And where only the
 //! order is hostile, nothing is lost, and nobody gets in before an `at_least` is over.
 //!
@@ -11,6 +13,7 @@
 mod dice;
 mod network;
 mod node;
+mod shape;
 mod world;
 
 use self::world::World;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::state::{CLAIM_MS, Publish};
-use crate::store::{MemberId, Message, Ticket};
+use crate::store::MemberId;
 
 /// What kind of holder a ticket is; a waiter is plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +20,12 @@ pub(super) enum Flag {
 pub(super) struct Record {
     pub(super) place: u64,
     pub(super) units: u32,
+    /// A signal will do instead of the units.
+    pub(super) takes: bool,
+    /// What it holds instead of the units, and the number of that signal.
+    pub(super) signal: Option<(u64, Arc<str>)>,
+    /// Empty: nobody's.
+    pub(super) owner: Arc<str>,
     pub(super) hold_ms: u64,
     pub(super) place_ms: u64,
     pub(super) counter: u64,
@@ -33,30 +38,17 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Whether this waiter can be granted by an operation of `member`: it is not silent, and somebody
-    /// listens to the grant.
-    pub(super) fn answers(
-        &self,
-        now: u64,
-        member: MemberId,
-        token: u64,
-        hold_ms: u64,
-        ticket: Ticket,
-        publish: &mut Publish<'_>,
-    ) -> bool {
-        let last = self.heard.max(self.told);
-        if self.member != member && now.saturating_sub(last) > CLAIM_MS * 1000 {
-            return false;
+    pub(super) fn is_parked(&self) -> bool {
+        self.flag == Flag::Parked
+    }
+
+    /// What it takes of the capacity, if it is not covered by another holder of the same owner.
+    pub(super) fn weight(&self) -> u64 {
+        if self.signal.is_some() {
+            0
+        } else {
+            u64::from(self.units)
         }
-        publish(
-            self.member,
-            Message::Grant {
-                ticket,
-                token,
-                counter: self.counter,
-                hold: Duration::from_millis(hold_ms),
-            },
-        )
     }
 }
 

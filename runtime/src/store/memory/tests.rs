@@ -1,9 +1,10 @@
 //! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::state::State;
-use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Ticket};
+use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Ticket};
 
 /// A name, a clock, and what the members were told.
 struct World {
@@ -53,8 +54,7 @@ impl World {
         let op = Op::Acquire {
             ticket,
             counter: self.counter,
-            units,
-            capacity,
+            share: Share::of(units, capacity),
             hold: Duration::from_secs(10),
             place: Duration::from_secs(10),
             mode,
@@ -72,6 +72,7 @@ impl World {
         let op = Op::Touch {
             ticket,
             counter: self.counter,
+            units: 0,
             hold: Duration::from_secs(10),
             place: Duration::from_secs(10),
         };
@@ -80,7 +81,15 @@ impl World {
 
     fn release(&mut self, member: MemberId, ticket: Ticket, park: u64, tomb: bool) -> Reply {
         let park = Duration::from_millis(park);
-        self.run(member, &Op::Release { ticket, park, tomb })
+        self.run(
+            member,
+            &Op::Release {
+                ticket,
+                park,
+                tomb,
+                used: 0,
+            },
+        )
     }
 
     fn info(&mut self, member: MemberId) -> NameRecord {
@@ -111,7 +120,7 @@ fn is_granted(reply: &Reply) -> bool {
 fn a_release_grants_the_next_in_line_and_tokens_grow() {
     let mut world = World::new();
     let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
-    let Reply::Granted { token } = world.lock(a, ta) else {
+    let Reply::Granted { token, .. } = world.lock(a, ta) else {
         panic!()
     };
     assert!(matches!(
@@ -122,9 +131,9 @@ fn a_release_grants_the_next_in_line_and_tokens_grow() {
         world.lock(c, tc),
         Reply::Queued { position: 2, .. }
     ));
-    assert_eq!(world.release(a, ta, 0, false), Reply::Released);
+    assert_eq!(world.release(a, ta, 0, false), Reply::Released { free: 0 });
     assert_eq!(world.granted_to(), [b]);
-    let Reply::Granted { token: second } = world.touch(b, tb) else {
+    let Reply::Granted { token: second, .. } = world.touch(b, tb) else {
         panic!()
     };
     assert!(second > token);
@@ -221,7 +230,10 @@ fn a_parked_ticket_holds_for_nobody_and_cannot_be_revived() {
     let mut world = World::new();
     let ((a, ta), (b, tb)) = (ids(), ids());
     world.lock(a, ta);
-    assert_eq!(world.release(a, ta, 60_000, false), Reply::Released);
+    assert_eq!(
+        world.release(a, ta, 60_000, false),
+        Reply::Released { free: 0 }
+    );
     assert_eq!(world.touch(a, ta), Reply::Gone);
     assert_eq!(world.lock(a, ta), Reply::Refused);
     assert!(matches!(
@@ -236,7 +248,7 @@ fn a_parked_ticket_holds_for_nobody_and_cannot_be_revived() {
 fn a_clock_stepped_back_prolongs_nothing_and_tokens_still_grow() {
     let mut world = World::new();
     let ((a, ta), (b, tb)) = (ids(), ids());
-    let Reply::Granted { token } = world.lock(a, ta) else {
+    let Reply::Granted { token, .. } = world.lock(a, ta) else {
         panic!()
     };
     world.now -= 3_600_000_000;
@@ -244,7 +256,7 @@ fn a_clock_stepped_back_prolongs_nothing_and_tokens_still_grow() {
     world.pass(5_000);
     assert!(!is_granted(&world.touch(b, tb)));
     world.pass(5_000);
-    let Reply::Granted { token: second } = world.touch(b, tb) else {
+    let Reply::Granted { token: second, .. } = world.touch(b, tb) else {
         panic!()
     };
     assert!(second > token);
@@ -256,7 +268,15 @@ fn a_touch_never_creates_and_a_force_tells_the_holder() {
     let ((a, ta), (b, tb)) = (ids(), ids());
     assert_eq!(world.touch(a, ta), Reply::Gone);
     world.lock(a, ta);
-    assert_eq!(world.run(b, &Op::Force), Reply::Freed { holders: 1 });
+    assert_eq!(
+        world.run(
+            b,
+            &Op::Force {
+                owner: Arc::default()
+            }
+        ),
+        Reply::Freed { holders: 1 }
+    );
     assert_eq!(world.told, [(a, Message::Lost { ticket: ta })]);
     assert_eq!(world.touch(a, ta), Reply::Gone);
     assert!(is_granted(&world.lock(b, tb)));
@@ -296,7 +316,7 @@ fn the_fourth_is_told_when_it_enters_the_first_three() {
 fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
     let mut world = World::new();
     let (a, ta) = ids();
-    let Reply::Granted { token } = world.lock(a, ta) else {
+    let Reply::Granted { token, .. } = world.lock(a, ta) else {
         panic!()
     };
     world.state.shrink();
@@ -304,7 +324,7 @@ fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
     world.release(a, ta, 0, false);
     world.state.shrink();
     world.now -= 1_000_000;
-    let Reply::Granted { token: second } = world.lock(a, Ticket::random()) else {
+    let Reply::Granted { token: second, .. } = world.lock(a, Ticket::random()) else {
         panic!()
     };
     assert!(second > token);

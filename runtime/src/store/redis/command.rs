@@ -7,7 +7,7 @@ use redis::Cmd;
 
 use super::scripts::{Operation, Scripts};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op};
+use crate::store::{MemberId, Mode, Op, Signal};
 
 /// What follows a name in its keys, in the order of KEYS; see `scripts/common.lua`.
 pub(super) const SUFFIXES: [&str; 5] = ["", ":tickets", ":held", ":queue", ":gone"];
@@ -29,7 +29,10 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Touch { .. } => Operation::Touch,
         Op::Release { .. } => Operation::Release,
         Op::Adopt { .. } => Operation::Adopt,
-        Op::Force => Operation::Force,
+        Op::Force { .. } => Operation::Force,
+        Op::Refresh { .. } => Operation::Refresh,
+        Op::Signal { .. } => Operation::Signal,
+        Op::Delete => Operation::Delete,
         Op::Inspect => Operation::Inspect,
     };
     let mut words = Words::new(scripts.digest(operation), name);
@@ -37,8 +40,7 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Acquire {
             ticket,
             counter,
-            units,
-            capacity,
+            share,
             hold,
             place,
             mode,
@@ -47,8 +49,10 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             words.word(ticket);
             words.word(member);
             words.number(*counter);
-            words.number(u64::from(*units));
-            words.number(u64::from(*capacity));
+            words.number(u64::from(share.units));
+            words.number(u64::from(share.capacity));
+            words.number(u64::from(share.takes));
+            words.text(&share.owner);
             words.millis(*hold);
             words.millis(*place);
             words.text(match mode {
@@ -60,20 +64,28 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Touch {
             ticket,
             counter,
+            units,
             hold,
             place,
         } => {
             words.word(ticket);
             words.word(member);
             words.number(*counter);
+            words.number(u64::from(*units));
             words.millis(*hold);
             words.millis(*place);
         }
-        Op::Release { ticket, park, tomb } => {
+        Op::Release {
+            ticket,
+            park,
+            tomb,
+            used,
+        } => {
             words.word(ticket);
             words.word(member);
             words.millis(*park);
             words.number(u64::from(*tomb));
+            words.number(*used);
         }
         Op::Adopt {
             old,
@@ -91,7 +103,28 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             words.millis(*place);
             words.text(meta);
         }
-        Op::Force => words.word(member),
+        Op::Force { owner } => {
+            words.word(member);
+            words.text(owner);
+        }
+        Op::Refresh { owner, expire } => {
+            words.word(member);
+            words.text(owner);
+            words.millis(*expire);
+        }
+        Op::Signal { ticket, signal } => {
+            words.word(ticket);
+            words.word(member);
+            match signal {
+                Signal::Token(token) => {
+                    words.text("token");
+                    words.text(token);
+                }
+                Signal::One => words.text("one"),
+                Signal::All => words.text("all"),
+            }
+        }
+        Op::Delete => words.word(member),
         Op::Inspect => {}
     }
     words.cmd
@@ -106,7 +139,7 @@ struct Words {
 impl Words {
     fn new(digest: &str, name: &Name) -> Self {
         let key = key(name);
-        let mut cmd = Cmd::with_capacity(18, 320 + SUFFIXES.len() * key.len());
+        let mut cmd = Cmd::with_capacity(20, 320 + SUFFIXES.len() * key.len());
         cmd.arg("EVALSHA").arg(digest).arg(SUFFIXES.len());
         let mut buffer = key;
         let end = buffer.len();

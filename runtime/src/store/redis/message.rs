@@ -37,27 +37,39 @@ pub(super) fn read(push: &PushInfo) -> Push {
     }
 }
 
-/// `grant <ticket> <token> <counter> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`.
+/// `grant <ticket> <token> <counter> <ms> <name>`, with ` <signal>` behind it if that was granted,
+/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`.
 fn parse(text: &str) -> Option<(Name, Message)> {
-    let mut words = text.split(' ');
-    let kind = words.next()?;
-    let ticket = Ticket::parse(words.next()?)?;
-    let message = match kind {
-        "grant" => Message::Grant {
-            ticket,
-            token: words.next()?.parse().ok()?,
-            counter: words.next()?.parse().ok()?,
-            hold: Duration::from_millis(words.next()?.parse().ok()?),
-        },
-        "near" => Message::Near { ticket },
-        "lost" => Message::Lost { ticket },
+    let (kind, text) = text.split_once(' ')?;
+    let (ticket, text) = text.split_once(' ')?;
+    let ticket = Ticket::parse(ticket)?;
+    let (name, message) = match kind {
+        "grant" => {
+            let mut words = text.splitn(5, ' ');
+            let token = words.next()?.parse().ok()?;
+            let counter = words.next()?.parse().ok()?;
+            let hold = Duration::from_millis(words.next()?.parse().ok()?);
+            let name = words.next()?;
+            let signal = words.next().map(Into::into);
+            let grant = Message::Grant {
+                ticket,
+                token,
+                counter,
+                hold,
+                signal,
+            };
+            (name, grant)
+        }
+        "refresh" => {
+            let (expire, name) = text.split_once(' ')?;
+            let expire = Duration::from_millis(expire.parse().ok()?);
+            (name, Message::Refresh { ticket, expire })
+        }
+        "near" => (text, Message::Near { ticket }),
+        "lost" => (text, Message::Lost { ticket }),
         _ => return None,
     };
-    let name = words.next().filter(|name| !name.is_empty())?;
-    words
-        .next()
-        .is_none()
-        .then(|| (Name::from_escaped(name), message))
+    (!name.is_empty() && !name.contains(' ')).then(|| (Name::from_escaped(name), message))
 }
 
 #[cfg(test)]
@@ -73,9 +85,25 @@ mod tests {
             token: 1_795_238_067_412_906,
             counter: 3,
             hold: Duration::from_millis(2000),
+            signal: None,
         };
         let text = format!("grant {ticket} 1795238067412906 3 2000 n:a:b");
         assert_eq!(parse(&text), Some((name.clone(), grant)));
+        let signalled = Message::Grant {
+            ticket,
+            token: 17,
+            counter: 3,
+            hold: Duration::from_millis(2000),
+            signal: Some(" any text\n".into()),
+        };
+        let text = format!("grant {ticket} 17 3 2000 n:a:b  any text\n");
+        assert_eq!(parse(&text), Some((name.clone(), signalled)));
+        let refresh = Message::Refresh {
+            ticket,
+            expire: Duration::from_millis(1500),
+        };
+        let text = format!("refresh {ticket} 1500 n:a:b");
+        assert_eq!(parse(&text), Some((name.clone(), refresh)));
         let near = Message::Near { ticket };
         assert_eq!(
             parse(&format!("near {ticket} n:a:b")),
@@ -98,6 +126,8 @@ mod tests {
             format!("near {ticket}"),
             format!("near {ticket} "),
             format!("near {ticket} n more"),
+            format!("refresh {ticket} n"),
+            format!("refresh {ticket} 1"),
             format!("stolen {ticket} n"),
             "near not-a-ticket n".into(),
             "\0\0\0".into(),

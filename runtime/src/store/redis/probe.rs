@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::scripts::Scripts;
 use super::{error, reply};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op, Ticket};
+use crate::store::{MemberId, Mode, Op, Share, Ticket};
 
 /// One holder, one waiter that is told of its grant, a tombstone that refuses: together they run nearly
 /// every command of the scripts.
@@ -22,8 +22,7 @@ pub(super) async fn run(
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
-        units: 1,
-        capacity: 1,
+        share: Share::of(1, 1),
         hold: Duration::from_secs(1),
         place: Duration::from_secs(1),
         mode: Mode::Queue,
@@ -33,6 +32,7 @@ pub(super) async fn run(
         ticket,
         park: Duration::ZERO,
         tomb,
+        used: 0,
     };
     let life = [
         acquire(first),

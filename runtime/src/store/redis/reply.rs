@@ -41,12 +41,21 @@ fn read(value: &Value) -> Option<Reply> {
                 ("BUSY", [token, meta]) => Some(Reply::Busy {
                     holder: holder(token, meta)?,
                 }),
-                ("INFO", [token, capacity, holders, waiters]) => Some(Reply::Info(NameRecord {
+                ("GRANTED", [token, signal]) => Some(Reply::Granted {
                     token: integer(token)?,
-                    capacity: integer(capacity)?,
-                    holders: tickets(holders)?,
-                    waiters: tickets(waiters)?,
-                })),
+                    signal: Some(shared(signal)?),
+                }),
+                ("INFO", [token, capacity, used, signals, exists, holders, waiters]) => {
+                    Some(Reply::Info(NameRecord {
+                        token: integer(token)?,
+                        capacity: optional(capacity)?,
+                        used: integer(used)?,
+                        signals: integer(signals)?,
+                        exists: integer::<u8>(exists)? == 1,
+                        holders: tickets(holders)?,
+                        waiters: tickets(waiters)?,
+                    }))
+                }
                 _ => None,
             }
         }
@@ -59,6 +68,7 @@ fn words(text: &str) -> Option<Reply> {
     match (word, number) {
         ("GRANTED", token) => Some(Reply::Granted {
             token: token.parse().ok()?,
+            signal: None,
         }),
         ("MISMATCH", capacity) => Some(Reply::Mismatch {
             capacity: capacity.parse().ok()?,
@@ -66,10 +76,28 @@ fn words(text: &str) -> Option<Reply> {
         ("FREED", holders) => Some(Reply::Freed {
             holders: holders.parse().ok()?,
         }),
+        ("TOLD", holders) => Some(Reply::Told {
+            holders: holders.parse().ok()?,
+        }),
+        ("SIGNALLED", count) => Some(Reply::Signalled {
+            count: count.parse().ok()?,
+        }),
+        ("DELETED", existed) => Some(Reply::Deleted {
+            existed: existed.parse::<u8>().ok()? == 1,
+        }),
+        ("IN_USE", counts) => {
+            let (holders, waiters) = counts.split_once(' ')?;
+            Some(Reply::InUse {
+                holders: holders.parse().ok()?,
+                waiters: waiters.parse().ok()?,
+            })
+        }
+        ("RELEASED", free) => Some(Reply::Released {
+            free: free.parse().ok()?,
+        }),
         ("REFUSED", "") => Some(Reply::Refused),
         ("TOO_MANY", "") => Some(Reply::TooMany),
         ("GONE", "") => Some(Reply::Gone),
-        ("RELEASED", "") => Some(Reply::Released),
         ("CANCELLED", "") => Some(Reply::Cancelled),
         _ => None,
     }
@@ -84,6 +112,14 @@ fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
         token: integer(token)?,
         meta: shared(meta)?,
     }))
+}
+
+/// Empty: there is none.
+fn optional<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<Option<T>> {
+    if text(value).is_some_and(str::is_empty) {
+        return Some(None);
+    }
+    integer(value).map(Some)
 }
 
 fn tickets(value: &Value) -> Option<Vec<TicketRecord>> {
@@ -142,7 +178,10 @@ mod tests {
     fn replies_of_the_scripts_are_understood() {
         assert_eq!(
             parse(bulk("GRANTED 17")).unwrap(),
-            Reply::Granted { token: 17 }
+            Reply::Granted {
+                token: 17,
+                signal: None
+            }
         );
         assert_eq!(parse(bulk("FREED 2")).unwrap(), Reply::Freed { holders: 2 });
         let items = vec![
@@ -170,7 +209,7 @@ mod tests {
             bulk("GRANTED"),
             bulk("GRANTED -1"),
             bulk("GRANTED 99999999999999999999999"),
-            bulk("RELEASED 1"),
+            bulk("RELEASED"),
             Value::BulkString(vec![0xff]),
             Value::Array(vec![]),
             Value::Array(vec![bulk("GRANTED")]),
@@ -186,6 +225,9 @@ mod tests {
                 bulk("INFO"),
                 bulk("1"),
                 Value::Int(1),
+                Value::Int(1),
+                Value::Int(0),
+                bulk("1"),
                 Value::Nil,
                 Value::Array(vec![]),
             ]),

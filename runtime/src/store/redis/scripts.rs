@@ -10,16 +10,22 @@ pub(super) enum Operation {
     Release,
     Adopt,
     Force,
+    Refresh,
+    Signal,
+    Delete,
     Inspect,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
         Self::Adopt,
         Self::Force,
+        Self::Refresh,
+        Self::Signal,
+        Self::Delete,
         Self::Inspect,
     ];
 
@@ -30,6 +36,9 @@ impl Operation {
             Self::Release => include_str!("scripts/release.lua"),
             Self::Adopt => include_str!("scripts/adopt.lua"),
             Self::Force => include_str!("scripts/force.lua"),
+            Self::Refresh => include_str!("scripts/refresh.lua"),
+            Self::Signal => include_str!("scripts/signal.lua"),
+            Self::Delete => include_str!("scripts/delete.lua"),
             Self::Inspect => include_str!("scripts/inspect.lua"),
         }
     }
@@ -40,7 +49,7 @@ const COMMON: &str = include_str!("scripts/common.lua");
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 6]);
+pub(super) struct Scripts([(String, String); 9]);
 
 impl Scripts {
     pub(super) fn new() -> Self {

@@ -15,9 +15,10 @@ impl State {
         let Some(index) = self.queue.values().position(|waiting| *waiting == ticket) else {
             return Reply::Granted {
                 token: record.token,
+                signal: record.signal.as_ref().map(|signal| signal.1.clone()),
             };
         };
-        let again_ms = if index < NEAR {
+        let again_ms = if index < NEAR && self.capacity != Some(0) {
             let first_end = self
                 .held
                 .iter()
@@ -77,9 +78,18 @@ impl State {
             .into_iter()
             .filter_map(|(_, &ticket)| describe(ticket, *self.waits.get(&ticket)?))
             .collect();
+        // What the holders had whose lease has ended is as good as returned.
+        let ended = self.held.iter().filter(|held| held.0 <= now);
+        let returned = ended
+            .filter_map(|held| self.records.get(&held.1))
+            .filter(|record| record.signal.is_some());
+        let signals = (self.signals.len() + returned.count()) as u64;
         Reply::Info(NameRecord {
             token: self.token,
             capacity: self.capacity,
+            used: self.used_by(self.held.iter().filter(|held| held.0 > now)),
+            signals,
+            exists: self.known || signals > 0,
             holders,
             waiters,
         })

@@ -1,41 +1,42 @@
-//! What every operation does last: the heads of the queue get what fits.
+//! Granting what fits, in order.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::{CLAIM_MS, NEAR, State, Step};
-use crate::store::memory::record::Flag;
+use crate::store::memory::record::{Flag, Record};
 use crate::store::{Message, Ticket};
+
+/// What a waiter would get.
+struct Offer {
+    token: u64,
+    signal: Option<(u64, Arc<str>)>,
+    /// Another of its owner holds.
+    joins: bool,
+}
 
 impl State {
     /// What every operation does last.
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
+        let mut owners: Vec<_> = step
+            .own
+            .and_then(|own| self.owner(own))
+            .into_iter()
+            .collect();
         while let Some((&place, &ticket)) = self.queue.first_key_value() {
-            let used = self.used();
-            let Some(record) = self.records.get_mut(&ticket) else {
-                self.queue.remove(&place);
-                continue;
-            };
-            if used + u64::from(record.units) > u64::from(self.capacity) {
+            let Some(offer) = self.offer(step.now, ticket) else {
                 break;
-            }
-            let token = step.now.max(self.token + 1);
-            let own = step.own == Some(ticket);
-            let hold_ms = if own {
-                record.hold_ms
-            } else {
-                record.hold_ms.min(CLAIM_MS)
             };
-            if !own && !record.answers(step.now, step.member, token, hold_ms, ticket, step.publish)
-            {
-                record.told = 0;
+            if self.give(step, ticket, offer) {
+                owners.extend(self.owner(ticket));
+            } else {
                 self.queue.remove(&place);
                 self.quiet.insert(place, ticket);
-                continue;
             }
-            record.flag = if own { Flag::Plain } else { Flag::Provisional };
-            record.token = token;
-            self.token = token;
-            self.held.push((step.now + hold_ms * 1000, ticket));
-            self.queue.remove(&place);
-            self.waits.remove(&ticket);
+        }
+        for owner in owners {
+            self.let_in(step, &owner);
         }
         for &ticket in self.queue.values().take(NEAR) {
             let Some(record) = self.records.get_mut(&ticket) else {
@@ -51,15 +52,134 @@ impl State {
         self.forget_if_empty();
     }
 
+    /// Whoever waits with the same owner as one that holds enters, whatever its place.
+    fn let_in(&mut self, step: &mut Step<'_, '_>, owner: &Arc<str>) {
+        let Some(token) = self.token_of(owner) else {
+            return;
+        };
+        let mut waiting: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
+        waiting.sort_unstable();
+        let waiting: Vec<_> = waiting.into_iter().map(|(_, &ticket)| ticket).collect();
+        for ticket in waiting {
+            if self.owner(ticket).as_ref() == Some(owner) {
+                let joins = true;
+                self.give(
+                    step,
+                    ticket,
+                    Offer {
+                        token,
+                        signal: None,
+                        joins,
+                    },
+                );
+            }
+        }
+    }
+
+    /// What `ticket` would get as the first in the queue; `None` if it has to wait.
+    fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
+        let record = self.records.get(&ticket)?;
+        let mut token = now.max(self.token + 1);
+        let mut signal = None;
+        let mut joins = false;
+        if let Some(shared) = self.token_of(&record.owner) {
+            token = shared;
+            joins = true;
+        } else if record.takes && !self.signals.is_empty() {
+            let first = self.signals.first_key_value();
+            signal = first.map(|(&number, text)| (number, text.clone()));
+        } else if self.used() + u64::from(record.units) > u64::from(self.capacity.unwrap_or(0)) {
+            return None;
+        }
+        Some(Offer {
+            token,
+            signal,
+            joins,
+        })
+    }
+
+    /// Grants `offer`, unless the waiter would not take it.
+    fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
+        let Some(record) = self.records.get_mut(&ticket) else {
+            return false;
+        };
+        let own = step.own == Some(ticket);
+        let hold_ms = if own {
+            record.hold_ms
+        } else {
+            record.hold_ms.min(CLAIM_MS)
+        };
+        if !own {
+            // Only one that would keep everybody else waiting must have spoken of late.
+            let alone =
+                !offer.joins && offer.signal.is_none() && Some(record.units) == self.capacity;
+            let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
+            let message = Message::Grant {
+                ticket,
+                token: offer.token,
+                counter: record.counter,
+                hold: Duration::from_millis(hold_ms),
+                signal: offer.signal.as_ref().map(|signal| signal.1.clone()),
+            };
+            if alone && silent && record.member != step.member
+                || !(step.publish)(record.member, message)
+            {
+                record.told = 0;
+                return false;
+            }
+        }
+        record.flag = if own { Flag::Plain } else { Flag::Provisional };
+        record.token = offer.token;
+        if let Some((number, _)) = &offer.signal {
+            self.signals.remove(number);
+        }
+        record.signal = offer.signal;
+        self.token = self.token.max(offer.token);
+        self.held.push((step.now + hold_ms * 1000, ticket));
+        self.queue.remove(&record.place);
+        self.quiet.remove(&record.place);
+        self.waits.remove(&ticket);
+        true
+    }
+
+    fn owner(&self, ticket: Ticket) -> Option<Arc<str>> {
+        let owner = &self.records.get(&ticket)?.owner;
+        (!owner.is_empty()).then(|| owner.clone())
+    }
+
+    /// The token that holders of `owner` share, if there are any.
+    fn token_of(&self, owner: &Arc<str>) -> Option<u64> {
+        if owner.is_empty() {
+            return None;
+        }
+        let held = self.held.iter();
+        let records = held.filter_map(|held| self.records.get(&held.1));
+        records
+            .filter(|record| record.owner == *owner && !record.is_parked())
+            .map(|record| record.token)
+            .max()
+    }
+
     pub(super) fn forget_if_empty(&mut self) {
         if self.held.is_empty() && self.queue.is_empty() && self.quiet.is_empty() {
-            self.capacity = 0;
+            self.capacity = None;
             self.places = 0;
+            if self.signals.is_empty() {
+                self.last_signal = 0;
+            }
         }
     }
 
     pub(super) fn used(&self) -> u64 {
-        let units = |held: &(u64, Ticket)| self.records.get(&held.1).map(|record| record.units);
-        self.held.iter().filter_map(units).map(u64::from).sum()
+        self.used_by(self.held.iter())
+    }
+
+    /// The units of `held`. Holders of one owner share theirs.
+    pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
+        let mut owners = HashSet::new();
+        let records = held.filter_map(|held| self.records.get(&held.1));
+        let counted =
+            records.filter(|record| record.owner.is_empty() || owners.insert(&record.owner));
+        counted.map(Record::weight).sum()
     }
 }

@@ -7,8 +7,10 @@ mod answer;
 mod grant;
 mod operations;
 mod prune;
+mod signal;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::record::Record;
 use crate::store::{MemberId, Message, Op, Reply, Ticket};
@@ -29,9 +31,14 @@ pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 #[derive(Debug, Default)]
 pub(crate) struct State {
     token: u64,
-    capacity: u32,
+    capacity: Option<u32>,
     places: u64,
     clock: u64,
+    /// Used, and not deleted since.
+    known: bool,
+    /// In order of signalling; one that comes back has its number still.
+    signals: BTreeMap<u64, Arc<str>>,
+    last_signal: u64,
     records: HashMap<Ticket, Record>,
     /// Ends of leases. Short (a mutex has one), so a plain vector.
     held: Vec<(u64, Ticket)>,
@@ -53,7 +60,7 @@ struct Step<'a, 'p> {
 impl State {
     /// Whether only the fencing token is left, so that the state may be forgotten in time.
     pub(crate) fn is_idle(&self) -> bool {
-        self.records.is_empty() && self.gone.is_empty()
+        self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
     /// When an operation last wrote here.
@@ -67,6 +74,7 @@ impl State {
             *self = Self {
                 token: self.token,
                 clock: self.clock,
+                known: self.known,
                 ..Self::default()
             };
         }
@@ -91,47 +99,19 @@ impl State {
             Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. } => {
                 step.own = Some(ticket);
             }
-            Op::Release { .. } | Op::Force => {}
+            _ => {}
         }
         self.prune(now);
         self.clock = now;
         match op {
             Op::Acquire { .. } => self.acquire(&mut step, op),
-            &Op::Touch {
-                ticket,
-                counter,
-                hold,
-                place,
-            } => {
-                let known = self.hear(now, ticket, counter, hold, place);
-                self.grant(&mut step);
-                if known {
-                    self.standing(now, ticket)
-                } else {
-                    Reply::Gone
-                }
-            }
-            &Op::Release { ticket, park, tomb } => {
-                let reply = self.release(now, ticket, park);
-                if tomb {
-                    self.gone.insert(ticket, now + TOMB_US);
-                }
-                self.grant(&mut step);
-                reply
-            }
+            Op::Touch { .. } => self.touch(&mut step, op),
+            Op::Release { .. } => self.release(&mut step, op),
             Op::Adopt { .. } => self.adopt(&mut step, op),
-            Op::Force => {
-                let dropped: Vec<_> = self.held.drain(..).collect();
-                for &(_, ticket) in &dropped {
-                    if let Some(record) = self.records.remove(&ticket) {
-                        (step.publish)(record.member, Message::Lost { ticket });
-                    }
-                }
-                self.grant(&mut step);
-                Reply::Freed {
-                    holders: dropped.len() as u64,
-                }
-            }
+            Op::Force { owner } => self.force(&mut step, owner),
+            Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
+            Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
+            Op::Delete => self.delete(),
             Op::Inspect => unreachable!("answered above"),
         }
     }

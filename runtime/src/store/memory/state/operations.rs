@@ -1,18 +1,18 @@
 //! What each operation does between prune and grant.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{State, Step};
+use super::{State, Step, TOMB_US};
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{Mode, Op, Reply, Ticket};
+use crate::store::{Message, Mode, Op, Reply, Ticket};
 
 impl State {
     pub(super) fn acquire(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
         let &Op::Acquire {
             ticket,
             counter,
-            units,
-            capacity,
+            ref share,
             hold,
             place,
             mode,
@@ -22,24 +22,29 @@ impl State {
             return Reply::Gone;
         };
         let now = step.now;
-        if units > capacity {
+        if share.units > share.capacity && !share.takes {
             return Reply::TooMany;
         }
-        let parked = |record: &Record| record.flag == Flag::Parked;
-        if self.gone.contains_key(&ticket) || self.records.get(&ticket).is_some_and(parked) {
+        if self.gone.contains_key(&ticket)
+            || self.records.get(&ticket).is_some_and(Record::is_parked)
+        {
             return Reply::Refused;
         }
         if !self.hear(now, ticket, counter, hold, place) {
-            if self.capacity != 0 && self.capacity != capacity {
-                return Reply::Mismatch {
-                    capacity: self.capacity,
-                };
+            if let Some(capacity) = self.capacity
+                && capacity != share.capacity
+            {
+                return Reply::Mismatch { capacity };
             }
-            self.capacity = capacity;
+            self.known = true;
+            self.capacity = Some(share.capacity);
             self.places += 1;
             let record = Record {
                 place: self.places,
-                units,
+                units: share.units,
+                takes: share.takes,
+                signal: None,
+                owner: share.owner.clone(),
                 hold_ms: millis(hold),
                 place_ms: millis(place),
                 counter,
@@ -65,6 +70,33 @@ impl State {
         }
     }
 
+    pub(super) fn touch(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
+        let &Op::Touch {
+            ticket,
+            counter,
+            units,
+            hold,
+            place,
+        } = op
+        else {
+            return Reply::Gone;
+        };
+        let known = self.hear(step.now, ticket, counter, hold, place);
+        if units > 0
+            && let Some(record) = self.records.get_mut(&ticket)
+            && record.token > 0
+            && !record.is_parked()
+        {
+            record.units = record.units.min(units);
+        }
+        self.grant(step);
+        if known {
+            self.standing(step.now, ticket)
+        } else {
+            Reply::Gone
+        }
+    }
+
     /// A fresh ticket takes the place of one that holds.
     pub(super) fn adopt(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
         let &Op::Adopt {
@@ -84,10 +116,9 @@ impl State {
             return Reply::Refused;
         }
         let mut known = self.hear(now, ticket, counter, hold, place);
-        let parked = |record: &Record| record.flag == Flag::Parked;
         if !known
             && !self.records.contains_key(&ticket)
-            && !self.records.get(&old).is_some_and(parked)
+            && !self.records.get(&old).is_some_and(Record::is_parked)
             && let Some(held) = self.held.iter_mut().find(|held| held.1 == old)
             && let Some(mut record) = self.records.remove(&old)
         {
@@ -113,7 +144,31 @@ impl State {
         }
     }
 
-    pub(super) fn release(&mut self, now: u64, ticket: Ticket, park: Duration) -> Reply {
+    pub(super) fn release(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
+        let &Op::Release {
+            ticket,
+            park,
+            tomb,
+            used,
+        } = op
+        else {
+            return Reply::Gone;
+        };
+        let capacity = self.capacity.unwrap_or(0);
+        let reply = self.leave(step.now, ticket, park, used);
+        if tomb {
+            self.gone.insert(ticket, step.now + TOMB_US);
+        }
+        self.grant(step);
+        match reply {
+            Reply::Released { .. } => Reply::Released {
+                free: u64::from(capacity).saturating_sub(self.used()) + self.signals.len() as u64,
+            },
+            reply => reply,
+        }
+    }
+
+    fn leave(&mut self, now: u64, ticket: Ticket, park: Duration, used: u64) -> Reply {
         let Some(record) = self.records.get_mut(&ticket) else {
             return Reply::Gone;
         };
@@ -121,19 +176,80 @@ impl State {
             self.drop_waiter(ticket);
             return Reply::Cancelled;
         };
-        if record.flag == Flag::Parked {
-            return Reply::Released;
+        let released = Reply::Released { free: 0 };
+        if record.is_parked() {
+            return released;
         }
         let park_ms = millis(park);
-        if park_ms > 0 {
+        if park_ms > 0 && record.signal.is_none() {
             record.flag = Flag::Parked;
             record.hold_ms = park_ms;
             self.held[index].0 = now + park_ms * 1000;
         } else {
             self.held.swap_remove(index);
-            self.records.remove(&ticket);
+            if let Some(mut record) = self.records.remove(&ticket)
+                && record.token != used
+            {
+                self.give_back(&mut record);
+            }
         }
-        Reply::Released
+        released
+    }
+
+    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &Arc<str>) -> Reply {
+        let records = &self.records;
+        let chosen = |held: &mut (u64, Ticket)| {
+            let record = records.get(&held.1);
+            owner.is_empty() || record.is_some_and(|record| record.owner == *owner)
+        };
+        let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
+        for &(_, ticket) in &dropped {
+            if let Some(mut record) = self.records.remove(&ticket) {
+                (step.publish)(record.member, Message::Lost { ticket });
+                self.give_back(&mut record);
+            }
+        }
+        self.grant(step);
+        Reply::Freed {
+            holders: dropped.len() as u64,
+        }
+    }
+
+    pub(super) fn refresh(
+        &mut self,
+        step: &mut Step<'_, '_>,
+        owner: &Arc<str>,
+        expire: Duration,
+    ) -> Reply {
+        let mut holders = 0;
+        for (_, ticket) in &self.held {
+            let Some(record) = self.records.get(ticket) else {
+                continue;
+            };
+            let ticket = *ticket;
+            if record.owner == *owner
+                && !record.is_parked()
+                && (step.publish)(record.member, Message::Refresh { ticket, expire })
+            {
+                holders += 1;
+            }
+        }
+        self.grant(step);
+        Reply::Told { holders }
+    }
+
+    pub(super) fn delete(&mut self) -> Reply {
+        if !self.records.is_empty() {
+            return Reply::InUse {
+                holders: self.held.len() as u64,
+                waiters: (self.records.len() - self.held.len()) as u64,
+            };
+        }
+        let existed = self.known || !self.signals.is_empty();
+        self.known = false;
+        self.signals.clear();
+        self.last_signal = 0;
+        Reply::Deleted { existed }
     }
 
     /// Notes that a known ticket spoke; `false` if it is not known or only parked.
@@ -148,7 +264,7 @@ impl State {
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
         };
-        if record.flag == Flag::Parked {
+        if record.is_parked() {
             return false;
         }
         record.counter = record.counter.max(counter);

@@ -59,6 +59,7 @@ impl State {
         let Some(record) = self.records.get_mut(&ticket) else {
             return;
         };
+        let signal = record.signal.take();
         let place_ends = record.heard + record.place_ms * 1000;
         if record.flag == Flag::Provisional && place_ends > now {
             record.flag = Flag::Plain;
@@ -69,6 +70,7 @@ impl State {
         } else {
             self.records.remove(&ticket);
         }
+        self.signals.extend(signal);
     }
 
     pub(super) fn drop_waiter(&mut self, ticket: Ticket) {

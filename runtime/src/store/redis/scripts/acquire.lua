@@ -2,14 +2,14 @@
 --
 -- Keys: see common.lua.
 -- Arguments: 1 ticket  2 member  3 counter  4 units  5 capacity  6 hold_ms  7 place_ms
---            8 mode ('queue' or 'try')  9 meta
+--            8 mode
 -- Replies: 'GRANTED <token>'
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          {'BUSY', token of the holder, meta of the holder}
 --          'MISMATCH <capacity>'  'REFUSED'  'TOO_MANY'
 --          error FOREIGN
 
-local ticket, member, counter, units, capacity, hold, place, mode, meta = unpack(ARGV)
+local ticket, member, counter, units, capacity, takes, owner, hold, place, mode, meta = unpack(ARGV)
 local now = clock()
 
 -- The short ways: nobody holds or waits; or one does who leaves no room, and we would not wait.

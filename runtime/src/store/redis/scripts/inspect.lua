@@ -12,5 +12,5 @@ local state = redis.call('GET', KEYS[1])
 return guard(function()
   local s = open(now, state)
   local holders, waiters = s.rare().list()
-  return {'INFO', int(s.tok), s.cap, holders, waiters}
+  return {'INFO', int(s.tok), s.cap == 0 and '' or s.cap, s.used, 0, '1', holders, waiters}
 end)

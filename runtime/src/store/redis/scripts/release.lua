@@ -18,7 +18,7 @@ if state and park == '0' and tomb == '0' then
       redis.call('PEXPIRE', KEYS[1], '600000')
       redis.call('SET', KEYS[1], '1 i ' .. tok, 'KEEPTTL')
     end
-    return 'RELEASED'
+    return 'RELEASED 0'
   end
 end
 
@@ -34,7 +34,7 @@ return guard(function()
     if r.flag ~= 2 then
       if tonumber(park) > 0 then s.rare().park(ticket, park) else s.drop_holder(ticket) end
     end
-    reply = 'RELEASED'
+    reply = 'RELEASED 0'
   end
   if tomb == '1' then s.rare().bury(ticket) end
   s.grant(member)

@@ -7,7 +7,7 @@
 --          'GONE'
 --          error FOREIGN
 
-local ticket, member, counter, hold, place = unpack(ARGV)
+local ticket, member, counter, units, hold, place = unpack(ARGV)
 local now = clock()
 
 -- The short way: it is the only one and holds.

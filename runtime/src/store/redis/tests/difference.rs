@@ -4,6 +4,7 @@
 //! `AUTO_MUTEX_SEED=n` replays one run, `AUTO_MUTEX_RUNS=n` makes more of them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{Connection, Msg, PubSub};
@@ -15,7 +16,7 @@ use super::super::scripts::Scripts;
 use super::server::{LONG, Server, attempt, immortal, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
-use crate::store::{MemberId, Message, Mode, Op, Reply, Ticket};
+use crate::store::{MemberId, Message, Mode, Op, Reply, Share, Ticket};
 
 const RUNS: u64 = 60;
 const STEPS: u32 = 250;
@@ -146,8 +147,7 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
             Op::Acquire {
                 ticket,
                 counter,
-                units,
-                capacity,
+                share: Share::of(units, capacity),
                 hold,
                 place,
                 mode: if random.one_in(4) {
@@ -161,6 +161,7 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
         9..15 => Op::Touch {
             ticket,
             counter,
+            units: 0,
             hold,
             place,
         },
@@ -172,6 +173,7 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
                 Duration::ZERO
             },
             tomb: random.one_in(6),
+            used: 0,
         },
         19 => Op::Adopt {
             old: random.of(tickets),
@@ -181,7 +183,9 @@ fn random_op(random: &mut Random, crowd: bool, tickets: &[Ticket], counter: u64)
             place,
             meta: "host 34 another".into(),
         },
-        _ => Op::Force,
+        _ => Op::Force {
+            owner: Arc::default(),
+        },
     }
 }
 

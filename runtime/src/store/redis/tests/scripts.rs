@@ -10,7 +10,7 @@ use super::super::scripts::Scripts;
 use super::server::{Server, attempt, immortal, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op, Reply, Ticket};
+use crate::store::{MemberId, Mode, Op, Reply, Share, Ticket};
 
 /// One name on one server, at the server's own time.
 struct Bench {
@@ -62,8 +62,7 @@ fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
     Op::Acquire {
         ticket,
         counter: 1,
-        units: 1,
-        capacity,
+        share: Share::of(1, capacity),
         hold: Duration::from_secs(10),
         place: Duration::from_secs(10),
         mode,
@@ -75,13 +74,19 @@ fn touch(ticket: Ticket) -> Op {
     Op::Touch {
         ticket,
         counter: 2,
+        units: 0,
         hold: Duration::from_secs(10),
         place: Duration::from_secs(10),
     }
 }
 
 fn release(ticket: Ticket, park: Duration, tomb: bool) -> Op {
-    Op::Release { ticket, park, tomb }
+    Op::Release {
+        ticket,
+        park,
+        tomb,
+        used: 0,
+    }
 }
 
 fn every_op(ticket: Ticket) -> [Op; 6] {
@@ -91,11 +96,14 @@ fn every_op(ticket: Ticket) -> [Op; 6] {
         Op::Touch {
             ticket,
             counter: 2,
+            units: 0,
             hold: Duration::from_secs(10),
             place: Duration::from_secs(10),
         },
         release(ticket, Duration::ZERO, false),
-        Op::Force,
+        Op::Force {
+            owner: Default::default(),
+        },
         Op::Inspect,
     ]
 }
@@ -338,7 +346,7 @@ fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {
         assert!(matches!(again, Reply::Queued { position: 1, .. }));
         assert_eq!(
             bench.ask(&release(first, Duration::ZERO, false)).unwrap(),
-            Reply::Released
+            Reply::Released { free: 0 }
         );
     }
 }

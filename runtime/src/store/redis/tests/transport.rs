@@ -15,7 +15,8 @@ use super::server::{LONG, Server, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Store as _, Ticket,
+    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Share, Store as _,
+    Ticket,
 };
 
 #[derive(Debug)]
@@ -136,8 +137,7 @@ fn acquire(ticket: Ticket) -> Op {
     Op::Acquire {
         ticket,
         counter: 1,
-        units: 1,
-        capacity: 1,
+        share: Share::of(1, 1),
         hold: Duration::from_secs(10),
         place: Duration::from_secs(10),
         mode: Mode::Queue,
@@ -149,6 +149,7 @@ fn touch(ticket: Ticket) -> Op {
     Op::Touch {
         ticket,
         counter: 2,
+        units: 0,
         hold: Duration::from_secs(10),
         place: Duration::from_secs(10),
     }
@@ -159,6 +160,7 @@ fn release(ticket: Ticket) -> Op {
         ticket,
         park: Duration::ZERO,
         tomb: false,
+        used: 0,
     }
 }
 
@@ -173,14 +175,17 @@ async fn a_release_tells_the_next_member() {
     let [mut one, mut two] = [Peer::new(&server).await, Peer::new(&server).await];
     let [first, second] = [Ticket::random(), Ticket::random()];
     let granted = one.ask("n", acquire(first)).await.unwrap();
-    let Reply::Granted { token } = granted else {
+    let Reply::Granted { token, .. } = granted else {
         panic!("{granted:?}");
     };
     let queued = two.ask("n", acquire(second)).await.unwrap();
     assert!(
         matches!(queued, Reply::Queued { position: 1, holder: Some(holder), .. } if holder.token == token)
     );
-    assert_eq!(one.ask("n", release(first)).await.unwrap(), Reply::Released);
+    assert_eq!(
+        one.ask("n", release(first)).await.unwrap(),
+        Reply::Released { free: 0 }
+    );
     let told = two.event().await;
     let Event::Told(
         name,
@@ -189,6 +194,7 @@ async fn a_release_tells_the_next_member() {
             token: next,
             counter: 1,
             hold,
+            ..
         },
     ) = told
     else {
@@ -201,9 +207,20 @@ async fn a_release_tells_the_next_member() {
     assert!(next > token);
     assert_eq!(
         two.ask("n", touch(second)).await.unwrap(),
-        Reply::Granted { token: next }
+        Reply::Granted {
+            token: next,
+            signal: None
+        }
     );
-    let freed = one.ask("n", Op::Force).await.unwrap();
+    let freed = one
+        .ask(
+            "n",
+            Op::Force {
+                owner: Default::default(),
+            },
+        )
+        .await
+        .unwrap();
     assert_eq!(freed, Reply::Freed { holders: 1 });
     let told = two.event().await;
     assert!(matches!(told, Event::Told(_, Message::Lost { ticket }) if ticket == second));
@@ -256,7 +273,7 @@ async fn a_killed_connection_is_replaced() {
         ));
         assert_eq!(
             peer.ask("n", release(ticket)).await.unwrap(),
-            Reply::Released
+            Reply::Released { free: 0 }
         );
         let listening: u32 = run(&mut admin, &["PUBLISH", &channel(peer.member), "-"]);
         assert_eq!(listening, 1);
@@ -287,7 +304,10 @@ async fn lost_scripts_are_loaded_again() {
             peer.answer(ids[1]).await,
             Ok(Reply::Granted { .. })
         ));
-        assert_eq!(peer.answer(ids[2]).await.unwrap(), Reply::Released);
+        assert_eq!(
+            peer.answer(ids[2]).await.unwrap(),
+            Reply::Released { free: 0 }
+        );
         assert_eq!(peer.answer(ids[3]).await.unwrap(), Reply::Gone);
     }
     peer.end().await;
@@ -315,7 +335,10 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
         peer.answer(ids[0]).await,
         Ok(Reply::Granted { .. })
     ));
-    assert_eq!(peer.answer(ids[2]).await.unwrap(), Reply::Released);
+    assert_eq!(
+        peer.answer(ids[2]).await.unwrap(),
+        Reply::Released { free: 0 }
+    );
     let info = peer.ask("n", Op::Inspect).await.unwrap();
     assert!(matches!(info, Reply::Info(record) if record.holders.is_empty()));
     peer.end().await;
@@ -406,7 +429,7 @@ async fn a_full_memory_denies_acquires_only() {
     ));
     assert_eq!(
         peer.ask("single", release(single)).await.unwrap(),
-        Reply::Released
+        Reply::Released { free: 0 }
     );
     assert!(matches!(
         peer.ask("queued", touch(second)).await,
@@ -414,7 +437,7 @@ async fn a_full_memory_denies_acquires_only() {
     ));
     assert_eq!(
         peer.ask("queued", release(first)).await.unwrap(),
-        Reply::Released
+        Reply::Released { free: 0 }
     );
     let told = peer.event().await;
     assert!(matches!(told, Event::Told(_, Message::Grant { .. })));
@@ -423,7 +446,14 @@ async fn a_full_memory_denies_acquires_only() {
         Ok(Reply::Granted { .. })
     ));
     assert_eq!(
-        peer.ask("queued", Op::Force).await.unwrap(),
+        peer.ask(
+            "queued",
+            Op::Force {
+                owner: Default::default()
+            }
+        )
+        .await
+        .unwrap(),
         Reply::Freed { holders: 1 }
     );
     let told = peer.event().await;

@@ -11,7 +11,7 @@ use crate::store::{HolderRecord, Meta, NameRecord, TicketRecord};
 pub struct LockInfo {
     /// Whether somebody has it, also when it is only kept for its `at_least`.
     pub locked: bool,
-    /// Who has it; a mutex has one holder at most. A lock kept for its `at_least` names its last holder.
+    /// Who has it, first come first; a mutex has one holder at most. A lock kept for its `at_least` names its last holder.
     pub holders: Vec<Holder>,
     /// Who waits, in order.
     pub waiters: Vec<Waiting>,
@@ -40,7 +40,7 @@ impl LockInfo {
         self.holders.first()
     }
 
-    pub(super) fn new(record: &NameRecord) -> Self {
+    pub(crate) fn new(record: &NameRecord) -> Self {
         let who = |ticket: &TicketRecord| {
             Meta::read(&HolderRecord {
                 token: ticket.token,

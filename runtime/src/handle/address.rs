@@ -1,0 +1,66 @@
+//! [`Address`]: where a lock is, as it was given; [`Target`]: where that is now.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::error::LockError;
+use crate::name::Name;
+use crate::store::Meta;
+
+/// A client, or whichever is in force, and a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    client: Option<Client>,
+    name: Named,
+}
+
+/// How the name was given.
+#[derive(Clone, Debug)]
+enum Named {
+    /// By the user: the namespace of the client comes before it.
+    Verbatim(String),
+    /// Complete; and who asks.
+    Complete(Name, Arc<str>),
+}
+
+/// The client to use and the complete name.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) client: Client,
+    pub(crate) name: Name,
+}
+
+impl Address {
+    pub(super) fn verbatim(client: Option<Client>, name: String) -> Self {
+        let name = Named::Verbatim(name);
+        Self { client, name }
+    }
+
+    pub(super) fn complete(client: Client, name: Name, site: Arc<str>) -> Self {
+        let (client, name) = (Some(client), Named::Complete(name, site));
+        Self { client, name }
+    }
+
+    pub(super) fn resolve(&self) -> Result<Target, LockError> {
+        let client = match &self.client {
+            Some(client) => client.clone(),
+            None => Client::in_force()?,
+        };
+        client.member().check()?;
+        let name = match &self.name {
+            Named::Complete(name, _) => name.clone(),
+            Named::Verbatim(name) => Name::verbatim(client.namespace(), name)?,
+        };
+        Ok(Target { client, name })
+    }
+
+    /// Who asks, in the form of the store.
+    pub(super) fn meta(&self, client: &Client) -> Arc<str> {
+        let site: &str = match &self.name {
+            Named::Verbatim(name) => name,
+            Named::Complete(_, site) => site,
+        };
+        let member = client.member();
+        Meta::write(member.host(), member.pid(), site)
+    }
+}

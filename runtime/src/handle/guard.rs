@@ -1,0 +1,156 @@
+//! The public methods of every guard.
+
+/// Writes what every guard can do, for a guard type whose field `holding` has it all.
+macro_rules! guard_methods {
+    ($guard:ident) => {
+        impl $guard {
+            /// How much longer it may be held before `expire` ends it;
+            /// [`Duration::MAX`](std::time::Duration::MAX) if nothing does, zero if it is lost.
+            #[must_use]
+            pub fn expires_in(&self) -> std::time::Duration {
+                self.holding.expires_in()
+            }
+
+            /// Whether the lock may belong to somebody else by now. Once true, always true. Also true after the
+            /// handle has released it under this guard.
+            #[must_use]
+            pub fn is_lost(&self) -> bool {
+                self.holding.is_lost()
+            }
+
+            /// Completes when the lock is lost, or was released by its handle.
+            ///
+            /// # Cancel safety
+            ///
+            /// Nothing is lost by dropping the future.
+            pub async fn lost(&self) {
+                self.holding.lost().await;
+            }
+
+            /// Whether the lock is still held, as an error to return with `?`. Does not ask the store.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Lost`](crate::LockError::Lost).
+            pub fn check(&self) -> Result<(), $crate::error::LockError> {
+                self.holding.check()
+            }
+
+            /// Lets `expire` count again from now, as `expire`, and has the store confirm that the lock is held.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Lost`](crate::LockError::Lost) if it is not held any more,
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms.
+            ///
+            /// # Cancel safety
+            ///
+            /// `expire` counts again from the call, whether or not the future completes.
+            pub async fn refresh(
+                &self,
+                expire: std::time::Duration,
+            ) -> Result<(), $crate::error::LockError> {
+                self.holding.refresh(expire).await
+            }
+
+            /// As [`refresh`](Self::refresh), blocking the thread.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`refresh`](Self::refresh).
+            pub fn blocking_refresh(
+                &self,
+                expire: std::time::Duration,
+            ) -> Result<(), $crate::error::LockError> {
+                self.holding.blocking_refresh(expire)
+            }
+        }
+
+        impl $crate::handle::Guard for $guard {
+            fn holds(&self) -> &$crate::lease::Holds {
+                self.holding.holds()
+            }
+        }
+    };
+}
+pub(crate) use guard_methods;
+
+/// Writes what a guard of one name knows about it.
+macro_rules! single_guard_methods {
+    ($guard:ident) => {
+        impl $guard {
+            pub(crate) fn new(holding: $crate::handle::Holding) -> Self {
+                Self { holding }
+            }
+
+            /// The complete name of the lock.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                self.holding.first().name().as_str()
+            }
+
+            /// A number that grows with every grant of this name, for the protected resource to check. Fits a
+            /// signed 64-bit column.
+            #[must_use]
+            pub fn fencing_token(&self) -> u64 {
+                self.holding.first().grant().token
+            }
+
+            /// How long the call waited for the lock.
+            #[must_use]
+            pub fn waited(&self) -> std::time::Duration {
+                self.holding.first().grant().waited
+            }
+
+            /// How often the store was asked for the lock.
+            #[must_use]
+            pub fn attempts(&self) -> u32 {
+                self.holding.first().grant().attempts
+            }
+        }
+
+        impl std::fmt::Debug for $guard {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($guard))
+                    .field("name", &self.name())
+                    .field("fencing_token", &self.fencing_token())
+                    .field("lost", &self.is_lost())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use single_guard_methods;
+
+/// Writes the end of a guard that is unlocked.
+macro_rules! unlock_methods {
+    ($guard:ident) => {
+        impl $guard {
+            /// Releases the lock and waits for the store's word: `true` if it was held until now, `false` if it had
+            /// been lost before. While other guards share the hold (re-entry) nothing is released, and the answer is
+            /// whether it is still held.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within
+            /// `patience`; the release is sent until it does.
+            ///
+            /// # Cancel safety
+            ///
+            /// The lock is released, whether or not the future completes.
+            pub async fn unlock(self) -> Result<bool, $crate::error::LockError> {
+                self.holding.unlock().await
+            }
+
+            /// As [`unlock`](Self::unlock), blocking the thread.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`unlock`](Self::unlock).
+            pub fn blocking_unlock(self) -> Result<bool, $crate::error::LockError> {
+                self.holding.blocking_unlock()
+            }
+        }
+    };
+}
+pub(crate) use unlock_methods;

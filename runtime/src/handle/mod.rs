@@ -1,0 +1,58 @@
+//! What the handles and guards of all locks have in common.
+//!
+//! A [`Handle`] is one name as a handle knows it: where it is, and what was last obtained through it. It takes
+//! what a [`Demand`] says, as [`Options`] say, and gives a [`Holding`], which every guard wraps. What tells a
+//! mutex from a semaphore is not known here. The public methods that are the same for all are written once, in
+//! macros: [`options`], [`query`], [`guard`].
+
+mod address;
+mod demand;
+mod guard;
+mod holding;
+mod info;
+mod last;
+mod options;
+mod owned;
+mod query;
+mod take;
+
+use std::sync::Arc;
+
+pub(crate) use self::address::{Address, Target};
+pub(crate) use self::demand::{Demand, Nested};
+pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
+pub use self::holding::Guard;
+pub(crate) use self::holding::Holding;
+pub use self::info::{LockInfo, Waiting};
+use self::last::Last;
+pub(crate) use self::options::{Expire, Options, option_methods};
+pub(crate) use self::owned::owned;
+pub(crate) use self::query::query_methods;
+use crate::client::Client;
+use crate::name::Name;
+
+/// One name as a handle and its clones know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    address: Address,
+    last: Arc<Last>,
+}
+
+impl Handle {
+    /// A name that the user gave; without a client, of the one in force where it is used.
+    pub(crate) fn named(client: Option<Client>, name: impl Into<String>) -> Self {
+        Self::of(Address::verbatim(client, name.into()))
+    }
+
+    /// A complete name, for an annotated function; `site` tells others who holds it.
+    pub(crate) fn at(client: Client, name: Name, site: Arc<str>) -> Self {
+        Self::of(Address::complete(client, name, site))
+    }
+
+    fn of(address: Address) -> Self {
+        Self {
+            address,
+            last: Arc::default(),
+        }
+    }
+}

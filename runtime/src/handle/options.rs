@@ -1,0 +1,107 @@
+//! [`Options`]: how a lock is taken.
+
+use std::time::Duration;
+
+use crate::config::{SHORTEST_EXPIRE, Settings};
+use crate::error::LockError;
+use crate::lease::Terms;
+use crate::queue::Patience;
+
+/// How a lock is taken. What is not said is the client's default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) expire: Option<Expire>,
+    pub(crate) block: Option<Duration>,
+    /// How often to try again, and after which pause.
+    pub(crate) retries: Option<(u32, Duration)>,
+    /// The store keeps the lock at least this long after the grant, also when it is released earlier.
+    pub(crate) at_least: Duration,
+    pub(crate) reentrant: bool,
+}
+
+/// How long a holder may hold at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expire {
+    After(Duration),
+    Never,
+}
+
+impl Options {
+    /// The terms and the patience that these options amount to.
+    pub(super) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
+        let expire = match self.expire {
+            Some(Expire::After(expire)) if expire < SHORTEST_EXPIRE => {
+                return Err(LockError::InvalidOption {
+                    option: "expire",
+                    reason: "shorter than 10 ms: it would be over before it could be used",
+                });
+            }
+            Some(Expire::After(expire)) => Some(expire),
+            Some(Expire::Never) => None,
+            None => settings.expire,
+        };
+        let block = self.block.or(settings.block);
+        let patience = match self.retries {
+            Some((_, interval)) if interval.is_zero() => {
+                return Err(LockError::InvalidOption {
+                    option: "interval",
+                    reason: "retrying without a pause would only load the store: use more than zero",
+                });
+            }
+            Some((retries, interval)) => Patience::Poll {
+                retries,
+                interval,
+                block,
+            },
+            None => Patience::Queue(block),
+        };
+        let terms = Terms {
+            expire,
+            at_least: self.at_least,
+        };
+        Ok((terms, patience))
+    }
+}
+
+/// Writes the options of a handle type, whose field `options` keeps them.
+macro_rules! option_methods {
+    ($handle:ty) => {
+        impl $handle {
+            /// How long a holder may hold at most; `refresh` restarts it. Unless said, the client's (24 hours).
+            ///
+            /// This is not the time after which the lock of a dead process is freed: that is the lease, which is
+            /// short and renewed in the background.
+            pub fn expire(mut self, expire: std::time::Duration) -> Self {
+                self.options.expire = Some($crate::handle::Expire::After(expire));
+                self
+            }
+
+            /// A holder may hold for as long as its process lives.
+            pub fn never_expire(mut self) -> Self {
+                self.options.expire = Some($crate::handle::Expire::Never);
+                self
+            }
+
+            /// How long to wait. Unless said, the client's (as long as it takes); zero: not at all.
+            pub fn block(mut self, block: std::time::Duration) -> Self {
+                self.options.block = Some(block);
+                self
+            }
+
+            /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
+            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper;
+            /// this is for those who come from libraries that poll.
+            pub fn retries(mut self, n: u32, interval: std::time::Duration) -> Self {
+                self.options.retries = Some((n, interval));
+                self
+            }
+
+            /// What an annotated function asks for, all at once.
+            pub(crate) fn with(mut self, options: $crate::handle::Options) -> Self {
+                self.options = options;
+                self
+            }
+        }
+    };
+}
+pub(crate) use option_methods;

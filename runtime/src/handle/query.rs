@@ -1,0 +1,134 @@
+//! Asking about a name, and breaking what is held of it.
+
+use std::sync::Arc;
+
+use super::{Handle, LockInfo};
+use crate::error::LockError;
+use crate::queue::Answered;
+use crate::store::{NameRecord, Op, Reply};
+
+impl Handle {
+    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
+        let target = self.address.resolve()?;
+        let member = target.client.member();
+        member.with_local(&target.name, |local| local.query(op))
+    }
+
+    pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
+        Ok(LockInfo::new(&inspected(
+            self.ask(&Op::Inspect)?.wait().await?,
+        )))
+    }
+
+    pub(crate) fn blocking_info(&self) -> Result<LockInfo, LockError> {
+        Ok(LockInfo::new(&inspected(
+            self.ask(&Op::Inspect)?.blocking_wait()?,
+        )))
+    }
+
+    pub(crate) async fn force(&self) -> Result<bool, LockError> {
+        Ok(freed(&self.ask(&force())?.wait().await?))
+    }
+
+    pub(crate) fn blocking_force(&self) -> Result<bool, LockError> {
+        Ok(freed(&self.ask(&force())?.blocking_wait()?))
+    }
+}
+
+fn force() -> Op {
+    Op::Force {
+        owner: Arc::default(),
+    }
+}
+
+pub(crate) fn inspected(reply: Reply) -> NameRecord {
+    match reply {
+        Reply::Info(record) => record,
+        _ => NameRecord::default(),
+    }
+}
+
+pub(crate) fn freed(reply: &Reply) -> bool {
+    matches!(reply, Reply::Freed { holders } if *holders > 0)
+}
+
+/// Writes the questions about one name, for a handle type whose field `handle` is its [`Handle`].
+macro_rules! query_methods {
+    ($handle:ident) => {
+        impl $handle {
+            /// Whether anybody holds any of it, by the store.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable),
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            ///
+            /// # Cancel safety
+            ///
+            /// Changes nothing.
+            pub async fn is_locked(&self) -> Result<bool, $crate::error::LockError> {
+                Ok(self.info().await?.locked)
+            }
+
+            /// As [`is_locked`](Self::is_locked), blocking the thread.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`is_locked`](Self::is_locked).
+            pub fn blocking_is_locked(&self) -> Result<bool, $crate::error::LockError> {
+                Ok(self.blocking_info()?.locked)
+            }
+
+            /// Who holds it, who waits, the fencing token, when the lease ends.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable),
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            ///
+            /// # Cancel safety
+            ///
+            /// Changes nothing.
+            pub async fn info(&self) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
+                self.handle.info().await
+            }
+
+            /// As [`info`](Self::info), blocking the thread.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`info`](Self::info).
+            pub fn blocking_info(
+                &self,
+            ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
+                self.handle.blocking_info()
+            }
+
+            /// Breaks the lock, whoever has it, and says whether anybody had it. Former holders are told: their guards
+            /// are lost, their async bodies cancelled. For operators; what the lock protects may still be in
+            /// use for a moment.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable): then the lock may or may not be broken.
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            ///
+            /// # Cancel safety
+            ///
+            /// The lock is broken, whether or not the future completes.
+            pub async fn force_unlock(&self) -> Result<bool, $crate::error::LockError> {
+                self.handle.force().await
+            }
+
+            /// As [`force_unlock`](Self::force_unlock), blocking the thread.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`force_unlock`](Self::force_unlock).
+            pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
+                self.handle.blocking_force()
+            }
+        }
+    };
+}
+pub(crate) use query_methods;

@@ -1,0 +1,190 @@
+//! Taking a lock, of whatever kind.
+
+use std::time::Duration;
+
+use super::{Demand, Handle, Holding, Nested, Options, Target};
+use crate::error::LockError;
+use crate::lease::{Hold, Terms};
+use crate::queue::{Acquire, Patience, Want, home};
+use crate::store::Share;
+use crate::task;
+
+/// The beginning of a call.
+pub(crate) enum Started {
+    /// The calling task has it already.
+    Again(Holding),
+    Waiting(Acquire),
+}
+
+/// How a call waits: as the options say, or not at all.
+const NOT_AT_ALL: Patience = Patience::Queue(Some(Duration::ZERO));
+
+impl Handle {
+    pub(crate) async fn take(
+        &self,
+        options: &Options,
+        demand: Demand,
+    ) -> Result<Holding, LockError> {
+        match self.start(options, demand, None, false)? {
+            Started::Again(holding) => Ok(self.obtained(holding, false)),
+            Started::Waiting(acquire) => {
+                let holding = Holding::new(acquire.await?);
+                Ok(self.obtained(holding, false))
+            }
+        }
+    }
+
+    pub(crate) fn blocking_take(
+        &self,
+        options: &Options,
+        demand: Demand,
+    ) -> Result<Holding, LockError> {
+        let holding = match self.start(options, demand, None, true)? {
+            Started::Again(holding) => holding,
+            Started::Waiting(acquire) => Holding::new(acquire.blocking()?),
+        };
+        Ok(self.obtained(holding, true))
+    }
+
+    /// Takes it if that needs no waiting.
+    pub(crate) async fn try_take(
+        &self,
+        options: &Options,
+        demand: Demand,
+    ) -> Result<Option<Holding>, LockError> {
+        let tried = match self.start(options, demand, Some(NOT_AT_ALL), false) {
+            Ok(Started::Again(holding)) => Ok(holding),
+            Ok(Started::Waiting(acquire)) => acquire.await.map(Holding::new),
+            Err(error) => Err(error),
+        };
+        self.tried(tried, false)
+    }
+
+    pub(crate) fn blocking_try_take(
+        &self,
+        options: &Options,
+        demand: Demand,
+    ) -> Result<Option<Holding>, LockError> {
+        let tried = match self.start(options, demand, Some(NOT_AT_ALL), true) {
+            Ok(Started::Again(holding)) => Ok(holding),
+            Ok(Started::Waiting(acquire)) => acquire.blocking().map(Holding::new),
+            Err(error) => Err(error),
+        };
+        self.tried(tried, true)
+    }
+
+    fn tried(
+        &self,
+        tried: Result<Holding, LockError>,
+        blocking: bool,
+    ) -> Result<Option<Holding>, LockError> {
+        match tried {
+            Ok(holding) => Ok(Some(self.obtained(holding, blocking))),
+            Err(error) if is_taken(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a call got is remembered, and told.
+    pub(crate) fn obtained(&self, holding: Holding, blocking: bool) -> Holding {
+        let hold = holding.first();
+        let grant = hold.grant();
+        tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
+        self.last.remember(hold, blocking);
+        holding
+    }
+
+    fn start(
+        &self,
+        options: &Options,
+        demand: Demand,
+        patience: Option<Patience>,
+        blocking: bool,
+    ) -> Result<Started, LockError> {
+        let target = self.address.resolve()?;
+        let (terms, own) = options.apply(target.client.member().settings())?;
+        let held = self.held_already(&target, options.reentrant, demand, blocking)?;
+        if let Some(holding) = held {
+            holding.restart(terms)?;
+            return Ok(Started::Again(holding));
+        }
+        let patience = patience.unwrap_or(own);
+        let acquire = self.enter(&target, demand, terms, patience, blocking)?;
+        Ok(Started::Waiting(acquire))
+    }
+
+    /// What the calling task has of it and may share; or why it may not ask for it.
+    pub(crate) fn held_already(
+        &self,
+        target: &Target,
+        reentrant: bool,
+        demand: Demand,
+        blocking: bool,
+    ) -> Result<Option<Holding>, LockError> {
+        let Target { client, name } = target;
+        // One that was unlocked by its handle since does not stand in the way.
+        let held = |hold: &Hold| !hold.is_released();
+        let enough = |hold: &Hold| hold.units() >= demand.units;
+        let inside = task::find(client.id(), name, |hold| held(hold) && enough(hold))
+            .or_else(|| task::find(client.id(), name, held));
+        let by_hand = || reentrant.then(|| self.last.of_caller(blocking)).flatten();
+        let Some(hold) = inside.or_else(by_hand) else {
+            return Ok(None);
+        };
+        let found = hold.grant().capacity;
+        if found != demand.capacity {
+            return Err(LockError::PermitsMismatch {
+                name: name.to_string(),
+                expected: demand.capacity,
+                found,
+            });
+        }
+        if reentrant && enough(&hold) {
+            // Another thread may drop the last guard meanwhile: then it is asked for like any other.
+            return Ok(hold.share().then(|| Holding::new(hold)));
+        }
+        match demand.nested {
+            Nested::Another => Ok(None),
+            Nested::Refused if !reentrant => Err(LockError::AlreadyHeld {
+                name: name.to_string(),
+            }),
+            Nested::Refused if hold.is_valid() => {
+                let name = name.to_string();
+                Err(LockError::Deadlock {
+                    cycle: vec![name.clone(), name],
+                })
+            }
+            Nested::Refused => Err(hold.lost_error()),
+        }
+    }
+
+    /// Asks for it like anybody else.
+    pub(crate) fn enter(
+        &self,
+        target: &Target,
+        demand: Demand,
+        terms: Terms,
+        patience: Patience,
+        blocking: bool,
+    ) -> Result<Acquire, LockError> {
+        let want = Want {
+            share: Share::of(demand.units, demand.capacity),
+            owner: None,
+            terms,
+            patience,
+            meta: self.address.meta(&target.client),
+            home: home(),
+            blocking,
+        };
+        let member = target.client.member();
+        member.with_local(&target.name, |local| local.enter(want.clone()))?
+    }
+}
+
+/// Whether a call that does not wait just found it taken.
+pub(crate) fn is_taken(error: &LockError) -> bool {
+    matches!(
+        error,
+        LockError::Timeout { .. } | LockError::AlreadyHeld { .. } | LockError::Deadlock { .. }
+    )
+}

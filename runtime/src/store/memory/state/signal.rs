@@ -1,0 +1,43 @@
+//! Signals: what is handed out once, instead of a unit.
+
+use std::sync::Arc;
+
+use super::{State, Step, TOMB_US};
+use crate::store::memory::record::Record;
+use crate::store::{Reply, Signal, Ticket};
+
+impl State {
+    pub(super) fn signal(
+        &mut self,
+        step: &mut Step<'_, '_>,
+        ticket: Ticket,
+        signal: &Signal,
+    ) -> Reply {
+        if self.gone.contains_key(&ticket) {
+            self.grant(step);
+            return Reply::Refused;
+        }
+        let waiting = self.queue.len() + self.quiet.len();
+        let unserved = waiting.saturating_sub(self.signals.len()) as u64;
+        let (count, token) = match signal {
+            Signal::Token(token) => {
+                self.known = true;
+                self.gone.insert(ticket, step.now + TOMB_US);
+                (1, token.clone())
+            }
+            Signal::One => (unserved.min(1), Arc::from("")),
+            Signal::All => (unserved, Arc::from("")),
+        };
+        for _ in 0..count {
+            self.last_signal += 1;
+            self.signals.insert(self.last_signal, token.clone());
+        }
+        self.grant(step);
+        Reply::Signalled { count }
+    }
+
+    /// What `record` held and nobody used goes back to its place.
+    pub(super) fn give_back(&mut self, record: &mut Record) {
+        self.signals.extend(record.signal.take());
+    }
+}
