@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! Under the attribute lies a lock library that is also good to use by hand: [`Mutex`], [`MutexGuard`]. It works for
+//! Under the attribute lies a lock library that is also good to use by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`]. It works for
 //! sync and async functions, under any executor or none, in the process itself (`memory://`, for tests) and on
 //! Redis 6.2 or newer. What it promises, and what a lock with a lease cannot promise, is said in the README of the
 //! project. Linux and macOS.
@@ -42,10 +42,13 @@ mod error;
 mod handle;
 mod lease;
 mod member;
+mod multi;
 mod mutex;
 mod name;
 mod process;
 mod queue;
+mod rw_lock;
+mod semaphore;
 mod site;
 mod store;
 mod task;
@@ -56,8 +59,11 @@ pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use config::{Config, Seconds};
 pub use error::{Holder, LockError, SetupError, StoreError};
 pub use handle::{LockInfo, Waiting};
+pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
 pub use process::release_on_termination;
+pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
 
 /// For what the attributes expand to; not for people.

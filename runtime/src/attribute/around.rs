@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use super::request::Request;
 use crate::error::LockError;
 use crate::handle::Guard;
-use crate::mutex::MutexGuard;
+use crate::mutex::{MutexGuard, ONE_OF_ONE};
 use crate::task;
 
 /// Takes the lock.
@@ -22,7 +22,9 @@ use crate::task;
 ///
 /// As [`Mutex::lock`](crate::Mutex::lock).
 pub async fn acquire(request: Request) -> Result<MutexGuard, LockError> {
-    request.mutex()?.lock().await
+    let (handle, options) = request.handle()?;
+    let taken = handle.take(&options, ONE_OF_ONE).await;
+    taken.map(MutexGuard::new)
 }
 
 /// As [`acquire`], blocking the thread.
@@ -31,7 +33,9 @@ pub async fn acquire(request: Request) -> Result<MutexGuard, LockError> {
 ///
 /// Those of [`acquire`], and [`LockError::Deadlock`].
 pub fn blocking_acquire(request: Request) -> Result<MutexGuard, LockError> {
-    request.mutex()?.blocking_lock()
+    let (handle, options) = request.handle()?;
+    let taken = handle.blocking_take(&options, ONE_OF_ONE);
+    taken.map(MutexGuard::new)
 }
 
 /// While it lives, calls of the same lock on this thread re-enter.

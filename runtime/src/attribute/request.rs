@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Expire, Options};
-use crate::mutex::Mutex;
+use crate::handle::{Expire, Handle, Options};
 use crate::name::Name;
 use crate::site::Site;
 
@@ -95,8 +94,8 @@ impl Request {
         self.key.push(text);
     }
 
-    /// The lock that is asked for.
-    pub(super) fn mutex(self) -> Result<Mutex, LockError> {
+    /// The lock that is asked for, and how.
+    pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
         let client = match self.client.clone() {
             Some(client) => client,
             None => Client::in_force()?,
@@ -111,7 +110,7 @@ impl Request {
             at_least: self.at_least.unwrap_or_default(),
             reentrant: true,
         };
-        Ok(Mutex::at(client, name, self.site.shown()).with(options))
+        Ok((Handle::at(client, name, self.site.shown()), options))
     }
 
     fn name(&self, client: &Client) -> Result<Name, LockError> {

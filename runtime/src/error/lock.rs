@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 use super::StoreError;
+use super::kind::Kind;
 
 /// Why a lock was not obtained, or not kept.
 ///
@@ -68,9 +69,12 @@ pub enum LockError {
         source: StoreError,
     },
 
-    /// The name is in use with another number of permits.
+    /// The name is in use as another kind of lock, or with another number of permits. A mutex has one permit, a
+    /// readers-writer lock 2^30.
     #[error(
-        "`{name}` is in use with {found} permits, asked for with {expected}: all users of a name must agree"
+        "`{name}` is in use as {}, asked for as {}: all users of a name must agree",
+        Kind(*.found),
+        Kind(*.expected)
     )]
     PermitsMismatch {
         /// The lock.
@@ -79,6 +83,19 @@ pub enum LockError {
         expected: u32,
         /// What the current holders and waiters say.
         found: u32,
+    },
+
+    /// It cannot be deleted while somebody holds or waits for it.
+    #[error(
+        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when nobody is left, or break it with `force_unlock` first"
+    )]
+    InUse {
+        /// The lock.
+        name: String,
+        /// How many hold some of it.
+        holders: u64,
+        /// How many wait for it.
+        waiters: u64,
     },
 
     /// The key of the lock holds something that this library did not write. It was left alone.
@@ -133,6 +150,7 @@ impl LockError {
             | Self::AlreadyHeld { name }
             | Self::TooManyAttempts { name, .. }
             | Self::PermitsMismatch { name, .. }
+            | Self::InUse { name, .. }
             | Self::ForeignKey { name }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
@@ -183,5 +201,23 @@ mod tests {
         fn crosses<T: Send + Sync + 'static>() {}
         crosses::<LockError>();
         assert!(size_of::<LockError>() < 128);
+    }
+
+    #[test]
+    fn a_mismatch_speaks_of_kinds() {
+        let mismatch = |expected, found| {
+            let name = "n:m".to_owned();
+            LockError::PermitsMismatch {
+                name,
+                expected,
+                found,
+            }
+            .to_string()
+        };
+        assert!(
+            mismatch(1, 5)
+                .starts_with("`n:m` is in use as a semaphore of 5 permits, asked for as a mutex:")
+        );
+        assert!(mismatch(5, 1 << 30).contains("a readers-writer lock, asked for as a sem"));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! No error of this crate ever contains a password: addresses are shown without user information.
 
+pub(crate) mod kind;
 mod lock;
 mod setup;
 mod store;

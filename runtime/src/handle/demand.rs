@@ -1,12 +1,30 @@
 //! [`Demand`]: how much of a name a call wants.
 
+use std::sync::Arc;
+
+use crate::store::Share;
+
 /// How much of a name a call wants, and what that means inside a protected call of the same name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     pub(crate) units: u32,
     /// How many units there are.
     pub(crate) capacity: u32,
+    /// A signalled token will do instead of the unit.
+    pub(crate) takes_token: bool,
     pub(crate) nested: Nested,
+}
+
+impl Demand {
+    /// It as the store takes it.
+    pub(crate) fn share(&self) -> Share {
+        Share {
+            units: self.units,
+            capacity: self.capacity,
+            takes: self.takes_token,
+            owner: Arc::default(),
+        }
+    }
 }
 
 /// What a task may do that has some of the name already, where its handle does not re-enter.

@@ -1,12 +1,14 @@
 //! [`Holding`]: what every guard wraps, and releases in the end.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Holds, Terms};
 use crate::queue::{Confirmed, Unlocked};
+use crate::wait::block_on;
 
 /// What one guard has. Dropped, it is released in the background.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub(crate) struct Holding {
     holds: Holds,
     /// `unlock` has taken over the release.
     left: bool,
+    /// Nobody has seen it yet.
+    unused: bool,
 }
 
 /// Every guard, for the expansions of the attributes.
@@ -29,7 +33,25 @@ impl Holding {
         Self {
             holds: holds.into(),
             left: false,
+            unused: false,
         }
+    }
+
+    /// As [`new`](Self::new), for what the caller may still give back as if it had never had it.
+    pub(crate) fn unused(holds: impl Into<Holds>) -> Self {
+        let mut holding = Self::new(holds);
+        holding.unused = true;
+        holding
+    }
+
+    /// What several have, in one.
+    pub(crate) fn join(parts: Vec<Self>) -> Self {
+        let mut holds = Vec::with_capacity(parts.len());
+        for mut part in parts {
+            part.left = true;
+            holds.extend_from_slice(part.holds.all());
+        }
+        Self::new(holds)
     }
 
     pub(crate) fn holds(&self) -> &Holds {
@@ -41,13 +63,11 @@ impl Holding {
         &self.holds.all()[0]
     }
 
-    /// A nested call shares it: `expire` counts again from now.
-    pub(super) fn restart(&self, terms: Terms) -> Result<(), LockError> {
-        self.check()?;
+    /// The terms count again from now.
+    pub(crate) fn restart(&self, terms: Terms) {
         for hold in self.holds.all().iter() {
             hold.local().restart(hold, terms);
         }
-        Ok(())
     }
 
     pub(crate) fn expires_in(&self) -> Duration {
@@ -85,10 +105,7 @@ impl Holding {
     }
 
     pub(crate) fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
-        for confirmed in self.refreshing(expire)? {
-            confirmed.blocking_wait()?;
-        }
-        Ok(())
+        block_on(self.refresh(expire))
     }
 
     /// All are on their way to the store before any is waited for.
@@ -100,37 +117,44 @@ impl Holding {
         self.holds.all().iter().map(refresh).collect()
     }
 
-    pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
+    pub(crate) async fn unlock(self) -> Result<bool, LockError> {
+        self.leave().wait().await
+    }
+
+    pub(crate) fn blocking_unlock(self) -> Result<bool, LockError> {
+        block_on(self.unlock())
+    }
+
+    /// Leaves each hold. All releases are on their way before any is waited for.
+    pub(crate) fn leave(mut self) -> Left {
+        self.left = true;
+        let leave = |hold: &Arc<Hold>| {
+            let last = hold.unshare();
+            (hold.clone(), last.then(|| hold.local().unlock(hold)))
+        };
+        Left(self.holds.all().iter().map(leave).collect())
+    }
+}
+
+/// What a guard has left; with the answer that the store will give, where it was the last guard.
+pub(crate) struct Left(Vec<(Arc<Hold>, Option<Unlocked>)>);
+
+impl Left {
+    /// What the store will say of the only hold, if this was its last guard.
+    pub(crate) fn into_first(self) -> Option<Unlocked> {
+        self.0.into_iter().next()?.1
+    }
+
+    /// Whether all of it was held until now.
+    pub(crate) async fn wait(self) -> Result<bool, LockError> {
         let mut held = true;
-        for (hold, answer) in self.leave() {
+        for (hold, answer) in self.0 {
             held &= match answer {
                 Some(answer) => answer.wait().await?.is_some(),
                 None => hold.is_valid(),
             };
         }
         Ok(held)
-    }
-
-    pub(crate) fn blocking_unlock(mut self) -> Result<bool, LockError> {
-        let mut held = true;
-        for (hold, answer) in self.leave() {
-            held &= match answer {
-                Some(answer) => answer.blocking_wait()?.is_some(),
-                None => hold.is_valid(),
-            };
-        }
-        Ok(held)
-    }
-
-    /// Leaves each hold; with the answer that the store will give, where this was the last guard. All are on their
-    /// way before any is waited for.
-    fn leave(&mut self) -> Vec<(Arc<Hold>, Option<Unlocked>)> {
-        self.left = true;
-        let leave = |hold: &Arc<Hold>| {
-            let last = hold.unshare();
-            (hold.clone(), last.then(|| hold.local().unlock(hold)))
-        };
-        self.holds.all().iter().map(leave).collect()
     }
 }
 
@@ -139,15 +163,22 @@ impl Drop for Holding {
         if self.left {
             return;
         }
+        // Whoever panics has not done what a signalled token was for.
+        let returns = self.unused || thread::panicking();
         let release = |hold: &&Arc<Hold>| {
             let last = hold.unshare();
-            if last {
-                hold.local().release(hold);
+            match (last, returns) {
+                (true, false) => hold.local().release(hold),
+                (true, true) => hold.local().give_back(hold),
+                (false, _) => {}
             }
             last
         };
         // First of all: a subscriber may do anything, also panic.
         let released: Vec<_> = self.holds.all().iter().filter(release).collect();
+        if self.unused {
+            return;
+        }
         for hold in released {
             tracing::debug!(name = %hold.name(), held = ?hold.held(), "lock released");
         }

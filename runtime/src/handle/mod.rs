@@ -18,7 +18,8 @@ mod take;
 
 use std::sync::Arc;
 
-pub(crate) use self::address::{Address, Target};
+use self::address::Address;
+pub(crate) use self::address::Target;
 pub(crate) use self::demand::{Demand, Nested};
 pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
 pub use self::holding::Guard;
@@ -27,8 +28,10 @@ pub use self::info::{LockInfo, Waiting};
 use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::query_methods;
+pub(crate) use self::query::{force, freed, inspected, query_methods};
+pub(crate) use self::take::{NOT_AT_ALL, is_taken};
 use crate::client::Client;
+use crate::error::LockError;
 use crate::name::Name;
 
 /// One name as a handle and its clones know it.
@@ -47,6 +50,11 @@ impl Handle {
     /// A complete name, for an annotated function; `site` tells others who holds it.
     pub(crate) fn at(client: Client, name: Name, site: Arc<str>) -> Self {
         Self::of(Address::complete(client, name, site))
+    }
+
+    /// Where it is now.
+    pub(crate) fn resolve(&self) -> Result<Target, LockError> {
+        self.address.resolve()
     }
 
     fn of(address: Address) -> Self {

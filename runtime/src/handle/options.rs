@@ -28,7 +28,7 @@ pub(crate) enum Expire {
 
 impl Options {
     /// The terms and the patience that these options amount to.
-    pub(super) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
+    pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         let expire = match self.expire {
             Some(Expire::After(expire)) if expire < SHORTEST_EXPIRE => {
                 return Err(LockError::InvalidOption {
@@ -93,12 +93,6 @@ macro_rules! option_methods {
             /// this is for those who come from libraries that poll.
             pub fn retries(mut self, n: u32, interval: std::time::Duration) -> Self {
                 self.options.retries = Some((n, interval));
-                self
-            }
-
-            /// What an annotated function asks for, all at once.
-            pub(crate) fn with(mut self, options: $crate::handle::Options) -> Self {
-                self.options = options;
                 self
             }
         }

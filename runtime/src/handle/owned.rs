@@ -12,7 +12,7 @@ use crate::task;
 impl Handle {
     /// What this handle or a protected call around has of this lock.
     fn held_here(&self) -> Result<Option<Arc<Hold>>, LockError> {
-        let target = self.address.resolve()?;
+        let target = self.resolve()?;
         let inside = task::find(target.client.id(), &target.name, Hold::is_valid);
         Ok(inside.or_else(|| self.last.hold()))
     }
@@ -25,7 +25,7 @@ impl Handle {
     pub(crate) fn refresh(&self, expire: Duration) -> Result<Confirmed, LockError> {
         let Some(hold) = self.held_here()? else {
             return Err(LockError::Lost {
-                name: self.address.resolve()?.name.to_string(),
+                name: self.resolve()?.name.to_string(),
                 held: Duration::ZERO,
             });
         };

@@ -9,33 +9,23 @@ use crate::store::{NameRecord, Op, Reply};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        let target = self.address.resolve()?;
+        let target = self.resolve()?;
         let member = target.client.member();
         member.with_local(&target.name, |local| local.query(op))
     }
 
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&inspected(
-            self.ask(&Op::Inspect)?.wait().await?,
-        )))
-    }
-
-    pub(crate) fn blocking_info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&inspected(
-            self.ask(&Op::Inspect)?.blocking_wait()?,
-        )))
+        let reply = self.ask(&Op::Inspect)?.wait().await?;
+        Ok(LockInfo::new(&inspected(reply)))
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
         Ok(freed(&self.ask(&force())?.wait().await?))
     }
-
-    pub(crate) fn blocking_force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask(&force())?.blocking_wait()?))
-    }
 }
 
-fn force() -> Op {
+/// Breaks what is held, whoever has it.
+pub(crate) fn force() -> Op {
     Op::Force {
         owner: Arc::default(),
     }
@@ -101,7 +91,7 @@ macro_rules! query_methods {
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
-                self.handle.blocking_info()
+                $crate::wait::block_on(self.handle.info())
             }
 
             /// Breaks the lock, whoever has it, and says whether anybody had it. Former holders are told: their guards
@@ -126,7 +116,7 @@ macro_rules! query_methods {
             ///
             /// Those of [`force_unlock`](Self::force_unlock).
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
-                self.handle.blocking_force()
+                $crate::wait::block_on(self.handle.force())
             }
         }
     };

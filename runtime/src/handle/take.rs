@@ -1,12 +1,12 @@
 //! Taking a lock, of whatever kind.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Demand, Handle, Holding, Nested, Options, Target};
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::Share;
 use crate::task;
 
 /// The beginning of a call.
@@ -16,8 +16,8 @@ pub(crate) enum Started {
     Waiting(Acquire),
 }
 
-/// How a call waits: as the options say, or not at all.
-const NOT_AT_ALL: Patience = Patience::Queue(Some(Duration::ZERO));
+/// For calls that do not wait.
+pub(crate) const NOT_AT_ALL: Patience = Patience::Queue(Some(Duration::ZERO));
 
 impl Handle {
     pub(crate) async fn take(
@@ -26,10 +26,10 @@ impl Handle {
         demand: Demand,
     ) -> Result<Holding, LockError> {
         match self.start(options, demand, None, false)? {
-            Started::Again(holding) => Ok(self.obtained(holding, false)),
+            Started::Again(holding) => Ok(self.keep(holding, false)),
             Started::Waiting(acquire) => {
                 let holding = Holding::new(acquire.await?);
-                Ok(self.obtained(holding, false))
+                Ok(self.keep(holding, false))
             }
         }
     }
@@ -43,7 +43,7 @@ impl Handle {
             Started::Again(holding) => holding,
             Started::Waiting(acquire) => Holding::new(acquire.blocking()?),
         };
-        Ok(self.obtained(holding, true))
+        Ok(self.keep(holding, true))
     }
 
     /// Takes it if that needs no waiting.
@@ -79,18 +79,21 @@ impl Handle {
         blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
         match tried {
-            Ok(holding) => Ok(Some(self.obtained(holding, blocking))),
+            Ok(holding) => Ok(Some(self.keep(holding, blocking))),
             Err(error) if is_taken(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What a call got is remembered, and told.
-    pub(crate) fn obtained(&self, holding: Holding, blocking: bool) -> Holding {
-        let hold = holding.first();
+    /// What a call got is told, and remembered.
+    pub(crate) fn obtained(&self, hold: &Arc<Hold>, blocking: bool) {
         let grant = hold.grant();
         tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
         self.last.remember(hold, blocking);
+    }
+
+    fn keep(&self, holding: Holding, blocking: bool) -> Holding {
+        self.obtained(holding.first(), blocking);
         holding
     }
 
@@ -101,11 +104,12 @@ impl Handle {
         patience: Option<Patience>,
         blocking: bool,
     ) -> Result<Started, LockError> {
-        let target = self.address.resolve()?;
+        let target = self.resolve()?;
         let (terms, own) = options.apply(target.client.member().settings())?;
         let held = self.held_already(&target, options.reentrant, demand, blocking)?;
         if let Some(holding) = held {
-            holding.restart(terms)?;
+            holding.check()?;
+            holding.restart(terms);
             return Ok(Started::Again(holding));
         }
         let patience = patience.unwrap_or(own);
@@ -168,7 +172,7 @@ impl Handle {
         blocking: bool,
     ) -> Result<Acquire, LockError> {
         let want = Want {
-            share: Share::of(demand.units, demand.capacity),
+            share: demand.share(),
             owner: None,
             terms,
             patience,

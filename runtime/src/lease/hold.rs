@@ -285,6 +285,11 @@ impl Hold {
             .is_ok()
     }
 
+    /// Whether several guards use this hold.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.guards.load(Ordering::Acquire) > 1
+    }
+
     /// A guard is gone; `true` for the last one.
     pub(crate) fn unshare(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1

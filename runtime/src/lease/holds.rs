@@ -45,6 +45,12 @@ impl Holds {
     }
 }
 
+impl From<Vec<Arc<Hold>>> for Holds {
+    fn from(holds: Vec<Arc<Hold>>) -> Self {
+        Self(Inner::Several(holds.into()))
+    }
+}
+
 impl From<Arc<Hold>> for Holds {
     fn from(hold: Arc<Hold>) -> Self {
         Self(Inner::One(hold))

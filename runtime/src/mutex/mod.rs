@@ -10,19 +10,18 @@ mod synchronize;
 mod take;
 mod ticket;
 
-use std::sync::Arc;
-
 pub use guard::MutexGuard;
 pub use ticket::Ticket;
 
 use crate::client::Client;
+use crate::error::kind;
 use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
-use crate::name::Name;
 
 /// What a mutex takes of its name.
-const ONE_OF_ONE: Demand = Demand {
+pub(crate) const ONE_OF_ONE: Demand = Demand {
     units: 1,
-    capacity: 1,
+    capacity: kind::MUTEX,
+    takes_token: false,
     nested: Nested::Refused,
 };
 
@@ -66,11 +65,6 @@ impl Mutex {
     /// A mutex called `name`, of the client in force where it is used: see [`Client::mutex`].
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::named(None, name))
-    }
-
-    /// A mutex with a complete name, for an annotated function; `site` tells others who holds it.
-    pub(crate) fn at(client: Client, name: Name, site: Arc<str>) -> Self {
-        Self::of(Handle::at(client, name, site))
     }
 
     fn of(handle: Handle) -> Self {

@@ -12,7 +12,7 @@ use crate::handle::Holding;
 use crate::lease::{Hold, Terms};
 use crate::name::Name;
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::{self, Meta, Share};
+use crate::store::{self, Meta};
 
 /// A held lock, written down, for another process to take over with [`Client::adopt`].
 ///
@@ -118,7 +118,7 @@ impl Client {
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
         let member = self.member();
         let want = Want {
-            share: Share::of(ONE_OF_ONE.units, ONE_OF_ONE.capacity),
+            share: ONE_OF_ONE.share(),
             owner: None,
             terms: Terms {
                 expire: member.settings().expire,

@@ -1,11 +1,15 @@
 //! Waiting for one value, in an async task of any executor or on a plain thread.
 //!
-//! No runtime is involved on the waiting side: a task is woken by its waker, a thread by a condition
-//! variable, so neither a missing nor a dying runtime matters.
+//! No runtime is involved on the waiting side: a task is woken by its waker, a thread in [`block_on`] too, so neither
+//! a missing nor a dying runtime matters.
+
+mod block_on;
 
 use std::future::poll_fn;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+pub(crate) use block_on::block_on;
 
 /// Locks a mutex; what a panic left behind is whole, since no code of users runs under our locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -60,10 +64,7 @@ impl Drop for Wakes {
 
 /// A value that comes once, for one receiver.
 #[derive(Debug)]
-pub(crate) struct Promise<T> {
-    state: Mutex<State<T>>,
-    arrived: Condvar,
-}
+pub(crate) struct Promise<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 enum State<T> {
@@ -74,20 +75,16 @@ enum State<T> {
 
 impl<T> Promise<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            state: Mutex::new(State::Waiting(None)),
-            arrived: Condvar::new(),
-        }
+        Self(Mutex::new(State::Waiting(None)))
     }
 
     /// Delivers the value, unless there is one already; then it comes back.
     pub(crate) fn complete(&self, value: T, wakes: &mut Wakes) -> Result<(), T> {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.0);
         match &mut *state {
             State::Waiting(waker) => {
                 wakes.add(waker.take());
                 *state = State::Ready(value);
-                self.arrived.notify_all();
                 Ok(())
             }
             State::Ready(_) | State::Taken => Err(value),
@@ -96,7 +93,7 @@ impl<T> Promise<T> {
 
     /// The value if it is there. Nobody waits any more after this: a later value comes back to its sender.
     pub(crate) fn close(&self, wakes: &mut Wakes) -> Option<T> {
-        let state = std::mem::replace(&mut *lock(&self.state), State::Taken);
+        let state = std::mem::replace(&mut *lock(&self.0), State::Taken);
         match state {
             State::Ready(value) => Some(value),
             State::Waiting(waker) => {
@@ -110,7 +107,7 @@ impl<T> Promise<T> {
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
         // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
         let mut waker = Some(cx.waker().clone());
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.0);
         match &mut *state {
             State::Waiting(known) => {
                 std::mem::swap(known, &mut waker);
@@ -133,18 +130,7 @@ impl<T> Promise<T> {
 
     /// Blocks the thread. Whoever made the promise sees to it that it is completed in the end.
     pub(crate) fn blocking_wait(&self) -> T {
-        let mut state = lock(&self.state);
-        loop {
-            if matches!(*state, State::Ready(_))
-                && let State::Ready(value) = std::mem::replace(&mut *state, State::Taken)
-            {
-                return value;
-            }
-            state = self
-                .arrived
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
+        block_on(self.wait())
     }
 }
 

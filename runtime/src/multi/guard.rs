@@ -1,0 +1,84 @@
+//! [`MultiGuard`]: what the holder of several locks has.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::handle::{Holding, guard_methods, unlock_methods};
+use crate::name::Name;
+
+/// Several held locks. Dropping it releases them in the background, from any thread, with or without a runtime.
+///
+/// They are held as one: when one of them is lost, all count as lost. [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+#[must_use = "if unused, the locks are released at once"]
+pub struct MultiGuard {
+    pub(super) holding: Holding,
+    waited: Duration,
+    attempts: u32,
+}
+
+guard_methods!(MultiGuard);
+unlock_methods!(MultiGuard);
+
+impl MultiGuard {
+    pub(super) fn new(holding: Holding, waited: Duration, attempts: u32) -> Self {
+        Self {
+            holding,
+            waited,
+            attempts,
+        }
+    }
+
+    /// The complete names of the locks, in order, each once.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let holds = self.holding.holds().all().iter();
+        holds.map(|hold| hold.name().as_str())
+    }
+
+    /// The greatest of the fencing tokens. For a resource that several of the locks protect, it grows with every
+    /// grant of the same names; where the names differ from call to call, check
+    /// [`fencing_token_of`](Self::fencing_token_of) one of them.
+    #[must_use]
+    pub fn fencing_token(&self) -> u64 {
+        let holds = self.holding.holds().all().iter();
+        holds.map(|hold| hold.grant().token).max().unwrap_or(0)
+    }
+
+    /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the complete
+    /// name, or the text that the handle was given; `None` if it is none of these locks.
+    #[must_use]
+    pub fn fencing_token_of(&self, name: &str) -> Option<u64> {
+        let token = |name: &str| {
+            let mut holds = self.holding.holds().all().iter();
+            let hold = holds.find(|hold| hold.name().as_str() == name);
+            hold.map(|hold| hold.grant().token)
+        };
+        token(name).or_else(|| {
+            let settings = self.holding.first().local().member().settings();
+            let complete = Name::verbatim(settings.namespace.as_deref(), name);
+            token(complete.ok()?.as_str())
+        })
+    }
+
+    /// How long the call waited for all the locks.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// How often the store was asked; asking for all the locks at once counts as one.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+}
+
+impl fmt::Debug for MultiGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MultiGuard")
+            .field("names", &self.names().collect::<Vec<_>>())
+            .field("fencing_token", &self.fencing_token())
+            .field("lost", &self.is_lost())
+            .finish_non_exhaustive()
+    }
+}

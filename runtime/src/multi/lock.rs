@@ -1,0 +1,102 @@
+//! Taking the locks.
+
+use super::{MultiGuard, MultiLock, take};
+use crate::error::LockError;
+use crate::handle::is_taken;
+use crate::mutex::ONE_OF_ONE;
+use crate::task;
+use crate::wait::block_on;
+
+impl MultiLock {
+    /// Takes all the locks; waits for them as `block` says, which is one time for all.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained;
+    /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
+    /// the locks, [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not
+    /// answer, and the others of [`LockError`] as they say. None of the locks is held then.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the queues and gives back what was granted meanwhile. Nothing stays behind.
+    pub async fn lock(&self) -> Result<MultiGuard, LockError> {
+        take::take(&self.handles, &self.options, ONE_OF_ONE, false).await
+    }
+
+    /// As [`lock`](Self::lock), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`] where a task of this very thread would have to
+    /// release one of the locks first.
+    pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
+        block_on(take::take(&self.handles, &self.options, ONE_OF_ONE, true))
+    }
+
+    /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lock`](Self::lock) but the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`lock`](Self::lock).
+    pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
+        tried(take::try_take(&self.handles, &self.options, ONE_OF_ONE, false).await)
+    }
+
+    /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_lock`](Self::try_lock).
+    pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
+        let try_take = take::try_take(&self.handles, &self.options, ONE_OF_ONE, true);
+        tried(block_on(try_take))
+    }
+
+    /// Takes all the locks, runs `body` with the guard, and releases them, also when `body` panics or is dropped.
+    ///
+    /// Inside, calls of the same locks by the same task re-enter. When one of them is lost, `body` is dropped at its
+    /// next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lock`](Self::lock), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the locks.
+    pub async fn synchronize<T>(
+        &self,
+        body: impl AsyncFnOnce(&MultiGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.lock().await?;
+        task::run(guard.holding.holds().clone(), body(&guard)).await
+    }
+
+    /// As [`synchronize`](Self::synchronize), blocking the thread. `body` runs to its end even if a lock is lost;
+    /// then its value comes all the same: ask the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`blocking_lock`](Self::blocking_lock).
+    pub fn blocking_synchronize<T>(
+        &self,
+        body: impl FnOnce(&MultiGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.blocking_lock()?;
+        let _entered = task::enter(guard.holding.holds());
+        Ok(body(&guard))
+    }
+}
+
+fn tried(taken: Result<MultiGuard, LockError>) -> Result<Option<MultiGuard>, LockError> {
+    match taken {
+        Ok(guard) => Ok(Some(guard)),
+        Err(error) if is_taken(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

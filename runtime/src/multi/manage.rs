@@ -1,0 +1,188 @@
+//! Asking about the locks, and acting on them through their handle, without the guard.
+//!
+//! Every request is on its way before any answer is waited for.
+
+use std::time::Duration;
+
+use super::MultiLock;
+use super::take::resolve;
+use crate::error::LockError;
+use crate::handle::{Handle, LockInfo, force, freed, inspected, owned};
+use crate::store::Op;
+use crate::wait::block_on;
+
+impl MultiLock {
+    /// Whether anybody has one of the locks, by the store.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// Changes nothing.
+    pub async fn is_locked(&self) -> Result<bool, LockError> {
+        Ok(self.info().await?.iter().any(|info| info.locked))
+    }
+
+    /// As [`is_locked`](Self::is_locked), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`is_locked`](Self::is_locked).
+    pub fn blocking_is_locked(&self) -> Result<bool, LockError> {
+        block_on(self.is_locked())
+    }
+
+    /// Whether all the locks are held through this handle or its clones, or by protected calls around this one.
+    /// The store confirms it.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], and those of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// At most the leases are renewed.
+    pub async fn is_owned(&self) -> Result<bool, LockError> {
+        let mut all = true;
+        for confirmed in self.each(Handle::confirm)? {
+            all &= match confirmed {
+                Some(confirmed) => owned(confirmed.wait().await)?,
+                None => false,
+            };
+        }
+        Ok(all)
+    }
+
+    /// As [`is_owned`](Self::is_owned), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`is_owned`](Self::is_owned).
+    pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
+        block_on(self.is_owned())
+    }
+
+    /// Who has each lock, who waits, the fencing token, when the lease ends: for each name, as the names were given.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// Changes nothing.
+    pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
+        resolve(&self.handles)?;
+        let ask = |handle: &Handle| handle.ask(&Op::Inspect);
+        let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
+        let mut infos = Vec::with_capacity(asked.len());
+        for answer in asked {
+            infos.push(LockInfo::new(&inspected(answer.wait().await?)));
+        }
+        Ok(infos)
+    }
+
+    /// As [`info`](Self::info), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`info`](Self::info).
+    pub fn blocking_info(&self) -> Result<Vec<LockInfo>, LockError> {
+        block_on(self.info())
+    }
+
+    /// Lets `expire` of what is held through this handle count again from now: see
+    /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if one of the locks is not held through it, [`LockError::InvalidOption`] for less than
+    /// 10 ms.
+    ///
+    /// # Cancel safety
+    ///
+    /// `expire` counts again from the call, whether or not the future completes.
+    pub async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
+        for confirmed in self.each(|handle| handle.refresh(expire))? {
+            confirmed.wait().await?;
+        }
+        Ok(())
+    }
+
+    /// As [`refresh`](Self::refresh), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`refresh`](Self::refresh).
+    pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
+        block_on(self.refresh(expire))
+    }
+
+    /// Releases what is held through this handle or its clones, however many guards share it, and says whether all
+    /// of it was held. The guards know that it is over.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the releases are sent until it
+    /// does.
+    ///
+    /// # Cancel safety
+    ///
+    /// The locks are released, whether or not the future completes.
+    pub async fn unlock(&self) -> Result<bool, LockError> {
+        let mut held = true;
+        for unlocked in self.each(Handle::unlock)? {
+            held &= match unlocked {
+                Some(unlocked) => unlocked.wait().await?.is_some(),
+                None => false,
+            };
+        }
+        Ok(held)
+    }
+
+    /// As [`unlock`](Self::unlock), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`unlock`](Self::unlock).
+    pub fn blocking_unlock(&self) -> Result<bool, LockError> {
+        block_on(self.unlock())
+    }
+
+    /// Breaks the locks, whoever has them, and says whether anybody had one. Former holders are told: their guards are
+    /// lost, their async bodies cancelled. For operators; what the locks protect may still be in use for a
+    /// moment.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and those of
+    /// an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// The locks are broken, whether or not the future completes.
+    pub async fn force_unlock(&self) -> Result<bool, LockError> {
+        let mut any = false;
+        for answer in self.each(|handle| handle.ask(&force()))? {
+            any |= freed(&answer.wait().await?);
+        }
+        Ok(any)
+    }
+
+    /// As [`force_unlock`](Self::force_unlock), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`force_unlock`](Self::force_unlock).
+    pub fn blocking_force_unlock(&self) -> Result<bool, LockError> {
+        block_on(self.force_unlock())
+    }
+
+    /// Does the same with each name, once, in order.
+    fn each<T>(&self, act: impl Fn(&Handle) -> Result<T, LockError>) -> Result<Vec<T>, LockError> {
+        let names = resolve(&self.handles)?;
+        names.iter().map(|(handle, _)| act(handle)).collect()
+    }
+}

@@ -1,0 +1,282 @@
+//! Taking several names.
+//!
+//! All are tried at once, in the order of their names. Where one is busy, what was granted behind it is given back,
+//! what lies before it is kept, and it is waited for in its queue; then the rest is tried again. Nobody waits for a
+//! name while holding a greater one, so no circle of waiting can close; and each name is first come, first served.
+//!
+//! Everything that was obtained lies in [`Slot`]s until the end: dropped at any point, the call gives it back.
+
+use std::time::Duration;
+
+use super::MultiGuard;
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::handle::{Demand, Handle, Holding, NOT_AT_ALL, Options, Target};
+use crate::lease::Terms;
+use crate::queue::{Acquire, Patience};
+
+/// How often the call begins anew because what it kept was lost while it waited for the rest.
+const ANEW: u32 = 5;
+
+/// Takes `demand` of each name.
+pub(crate) async fn take(
+    handles: &[Handle],
+    options: &Options,
+    demand: Demand,
+    blocking: bool,
+) -> Result<MultiGuard, LockError> {
+    Call::new(handles, options, demand, blocking)?.run().await
+}
+
+/// As [`take`], if that needs no waiting.
+pub(super) async fn try_take(
+    handles: &[Handle],
+    options: &Options,
+    demand: Demand,
+    blocking: bool,
+) -> Result<MultiGuard, LockError> {
+    let mut call = Call::new(handles, options, demand, blocking)?;
+    call.patience = NOT_AT_ALL;
+    call.run().await
+}
+
+/// Each name once, in order.
+pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target)>, LockError> {
+    if handles.is_empty() {
+        return Err(LockError::InvalidName {
+            name: String::new(),
+            reason: "there is none: give at least one",
+        });
+    }
+    let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
+    let mut names: Vec<_> = handles.iter().map(resolve).collect::<Result<_, _>>()?;
+    names.sort_by(|one, other| one.1.name.cmp(&other.1.name));
+    names.dedup_by(|one, other| one.1.name == other.1.name);
+    Ok(names)
+}
+
+/// What a call has of one name.
+enum Slot {
+    Nothing,
+    /// What the task had before.
+    Shared(Holding),
+    Own(Holding),
+}
+
+struct Call<'a> {
+    /// In order, each once.
+    names: Vec<(&'a Handle, Target)>,
+    slots: Vec<Slot>,
+    demand: Demand,
+    terms: Terms,
+    patience: Patience,
+    blocking: bool,
+    started: Instant,
+    attempts: u32,
+    /// Some name was waited for: the terms of those before it count from the end.
+    waits: bool,
+    /// Attempts at names that were waited for by retrying.
+    retried: u32,
+}
+
+impl<'a> Call<'a> {
+    fn new(
+        handles: &'a [Handle],
+        options: &Options,
+        demand: Demand,
+        blocking: bool,
+    ) -> Result<Self, LockError> {
+        let names = resolve(handles)?;
+        let (terms, patience) = options.apply(names[0].1.client.member().settings())?;
+        let mut slots = Vec::with_capacity(names.len());
+        for (handle, target) in &names {
+            let held = handle.held_already(target, options.reentrant, demand, blocking)?;
+            slots.push(held.map_or(Slot::Nothing, Slot::Shared));
+        }
+        Ok(Self {
+            names,
+            slots,
+            demand,
+            terms,
+            patience,
+            blocking,
+            started: Instant::now(),
+            attempts: 0,
+            waits: false,
+            retried: 0,
+        })
+    }
+
+    async fn run(mut self) -> Result<MultiGuard, LockError> {
+        let mut anew = 0;
+        loop {
+            while let Some((index, busy)) = self.try_rest().await? {
+                let Some(patience) = self.patience_left() else {
+                    return Err(self.give_up(busy));
+                };
+                self.wait_for(index, patience).await?;
+            }
+            match self.lost() {
+                None => return Ok(self.finish()),
+                Some(error) if anew == ANEW => return Err(error),
+                Some(_) => anew += 1,
+            }
+            self.begin_anew()?;
+        }
+    }
+
+    /// Tries what is missing, all at once. Returns the first that is busy; what lies behind it is given back.
+    async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
+        let mut asked = Vec::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            if matches!(slot, Slot::Nothing) {
+                asked.push((index, self.enter(index, NOT_AT_ALL)?));
+            }
+        }
+        self.attempts += u32::from(!asked.is_empty());
+        for (index, acquire) in asked {
+            match acquire.await {
+                Ok(hold) => self.slots[index] = Slot::Own(Holding::unused(hold)),
+                Err(error) if error.is_timeout() => return Ok(Some((index, error))),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for one name in its queue, with everything before it in hand.
+    async fn wait_for(&mut self, index: usize, patience: Patience) -> Result<(), LockError> {
+        self.waits = true;
+        let unlimited = Terms {
+            expire: None,
+            at_least: Duration::ZERO,
+        };
+        for slot in &self.slots {
+            if let Slot::Own(holding) = slot {
+                holding.restart(unlimited);
+            }
+        }
+        let acquire = self.enter(index, patience)?;
+        let hold = acquire.await.map_err(|error| self.told(error))?;
+        self.attempts = self.attempts.saturating_add(hold.grant().attempts);
+        self.retried = self.retried.saturating_add(hold.grant().attempts);
+        self.slots[index] = Slot::Own(Holding::unused(hold));
+        Ok(())
+    }
+
+    fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
+        let (handle, target) = &self.names[index];
+        let terms = Terms {
+            at_least: Duration::ZERO,
+            ..self.terms
+        };
+        handle.enter(target, self.demand, terms, patience, self.blocking)
+    }
+
+    /// How the next name may be waited for; `None`: not at all.
+    fn patience_left(&self) -> Option<Patience> {
+        let left = |block: Option<Duration>| match block {
+            Some(block) => {
+                let left = block.saturating_sub(self.waited());
+                (!left.is_zero()).then_some(Some(left))
+            }
+            None => Some(None),
+        };
+        match self.patience {
+            Patience::Queue(block) => left(block).map(Patience::Queue),
+            Patience::Poll {
+                retries,
+                interval,
+                block,
+            } => Some(Patience::Poll {
+                retries: retries.checked_sub(self.retried + 1)?,
+                interval,
+                block: left(block)?,
+            }),
+        }
+    }
+
+    /// Why it ends where a name is busy.
+    fn give_up(&self, busy: LockError) -> LockError {
+        match (self.patience, busy) {
+            (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })
+                if self.retried >= retries =>
+            {
+                LockError::TooManyAttempts {
+                    name,
+                    attempts: self.attempts,
+                    holder,
+                }
+            }
+            (_, busy) => self.told(busy),
+        }
+    }
+
+    /// An error of one name, as that of the whole call.
+    fn told(&self, error: LockError) -> LockError {
+        match error {
+            LockError::Timeout { name, holder, .. } => LockError::Timeout {
+                name,
+                waited: self.waited(),
+                holder,
+            },
+            LockError::TooManyAttempts {
+                name,
+                attempts,
+                holder,
+            } => LockError::TooManyAttempts {
+                name,
+                attempts: self.attempts.saturating_add(attempts),
+                holder,
+            },
+            error => error,
+        }
+    }
+
+    fn waited(&self) -> Duration {
+        self.started.until(Instant::now())
+    }
+
+    /// Why what was obtained is not all there any more, if so.
+    fn lost(&self) -> Option<LockError> {
+        self.slots.iter().find_map(|slot| match slot {
+            Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
+            Slot::Nothing => None,
+        })
+    }
+
+    /// Something was lost on the way: what is left must not be kept while what comes before it is waited for.
+    fn begin_anew(&mut self) -> Result<(), LockError> {
+        for slot in &mut self.slots {
+            match slot {
+                // It is the calling body's, which will hear of it too.
+                Slot::Shared(holding) => holding.check()?,
+                Slot::Own(_) | Slot::Nothing => *slot = Slot::Nothing,
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> MultiGuard {
+        let waited = self.waited();
+        let mut parts = Vec::with_capacity(self.slots.len());
+        for slot in self.slots {
+            match slot {
+                Slot::Own(holding) if !self.waits => {
+                    holding.first().keep(self.terms.at_least, Instant::now());
+                    parts.push(holding);
+                }
+                Slot::Own(holding) | Slot::Shared(holding) => {
+                    holding.restart(self.terms);
+                    parts.push(holding);
+                }
+                Slot::Nothing => {}
+            }
+        }
+        let holding = Holding::join(parts);
+        for ((handle, _), hold) in self.names.iter().zip(holding.holds().all()) {
+            handle.obtained(hold, self.blocking);
+        }
+        MultiGuard::new(holding, waited, self.attempts)
+    }
+}

@@ -1,0 +1,81 @@
+//! [`RwLockReadGuard`] and [`RwLockWriteGuard`]: what holders have.
+
+use super::ONE_OF_ALL;
+use crate::error::LockError;
+use crate::handle::{Holding, guard_methods, single_guard_methods, unlock_methods};
+use crate::wait::block_on;
+
+/// A lock held for reading, beside other readers. Dropping it releases it in the background, from any thread,
+/// with or without a runtime.
+///
+/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+#[must_use = "if unused, the lock is released at once"]
+pub struct RwLockReadGuard {
+    pub(super) holding: Holding,
+}
+
+single_guard_methods!(RwLockReadGuard);
+guard_methods!(RwLockReadGuard);
+unlock_methods!(RwLockReadGuard);
+
+/// A lock held for writing, by nobody else. Dropping it releases it in the background, from any thread, with or
+/// without a runtime.
+///
+/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+#[must_use = "if unused, the lock is released at once"]
+pub struct RwLockWriteGuard {
+    pub(super) holding: Holding,
+}
+
+single_guard_methods!(RwLockWriteGuard);
+guard_methods!(RwLockWriteGuard);
+unlock_methods!(RwLockWriteGuard);
+
+impl RwLockWriteGuard {
+    /// Goes on with reading: lets other readers in, and no writer in between. There is no way back.
+    ///
+    /// Waits until the store knows. If it does not answer within `patience`, the guard reads all the same, and the
+    /// store is told with the next renewal. While other guards share the hold (re-entry), it stays one for writing.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if the lock is not held any more.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future releases the lock.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// let table = client.rw_lock("table");
+    /// let writer = table.write().await?;
+    /// let reader = writer.downgrade().await?;
+    /// assert!(table.try_read().await?.is_some());
+    /// # drop(reader);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn downgrade(self) -> Result<RwLockReadGuard, LockError> {
+        let hold = self.holding.first();
+        if !hold.is_shared()
+            && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
+        {
+            // Whatever the answer: what counts is whether it is held.
+            let _ = confirmed.wait().await;
+        }
+        self.check()?;
+        Ok(RwLockReadGuard::new(self.holding))
+    }
+
+    /// As [`downgrade`](Self::downgrade), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`downgrade`](Self::downgrade).
+    pub fn blocking_downgrade(self) -> Result<RwLockReadGuard, LockError> {
+        block_on(self.downgrade())
+    }
+}

@@ -1,0 +1,93 @@
+//! [`RwLock`]: any number of readers, or one writer, in the whole cluster.
+//!
+//! The handle is here, taking the lock in [`read`] and [`write`], what holders have in [`guard`]. What all locks
+//! have in common is in [`handle`](crate::handle).
+
+mod guard;
+mod read;
+mod write;
+
+pub use guard::{RwLockReadGuard, RwLockWriteGuard};
+
+use crate::client::Client;
+use crate::error::kind;
+use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+
+/// What a reader takes of the name.
+const ONE_OF_ALL: Demand = Demand {
+    units: 1,
+    capacity: kind::RW_LOCK,
+    takes_token: false,
+    nested: Nested::Refused,
+};
+
+/// What a writer takes of the name.
+const ALL_OF_ALL: Demand = Demand {
+    units: kind::RW_LOCK,
+    ..ONE_OF_ALL
+};
+
+/// A lock that any number of readers, or one writer, in the whole cluster have at a time.
+///
+/// Readers and writers wait in one queue, in order of arrival, so neither side starves: a reader that comes after a
+/// waiting writer waits for it, and readers that wait one after another get in together.
+///
+/// There is no upgrade: a task that reads and asks to write would wait for itself.
+///
+/// A handle costs nothing until it is used. Options are given by value, before use.
+///
+/// ```
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let table = client.rw_lock("table");
+/// let (one, other) = (table.read().await?, table.read().await?);
+/// assert!(table.try_write().await?.is_none());
+/// one.unlock().await?;
+/// other.unlock().await?;
+/// let writer = table.write().await?;
+/// assert!(table.try_read().await?.is_none());
+/// # drop(writer);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a handle does nothing until it is locked"]
+pub struct RwLock {
+    handle: Handle,
+    options: Options,
+}
+
+impl Client {
+    /// A readers-writer lock called `name`, in this client's namespace: for the name, see [`mutex`](Self::mutex).
+    pub fn rw_lock(&self, name: impl Into<String>) -> RwLock {
+        RwLock::of(Handle::named(Some(self.clone()), name))
+    }
+}
+
+impl RwLock {
+    /// A readers-writer lock called `name`, of the client in force where it is used: see [`Client::rw_lock`].
+    pub fn new(name: impl Into<String>) -> Self {
+        Self::of(Handle::named(None, name))
+    }
+
+    fn of(handle: Handle) -> Self {
+        let options = Options::default();
+        Self { handle, options }
+    }
+
+    /// A task that reads may read again, and one that writes may read and write again; the guards share one hold, and
+    /// `expire` starts again. A task that reads and asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+    ///
+    /// The same task is one inside [`synchronize_read`](Self::synchronize_read),
+    /// [`synchronize_write`](Self::synchronize_write) or an annotated function; for guards taken by hand through this
+    /// handle or its clones, the same tokio task, or the same thread for blocking calls outside of one.
+    pub fn reentrant(mut self) -> Self {
+        self.options.reentrant = true;
+        self
+    }
+}
+
+option_methods!(RwLock);
+query_methods!(RwLock);

@@ -1,0 +1,94 @@
+//! Taking the lock for reading.
+
+use super::{ONE_OF_ALL, RwLock, RwLockReadGuard};
+use crate::error::LockError;
+use crate::task;
+
+impl RwLock {
+    /// Takes the lock for reading; waits for it as `block` says.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
+    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::PermitsMismatch`] if the
+    /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
+    /// others of [`LockError`] as they say.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
+        let taken = self.handle.take(&self.options, ONE_OF_ALL).await;
+        taken.map(RwLockReadGuard::new)
+    }
+
+    /// As [`read`](Self::read), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read), and [`LockError::Deadlock`] where a task of this very thread would have to
+    /// release the lock first.
+    pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
+        let taken = self.handle.blocking_take(&self.options, ONE_OF_ALL);
+        taken.map(RwLockReadGuard::new)
+    }
+
+    /// Takes the lock for reading if that needs no waiting; `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read) but the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`read`](Self::read).
+    pub async fn try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
+        let tried = self.handle.try_take(&self.options, ONE_OF_ALL).await?;
+        Ok(tried.map(RwLockReadGuard::new))
+    }
+
+    /// As [`try_read`](Self::try_read), blocking the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_read`](Self::try_read).
+    pub fn blocking_try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
+        let tried = self.handle.blocking_try_take(&self.options, ONE_OF_ALL)?;
+        Ok(tried.map(RwLockReadGuard::new))
+    }
+
+    /// Takes the lock for reading, runs `body` with the guard, and releases it, also when `body` panics or is dropped.
+    ///
+    /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
+    /// `|guard| async { … }` cannot borrow the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the lock.
+    pub async fn synchronize_read<T>(
+        &self,
+        body: impl AsyncFnOnce(&RwLockReadGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.read().await?;
+        task::run(guard.holding.holds().clone(), body(&guard)).await
+    }
+
+    /// As [`synchronize_read`](Self::synchronize_read), blocking the thread. `body` runs to its end even if the lock is
+    /// lost; then its value comes all the same: ask the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`blocking_read`](Self::blocking_read).
+    pub fn blocking_synchronize_read<T>(
+        &self,
+        body: impl FnOnce(&RwLockReadGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.blocking_read()?;
+        let _entered = task::enter(guard.holding.holds());
+        Ok(body(&guard))
+    }
+}

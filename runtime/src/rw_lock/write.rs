@@ -1,0 +1,94 @@
+//! Taking the lock for writing.
+
+use super::{ALL_OF_ALL, RwLock, RwLockWriteGuard};
+use crate::error::LockError;
+use crate::task;
+
+impl RwLock {
+    /// Takes the lock for writing; waits for it as `block` says.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
+    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::PermitsMismatch`] if the
+    /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
+    /// others of [`LockError`] as they say.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
+        let taken = self.handle.take(&self.options, ALL_OF_ALL).await;
+        taken.map(RwLockWriteGuard::new)
+    }
+
+    /// As [`write`](Self::write), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write`](Self::write), and [`LockError::Deadlock`] where a task of this very thread would have to
+    /// release the lock first.
+    pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
+        let taken = self.handle.blocking_take(&self.options, ALL_OF_ALL);
+        taken.map(RwLockWriteGuard::new)
+    }
+
+    /// Takes the lock for writing if that needs no waiting; `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write`](Self::write) but the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`write`](Self::write).
+    pub async fn try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
+        let tried = self.handle.try_take(&self.options, ALL_OF_ALL).await?;
+        Ok(tried.map(RwLockWriteGuard::new))
+    }
+
+    /// As [`try_write`](Self::try_write), blocking the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_write`](Self::try_write).
+    pub fn blocking_try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
+        let tried = self.handle.blocking_try_take(&self.options, ALL_OF_ALL)?;
+        Ok(tried.map(RwLockWriteGuard::new))
+    }
+
+    /// Takes the lock for writing, runs `body` with the guard, and releases it, also when `body` panics or is dropped.
+    ///
+    /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
+    /// `|guard| async { … }` cannot borrow the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write`](Self::write), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the lock.
+    pub async fn synchronize_write<T>(
+        &self,
+        body: impl AsyncFnOnce(&RwLockWriteGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.write().await?;
+        task::run(guard.holding.holds().clone(), body(&guard)).await
+    }
+
+    /// As [`synchronize_write`](Self::synchronize_write), blocking the thread. `body` runs to its end even if the lock is
+    /// lost; then its value comes all the same: ask the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`blocking_write`](Self::blocking_write).
+    pub fn blocking_synchronize_write<T>(
+        &self,
+        body: impl FnOnce(&RwLockWriteGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.blocking_write()?;
+        let _entered = task::enter(guard.holding.holds());
+        Ok(body(&guard))
+    }
+}

@@ -1,0 +1,137 @@
+//! Taking permits.
+
+use super::{Permit, Semaphore};
+use crate::error::LockError;
+use crate::task;
+
+impl Semaphore {
+    /// Takes a permit; waits for it as `block` says.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
+    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits,
+    /// [`LockError::InvalidOption`] for 2^30 permits or more, [`LockError::Unavailable`] when the store does not
+    /// answer, and the others of [`LockError`] as they say.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    pub async fn acquire(&self) -> Result<Permit, LockError> {
+        self.acquire_many(1).await
+    }
+
+    /// As [`acquire`](Self::acquire), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire), and [`LockError::Deadlock`] where a task of this very thread would have
+    /// to give its permit back first.
+    pub fn blocking_acquire(&self) -> Result<Permit, LockError> {
+        self.blocking_acquire_many(1)
+    }
+
+    /// Takes `n` permits at once, all or none; waits for them as `block` says.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire); [`LockError::InvalidOption`] for none, or more than there are.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire`](Self::acquire).
+    pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
+        let taken = self.handle.take(&self.options, self.demand(n)?).await;
+        taken.map(Permit::new)
+    }
+
+    /// As [`acquire_many`](Self::acquire_many), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
+    pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
+        let taken = self.handle.blocking_take(&self.options, self.demand(n)?);
+        taken.map(Permit::new)
+    }
+
+    /// Takes a permit if one is free and nobody waits before; `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire) but the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire`](Self::acquire).
+    pub async fn try_acquire(&self) -> Result<Option<Permit>, LockError> {
+        self.try_acquire_many(1).await
+    }
+
+    /// As [`try_acquire`](Self::try_acquire), blocking the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_acquire`](Self::try_acquire).
+    pub fn blocking_try_acquire(&self) -> Result<Option<Permit>, LockError> {
+        self.blocking_try_acquire_many(1)
+    }
+
+    /// Takes `n` permits if they are free and nobody waits before; `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire_many`](Self::acquire_many) but the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire`](Self::acquire).
+    pub async fn try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
+        let tried = self.handle.try_take(&self.options, self.demand(n)?).await?;
+        Ok(tried.map(Permit::new))
+    }
+
+    /// As [`try_acquire_many`](Self::try_acquire_many), blocking the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_acquire_many`](Self::try_acquire_many).
+    pub fn blocking_try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
+        let tried = self
+            .handle
+            .blocking_try_take(&self.options, self.demand(n)?)?;
+        Ok(tried.map(Permit::new))
+    }
+
+    /// Takes a permit, runs `body` with it, and releases it, also when `body` panics or is dropped.
+    ///
+    /// When the permit is lost, `body` is dropped at its next await. Write `async |permit| …`; a closure
+    /// `|permit| async { … }` cannot borrow the permit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the permit.
+    pub async fn synchronize<T>(
+        &self,
+        body: impl AsyncFnOnce(&Permit) -> T,
+    ) -> Result<T, LockError> {
+        let permit = self.acquire().await?;
+        task::run(permit.holding.holds().clone(), body(&permit)).await
+    }
+
+    /// As [`synchronize`](Self::synchronize), blocking the thread. `body` runs to its end even if the permit is lost;
+    /// then its value comes all the same: ask the permit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`blocking_acquire`](Self::blocking_acquire).
+    pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
+        let permit = self.blocking_acquire()?;
+        let _entered = task::enter(permit.holding.holds());
+        Ok(body(&permit))
+    }
+}

@@ -1,0 +1,109 @@
+//! What is left of a semaphore, whether it is there, and its end.
+
+use super::Semaphore;
+use crate::error::LockError;
+use crate::handle::inspected;
+use crate::store::{NameRecord, Op, Reply};
+use crate::wait::block_on;
+
+impl Semaphore {
+    /// How many permits are free, and tokens waiting, by the store. True for that moment only.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits,
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// Changes nothing.
+    pub async fn available(&self) -> Result<u32, LockError> {
+        let record = self.inspect().await?;
+        if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
+            return Err(LockError::PermitsMismatch {
+                name: self.name()?,
+                expected: self.permits,
+                found,
+            });
+        }
+        Ok(free(&record, self.permits))
+    }
+
+    /// As [`available`](Self::available), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`available`](Self::available).
+    pub fn blocking_available(&self) -> Result<u32, LockError> {
+        block_on(self.available())
+    }
+
+    /// Whether it was used, and not deleted since, or tokens wait in it. The store forgets a semaphore that is neither
+    /// held nor waited for, and has no tokens, not before ten minutes have passed.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// Changes nothing.
+    pub async fn exists(&self) -> Result<bool, LockError> {
+        Ok(self.inspect().await?.exists)
+    }
+
+    /// As [`exists`](Self::exists), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exists`](Self::exists).
+    pub fn blocking_exists(&self) -> Result<bool, LockError> {
+        block_on(self.exists())
+    }
+
+    /// Deletes it, with the tokens that wait in it. `false` if there was nothing to delete.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then it may or may
+    /// not be deleted. [`LockError::ForeignKey`], and those of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// It is deleted, whether or not the future completes, unless it is in use.
+    pub async fn delete(&self) -> Result<bool, LockError> {
+        self.check()?;
+        match self.handle.ask(&Op::Delete)?.wait().await? {
+            Reply::InUse { holders, waiters } => Err(LockError::InUse {
+                name: self.name()?,
+                holders,
+                waiters,
+            }),
+            reply => Ok(matches!(reply, Reply::Deleted { existed: true })),
+        }
+    }
+
+    /// As [`delete`](Self::delete), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delete`](Self::delete).
+    pub fn blocking_delete(&self) -> Result<bool, LockError> {
+        block_on(self.delete())
+    }
+
+    async fn inspect(&self) -> Result<NameRecord, LockError> {
+        self.check()?;
+        Ok(inspected(self.handle.ask(&Op::Inspect)?.wait().await?))
+    }
+
+    fn name(&self) -> Result<String, LockError> {
+        Ok(self.handle.resolve()?.name.to_string())
+    }
+}
+
+/// What can be had of `permits`, tokens included.
+pub(super) fn free(record: &NameRecord, permits: u32) -> u32 {
+    let left = u64::from(permits).saturating_sub(record.used);
+    u32::try_from(left.saturating_add(record.signals)).unwrap_or(u32::MAX)
+}

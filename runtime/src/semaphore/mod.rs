@@ -1,0 +1,118 @@
+//! [`Semaphore`]: a number of holders in the whole cluster.
+//!
+//! The handle is here, taking permits in [`acquire`], what a holder has in [`permit`], what is left and whether it
+//! exists in [`existence`], adding tokens in [`signal`]. What all locks have in common is in [`handle`](crate::handle).
+
+mod acquire;
+mod existence;
+mod permit;
+mod signal;
+
+pub use permit::Permit;
+
+use crate::client::Client;
+use crate::error::{LockError, kind};
+use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+
+/// Permits that the whole cluster shares: as many as there are can be held at a time.
+///
+/// Who waits is served in order of arrival: a large request is not overtaken by small ones that would fit. All
+/// users of a name must say the same number of permits; a name in use with another is
+/// [`LockError::PermitsMismatch`].
+///
+/// A token that was [signalled](Self::signal) is one more permit, handed out once; with no permits at all, a semaphore
+/// is a queue of tokens.
+///
+/// A handle costs nothing until it is used. Options are given by value, before use.
+///
+/// ```
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let downloads = client.semaphore("downloads", 3);
+/// let one = downloads.acquire().await?;
+/// let two = downloads.acquire_many(2).await?;
+/// assert!(downloads.try_acquire().await?.is_none());
+/// assert_eq!(two.release().await?, 2);
+/// # drop(one);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a handle does nothing until a permit is acquired"]
+pub struct Semaphore {
+    handle: Handle,
+    options: Options,
+    permits: u32,
+}
+
+impl Client {
+    /// A semaphore called `name`, of `permits` permits, in this client's namespace: for the name, see
+    /// [`mutex`](Self::mutex).
+    pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
+        Semaphore::of(Handle::named(Some(self.clone()), name), permits)
+    }
+}
+
+impl Semaphore {
+    /// A semaphore called `name`, of `permits` permits, of the client in force where it is used: see
+    /// [`Client::semaphore`].
+    pub fn new(name: impl Into<String>, permits: u32) -> Self {
+        Self::of(Handle::named(None, name), permits)
+    }
+
+    fn of(handle: Handle, permits: u32) -> Self {
+        Self {
+            handle,
+            options: Options::default(),
+            permits,
+        }
+    }
+
+    /// A task that holds at least as many permits as it asks for shares them instead of taking more; `expire`
+    /// starts again. Otherwise every call takes permits of its own.
+    ///
+    /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for permits taken by
+    /// hand through this handle or its clones, the same tokio task, or the same thread for blocking calls outside
+    /// of one.
+    pub fn reentrant(mut self) -> Self {
+        self.options.reentrant = true;
+        self
+    }
+
+    /// `units` of the permits.
+    fn demand(&self, units: u32) -> Result<Demand, LockError> {
+        self.check()?;
+        if units == 0 {
+            return Err(invalid("asked for none: acquire at least one"));
+        }
+        // A semaphore without permits hands out signalled tokens, one by one.
+        if units > self.permits.max(1) {
+            return Err(invalid("more permits asked for than the semaphore has"));
+        }
+        Ok(Demand {
+            units,
+            capacity: self.permits,
+            takes_token: units == 1,
+            nested: Nested::Another,
+        })
+    }
+
+    fn check(&self) -> Result<(), LockError> {
+        if self.permits >= kind::RW_LOCK {
+            return Err(invalid("a semaphore has less than 2^30 permits"));
+        }
+        Ok(())
+    }
+}
+
+fn invalid(reason: &'static str) -> LockError {
+    LockError::InvalidOption {
+        option: "permits",
+        reason,
+    }
+}
+
+option_methods!(Semaphore);
+query_methods!(Semaphore);

@@ -1,0 +1,79 @@
+//! [`Permit`]: what a holder of some permits has.
+
+use std::sync::Arc;
+
+use super::existence::free;
+use crate::error::LockError;
+use crate::handle::{Holding, guard_methods, inspected, single_guard_methods};
+use crate::lease::Hold;
+use crate::store::Op;
+use crate::wait::block_on;
+
+/// Some permits of a [`Semaphore`](super::Semaphore), held. Dropping it releases them in the background, from any thread, with or
+/// without a runtime.
+///
+/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+#[must_use = "if unused, the permit is released at once"]
+pub struct Permit {
+    pub(super) holding: Holding,
+}
+
+single_guard_methods!(Permit);
+guard_methods!(Permit);
+
+impl Permit {
+    /// How many permits it stands for. Of a nested call that shares them, as many as the outer call has.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.holding.first().units()
+    }
+
+    /// The token that was [signalled](super::Semaphore::signal), if it is one instead of a plain permit.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.holding.first().grant().signal.as_deref()
+    }
+
+    /// Releases the permits, waits for the store's word, and says how many can be had now, tokens included. While
+    /// other guards share them (re-entry) nothing is released.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if it had been lost before. [`LockError::Unavailable`] if the store does not answer within
+    /// `patience`; the release is sent until it does.
+    ///
+    /// # Cancel safety
+    ///
+    /// The permits are released, whether or not the future completes.
+    pub async fn release(self) -> Result<u32, LockError> {
+        let hold = self.holding.first().clone();
+        let Some(released) = self.holding.leave().into_first() else {
+            return shared(&hold).await;
+        };
+        match released.wait().await? {
+            Some(free) => Ok(u32::try_from(free).unwrap_or(u32::MAX)),
+            None => Err(hold.lost_error()),
+        }
+    }
+
+    /// As [`release`](Self::release), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`release`](Self::release).
+    pub fn blocking_release(self) -> Result<u32, LockError> {
+        block_on(self.release())
+    }
+}
+
+/// Others go on with it: what is free beside them.
+async fn shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
+    if !hold.is_valid() {
+        return Err(hold.lost_error());
+    }
+    let member = hold.local().member();
+    let asked = member.with_local(hold.name(), |local| local.query(&Op::Inspect))?;
+    let record = inspected(asked.wait().await?);
+    Ok(free(&record, hold.grant().capacity))
+}

@@ -1,0 +1,72 @@
+//! [`block_on`]: a future on a plain thread.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::lock;
+
+/// A thread that sleeps until it is woken. Not `thread::park`: its token belongs to whoever runs around us.
+#[derive(Default)]
+struct Sleeper {
+    woken: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        *lock(&self.woken) = true;
+        self.changed.notify_one();
+    }
+}
+
+impl Sleeper {
+    fn sleep(&self) {
+        let mut woken = lock(&self.woken);
+        while !*woken {
+            let waiting = self.changed.wait(woken);
+            woken = waiting.unwrap_or_else(PoisonError::into_inner);
+        }
+        *woken = false;
+    }
+}
+
+/// Blocks the thread until `future` is ready. For futures that need no runtime, like all of the handles.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let sleeper = Arc::new(Sleeper::default());
+    let waker = Waker::from(sleeper.clone());
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => sleeper.sleep(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::wait::{Promise, Wakes};
+
+    #[test]
+    fn a_value_of_another_thread_arrives() {
+        let promise = Arc::new(Promise::new());
+        let other = promise.clone();
+        let sender = thread::spawn(move || {
+            let mut wakes = Wakes::default();
+            other.complete(7, &mut wakes).unwrap();
+            wakes.wake();
+        });
+        assert_eq!(block_on(promise.wait()), 7);
+        sender.join().unwrap();
+    }
+}
