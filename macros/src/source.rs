@@ -36,24 +36,33 @@ impl Text {
                             continue;
                         }
                     };
-                    self.token(open, group.span_open());
+                    // Not the delimiters' own spans: parsing does not keep them.
+                    let (start, end) = ends(group.span());
+                    self.token(open, start, (start.0, start.1 + 1));
                     self.add(group.stream());
-                    self.token(close, group.span_close());
+                    self.token(close, (end.0, end.1.saturating_sub(1)), end);
                 }
-                token => self.token(&token.to_string(), token.span()),
+                token => {
+                    let (start, end) = ends(token.span());
+                    self.token(&token.to_string(), start, end);
+                }
             }
         }
     }
 
-    fn token(&mut self, text: &str, span: Span) {
-        let span = span.unwrap();
-        let place = |span: proc_macro::Span| (span.line(), span.column());
-        if self.end.is_some_and(|end| end != place(span.start())) {
+    fn token(&mut self, text: &str, start: Place, end: Place) {
+        if self.end.is_some_and(|last| last != start) {
             self.written.push(' ');
         }
         self.written.push_str(text);
-        self.end = Some(place(span.end()));
+        self.end = Some(end);
     }
+}
+
+fn ends(span: Span) -> (Place, Place) {
+    let place = |span: proc_macro::Span| (span.line(), span.column());
+    let span = span.unwrap();
+    (place(span.start()), place(span.end()))
 }
 
 /// The file and line of a token.

@@ -54,7 +54,7 @@ mod store;
 mod task;
 mod wait;
 
-pub use auto_mutex_macros::{auto_mutex, no_auto_mutex};
+pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use config::{Config, Seconds};
 pub use error::{Holder, LockError, SetupError, StoreError};

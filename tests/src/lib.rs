@@ -20,6 +20,12 @@ pub mod worker;
 mod attributes {
     #[doc = include_str!("../../macros/src/docs/auto_mutex.md")]
     struct AutoMutex;
+    #[doc = include_str!("../../macros/src/docs/auto_read.md")]
+    struct AutoRead;
+    #[doc = include_str!("../../macros/src/docs/auto_semaphore.md")]
+    struct AutoSemaphore;
+    #[doc = include_str!("../../macros/src/docs/auto_write.md")]
+    struct AutoWrite;
     #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
     struct NoAutoMutex;
 }

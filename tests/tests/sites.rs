@@ -7,7 +7,7 @@
 
 use std::fmt::Display;
 
-use auto_mutex::{LockError, auto_mutex, no_auto_mutex};
+use auto_mutex::{LockError, auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 // Nothing of it is called.
 use auto_mutex_tests as _;
 
@@ -123,6 +123,38 @@ trait Shelf {
     fn boxed(&self) -> std::pin::Pin<Box<dyn Future<Output = Result<(), LockError>> + '_>> {
         Box::pin(async move { Ok(()) })
     }
+}
+
+#[auto_write(block = 3)]
+impl Ledger<u8> {
+    fn change(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+
+    #[auto_read(key = "{n}")]
+    fn look(&self, n: u32) -> Result<u32, LockError> {
+        Ok(n)
+    }
+
+    #[auto_semaphore(permits = 2 * 2)]
+    fn limited(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+
+    #[auto_mutex(keys = ["{from}:x", (to, "y"), "z"], was = "bank:Account:move")]
+    fn transfer(&self, from: u32, to: u32) -> Result<u32, LockError> {
+        Ok(from + to)
+    }
+}
+
+#[auto_mutex(keys = ids.iter(), name = "group")]
+fn each(ids: &[u32]) -> Result<usize, LockError> {
+    Ok(ids.len())
+}
+
+#[auto_mutex(owner = format!("{session}"))]
+fn owned(session: u32) -> Result<u32, LockError> {
+    Ok(session)
 }
 
 macro_rules! make {

@@ -7,6 +7,7 @@ use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
+use crate::kind::Kind;
 use crate::source;
 use crate::suggest;
 use crate::tokens::{bare_expr, find_word};
@@ -65,21 +66,36 @@ impl Key {
     }
 
     /// Whether everything that it names is there.
-    pub(crate) fn check(&self, params: &Params, inherited: bool, errors: &mut Errors) {
-        let Self::Parts(parts) = self else { return };
-        for part in parts {
-            match part {
-                Part::Text(_) => {}
-                Part::Value(expr) => {
-                    if !params.has_self()
-                        && let Some(span) = find_word(expr.to_token_stream(), "self")
-                    {
-                        errors.at(span, NO_SELF);
-                    }
-                }
-                Part::Shown { place, .. } => place.check(params, inherited, errors),
-            }
+    pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+        if let Self::Parts(parts) = self {
+            check_parts(parts, kind, params, inherited, errors);
         }
+    }
+}
+
+/// Whether everything that they name is there.
+pub(super) fn check_parts(
+    parts: &[Part],
+    kind: Kind,
+    params: &Params,
+    inherited: bool,
+    errors: &mut Errors,
+) {
+    for part in parts {
+        match part {
+            Part::Text(_) => {}
+            Part::Value(value) => check_value(value, params, errors),
+            Part::Shown { place, .. } => place.check(kind, params, inherited, errors),
+        }
+    }
+}
+
+/// Whether the `self` that it may use is there.
+pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
+    if !params.has_self()
+        && let Some(span) = find_word(value.to_token_stream(), "self")
+    {
+        errors.at(span, NO_SELF);
     }
 }
 
@@ -118,7 +134,7 @@ const NO_SELF: &str =
     "there is no `self` here: the key of a function without a receiver is made of its parameters";
 
 impl Place {
-    fn check(&self, params: &Params, inherited: bool, errors: &mut Errors) {
+    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
         let root = &self.path[0];
         if root == "self" {
             if !params.has_self() {
@@ -133,7 +149,8 @@ impl Place {
         let hint = if let Some(name) = suggest::nearest(root, known()) {
             format!("did you mean `{{{name}}}`?")
         } else if inherited {
-            "give it a key of its own, or none: `#[auto_mutex(key = ())]`".to_owned()
+            let attribute = kind.word();
+            format!("give it a key of its own, or none: `#[{attribute}(key = ())]`")
         } else if known().next().is_none() {
             "it has none; `key = …` also takes an expression".to_owned()
         } else {

@@ -6,6 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::args::{Key, Options, Part};
 use crate::item::Function;
+use crate::kind::Kind;
 use crate::source;
 use crate::tokens::private;
 
@@ -34,9 +35,16 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     };
     let name = function.sig.ident.unraw().to_string();
     let (file, line) = source::place(function.sig.ident.span());
-    let parts: Vec<String> = match &options.key {
-        Some(Key::Parts(parts)) => parts.iter().map(Part::shown).collect(),
+    let parts: Vec<String> = match (&options.key, &options.keys) {
+        (_, Some(keys)) => vec![keys.shown()],
+        (Some(Key::Parts(parts)), None) => parts.iter().map(Part::shown).collect(),
         _ => Vec::new(),
+    };
+    let attribute = match options.kind {
+        Kind::Mutex => quote_spanned!(span=> Mutex),
+        Kind::Semaphore => quote_spanned!(span=> Semaphore),
+        Kind::Read => quote_spanned!(span=> Read),
+        Kind::Write => quote_spanned!(span=> Write),
     };
     let text = options.text();
     quote_spanned! {span=>
@@ -45,7 +53,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             module: ::core::module_path!(),
             file: #file,
             line: #line,
-            attribute: #private::Attribute::Mutex,
+            attribute: #private::Attribute::#attribute,
             owner: #private::Owner::#owner,
             function: #name,
             namespace: #namespace,

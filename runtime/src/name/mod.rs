@@ -48,7 +48,7 @@ impl Name {
                 builder.verbatim(name);
                 builder
             }
-            None => NameBuilder(utf8_percent_encode(name, VERBATIM).to_string()),
+            None => NameBuilder::complete(name),
         };
         builder.finish()
     }
@@ -89,6 +89,17 @@ pub(crate) struct NameBuilder(String);
 impl NameBuilder {
     pub(crate) fn new(namespace: &str) -> Self {
         Self(escape(namespace).to_string())
+    }
+
+    /// A name that is the user's own text, with its namespace.
+    pub(crate) fn complete(name: &str) -> Self {
+        Self(utf8_percent_encode(name, VERBATIM).to_string())
+    }
+
+    /// Adds parts; they are escaped.
+    pub(crate) fn parts(mut self, parts: &[String]) -> Self {
+        parts.iter().for_each(|part| self.part(part));
+        self
     }
 
     /// Adds a part; it is escaped.

@@ -79,7 +79,7 @@ impl Known {
         }
         sites.push(site);
         let news = sites.len() > 1
-            && !sites.iter().all(|site| site.attribute.shares_names())
+            && !sites.iter().all(|site| site.attribute.is_per_type())
             && self.told.insert(ptr::from_ref(site).addr());
         news.then(|| Duplicates {
             name,

@@ -51,6 +51,12 @@ pub struct Site {
 pub enum Attribute {
     /// `#[auto_mutex]`
     Mutex,
+    /// `#[auto_semaphore]`
+    Semaphore,
+    /// `#[auto_read]`
+    Read,
+    /// `#[auto_write]`
+    Write,
 }
 
 /// What stands before a function's name.
@@ -166,14 +172,15 @@ impl Attribute {
     fn word(self) -> &'static str {
         match self {
             Self::Mutex => "auto_mutex",
+            Self::Semaphore => "auto_semaphore",
+            Self::Read => "auto_read",
+            Self::Write => "auto_write",
         }
     }
 
-    /// Whether functions of one type share a name on purpose.
-    fn shares_names(self) -> bool {
-        match self {
-            Self::Mutex => false,
-        }
+    /// Whether all functions of a type share a lock.
+    fn is_per_type(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
     }
 }
 

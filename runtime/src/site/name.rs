@@ -17,6 +17,11 @@ impl Site {
         scope
     }
 
+    /// A name without a key, and one.
+    pub(crate) fn keyed(&self, scope: NameBuilder, key: &[String]) -> NameBuilder {
+        self.before_key(scope, key.len()).parts(key)
+    }
+
     /// The name of this site's locks without a key. `self_type` is the full name of `Self` where
     /// [`Owner::SelfType`] asks for it.
     pub(super) fn scope(&self, client: Option<&str>, self_type: &str) -> NameBuilder {
@@ -24,7 +29,8 @@ impl Site {
     }
 
     pub(super) fn template(&self) -> String {
-        let mut template = self.scope_of(None, |name| name.placeholder("{Self}"));
+        let scope = self.scope_of(None, |name| name.placeholder("{Self}"));
+        let mut template = self.before_key(scope, self.key.len());
         for part in self.key {
             template.placeholder(part);
         }
@@ -48,8 +54,20 @@ impl Site {
                 return name;
             }
         }
-        name.part(self.function);
+        if !self.attribute.is_per_type() {
+            name.part(self.function);
+        }
         name
+    }
+
+    /// Where a type's functions share a lock, the place of the function stays empty before a key, so that a key is
+    /// never mistaken for a function.
+    fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
+        let has_function = matches!(self.owner, Owner::Named(_)) || !self.attribute.is_per_type();
+        if parts > 0 && !has_function {
+            scope.part("");
+        }
+        scope
     }
 
     /// `billing.ledger`, or `crate` at the root.
@@ -63,6 +81,7 @@ impl Site {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Attribute;
     use super::super::tests::site;
     use super::*;
 
@@ -93,6 +112,29 @@ mod tests {
             ..site(Owner::Module)
         };
         assert_eq!(name(&root, None), "my-package:crate:close");
+    }
+
+    #[test]
+    fn readers_and_writers_of_a_type_share_a_name() {
+        for attribute in [Attribute::Read, Attribute::Write] {
+            let site = |owner| Site {
+                attribute,
+                key: &["{n}"],
+                ..site(owner)
+            };
+            let ledger = site(Owner::Type("Ledger"));
+            assert_eq!(name(&ledger, None), "my-package:Ledger");
+            assert_eq!(name(&site(Owner::SelfType), None), "my-package:Book");
+            assert_eq!(
+                name(&site(Owner::Module), None),
+                "my-package:billing.ledger"
+            );
+            // A function `close` has another lock.
+            let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
+            assert_eq!(keyed.into_text(), "my-package:Ledger::close");
+            assert_eq!(ledger.template(), "my-package:Ledger::{n}");
+            assert_eq!(site(Owner::Named("x")).template(), "my-package:x:{n}");
+        }
     }
 
     #[test]
