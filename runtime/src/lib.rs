@@ -36,6 +36,7 @@ compile_error!(
 mod attribute;
 mod client;
 mod clock;
+mod condvar;
 mod config;
 mod engine;
 mod error;
@@ -56,6 +57,7 @@ mod wait;
 
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
+pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, Seconds};
 pub use error::{Holder, LockError, SetupError, StoreError};
 pub use handle::{LockInfo, Waiting};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::store::Meta;
+use crate::queue::{Acquire, Answered, Want};
+use crate::store::{Meta, Op, Owner};
 
 /// A client, or whichever is in force, and a name.
 #[derive(Clone, Debug)]
@@ -28,6 +29,20 @@ enum Named {
 pub(crate) struct Target {
     pub(crate) client: Client,
     pub(crate) name: Name,
+}
+
+impl Target {
+    /// Joins the queue.
+    pub(crate) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
+        let member = self.client.member();
+        member.with_local(&self.name, |local| local.enter(want.clone()))?
+    }
+
+    /// Asks the store about the name, or has it act on it.
+    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
+        let member = self.client.member();
+        member.with_local(&self.name, |local| local.query(op))
+    }
 }
 
 impl Address {
@@ -55,12 +70,12 @@ impl Address {
     }
 
     /// Who asks, in the form of the store.
-    pub(super) fn meta(&self, client: &Client) -> Arc<str> {
+    pub(super) fn meta(&self, client: &Client, owner: Option<&Owner>) -> Arc<str> {
         let site: &str = match &self.name {
             Named::Verbatim(name) => name,
             Named::Complete(_, site) => site,
         };
         let member = client.member();
-        Meta::write(member.host(), member.pid(), site)
+        Meta::write(member.host(), member.pid(), site, owner)
     }
 }

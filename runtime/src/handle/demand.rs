@@ -16,7 +16,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// It as the store takes it.
+    /// It as the store takes it, for nobody in particular.
     pub(crate) fn share(&self) -> Share {
         Share {
             units: self.units,

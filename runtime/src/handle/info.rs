@@ -13,6 +13,8 @@ pub struct LockInfo {
     pub locked: bool,
     /// Who has it, first come first; a mutex has one holder at most. A lock kept for its `at_least` names its last holder.
     pub holders: Vec<Holder>,
+    /// The owner that the holder's handle named: see [`Mutex::owner`](crate::Mutex::owner).
+    pub owner: Option<String>,
     /// Who waits, in order.
     pub waiters: Vec<Waiting>,
     /// The last fencing token's base; `None` if the name was not used for ten minutes or more.
@@ -50,6 +52,10 @@ impl LockInfo {
         Self {
             locked: !record.holders.is_empty(),
             holders: record.holders.iter().filter_map(who).collect(),
+            owner: record
+                .holders
+                .iter()
+                .find_map(|holder| Meta::owner(&holder.meta)),
             waiters: record
                 .waiters
                 .iter()

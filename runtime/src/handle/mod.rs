@@ -28,16 +28,19 @@ pub use self::info::{LockInfo, Waiting};
 use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::{force, freed, inspected, query_methods};
+pub(crate) use self::query::{freed, inspected, query_methods};
 pub(crate) use self::take::{NOT_AT_ALL, is_taken};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
+use crate::store::Owner;
 
 /// One name as a handle and its clones know it.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     address: Address,
+    /// Who has what is taken through it, if not the calling task.
+    owner: Option<Owner>,
     last: Arc<Last>,
 }
 
@@ -52,14 +55,26 @@ impl Handle {
         Self::of(Address::complete(client, name, site))
     }
 
+    /// Whoever names the same owner shares what is taken.
+    pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
     /// Where it is now.
     pub(crate) fn resolve(&self) -> Result<Target, LockError> {
         self.address.resolve()
     }
 
+    /// Who asks, in the form of the store.
+    pub(crate) fn meta(&self, client: &Client) -> Arc<str> {
+        self.address.meta(client, None)
+    }
+
     fn of(address: Address) -> Self {
         Self {
             address,
+            owner: None,
             last: Arc::default(),
         }
     }

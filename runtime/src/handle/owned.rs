@@ -6,15 +6,92 @@ use std::time::Duration;
 use super::Handle;
 use crate::error::LockError;
 use crate::lease::Hold;
-use crate::queue::{Confirmed, Unlocked};
+use crate::name::escape;
+use crate::queue::{Answered, Confirmed, Unlocked, check_refresh};
+use crate::store::{Meta, Op, Owner, Reply};
 use crate::task;
 
 impl Handle {
     /// What this handle or a protected call around has of this lock.
     fn held_here(&self) -> Result<Option<Arc<Hold>>, LockError> {
         let target = self.resolve()?;
+        if let Some(owner) = &self.owner {
+            let member = target.client.member();
+            return member.with_local(&target.name, |local| Some(local.held_by(owner)));
+        }
         let inside = task::find(target.client.id(), &target.name, Hold::is_valid);
         Ok(inside.or_else(|| self.last.hold()))
+    }
+
+    /// Whose it is, if not the calling task's.
+    pub(super) fn owner(&self) -> Result<Option<&Owner>, LockError> {
+        match &self.owner {
+            Some(Owner::Here(owner) | Owner::Anywhere(owner)) if owner.is_empty() => {
+                Err(LockError::InvalidOption {
+                    option: "owner",
+                    reason: "it is empty: name somebody, or leave it out",
+                })
+            }
+            owner => Ok(owner.as_ref()),
+        }
+    }
+
+    /// What owners of the whole cluster do, the store is asked for: whoever names them may be in another process.
+    fn ask_about_owner(
+        &self,
+        op: impl FnOnce(Arc<str>) -> Op,
+    ) -> Result<Option<Answered>, LockError> {
+        match self.owner()? {
+            Some(Owner::Anywhere(owner)) => {
+                let op = op(escape(owner).to_string().into());
+                self.ask(&op).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the answer to [`ask_owner`](Self::ask_owner) says that its owner holds.
+    pub(crate) fn is_owner(&self, reply: &Reply) -> bool {
+        match (&self.owner, reply) {
+            (Some(Owner::Anywhere(owner)), Reply::Info(record)) => {
+                let holders = record.holders.iter().filter(|holder| !holder.parked);
+                holders
+                    .into_iter()
+                    .any(|holder| Meta::names(&holder.meta, owner))
+            }
+            _ => false,
+        }
+    }
+
+    /// Asks who holds it; `None` if the owner could only hold it here.
+    pub(crate) fn ask_owner(&self) -> Result<Option<Answered>, LockError> {
+        self.ask_about_owner(|_| Op::Inspect)
+    }
+
+    /// Releases what the owner has in other processes; `None` if it could only hold it here.
+    pub(crate) fn unlock_owner(&self) -> Result<Option<Answered>, LockError> {
+        self.ask_about_owner(|owner| Op::Force { owner })
+    }
+
+    /// Lets `expire` count again in other processes; `None` if the owner could only hold it here.
+    pub(crate) fn refresh_owner(&self, expire: Duration) -> Result<Option<Answered>, LockError> {
+        check_refresh(expire)?;
+        self.ask_about_owner(|owner| Op::Refresh { owner, expire })
+    }
+
+    /// What the answer to [`refresh_owner`](Self::refresh_owner) means.
+    pub(crate) fn told(&self, reply: &Reply) -> Result<(), LockError> {
+        match reply {
+            Reply::Told { holders } if *holders > 0 => Ok(()),
+            _ => Err(self.not_held()?),
+        }
+    }
+
+    fn not_held(&self) -> Result<LockError, LockError> {
+        Ok(LockError::Lost {
+            name: self.address.resolve()?.name.to_string(),
+            held: Duration::ZERO,
+        })
     }
 
     /// Asks the store whether it is held; `None` if it is not, as is known here.
@@ -24,10 +101,7 @@ impl Handle {
 
     pub(crate) fn refresh(&self, expire: Duration) -> Result<Confirmed, LockError> {
         let Some(hold) = self.held_here()? else {
-            return Err(LockError::Lost {
-                name: self.resolve()?.name.to_string(),
-                held: Duration::ZERO,
-            });
+            return Err(self.not_held()?);
         };
         let confirmed = hold.local().refresh(&hold, expire)?;
         confirmed.ok_or_else(|| hold.lost_error())

@@ -9,9 +9,7 @@ use crate::store::{NameRecord, Op, Reply};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        let target = self.resolve()?;
-        let member = target.client.member();
-        member.with_local(&target.name, |local| local.query(op))
+        self.resolve()?.ask(op)
     }
 
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
@@ -20,14 +18,13 @@ impl Handle {
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask(&force())?.wait().await?))
+        Ok(freed(&self.ask_force()?.wait().await?))
     }
-}
 
-/// Breaks what is held, whoever has it.
-pub(crate) fn force() -> Op {
-    Op::Force {
-        owner: Arc::default(),
+    /// Breaks it, whoever has it.
+    pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
+        let owner = Arc::default();
+        self.ask(&Op::Force { owner })
     }
 }
 

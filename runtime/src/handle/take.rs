@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::{Demand, Handle, Holding, Nested, Options, Target};
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
+use crate::name::escape;
 use crate::queue::{Acquire, Patience, Want, home};
+use crate::store::{Owner, Share};
 use crate::task;
 
 /// The beginning of a call.
@@ -143,7 +145,8 @@ impl Handle {
                 found,
             });
         }
-        if reentrant && enough(&hold) {
+        let same_owner = self.owner.is_some() && hold.grant().owner == self.owner;
+        if (reentrant || same_owner) && enough(&hold) {
             // Another thread may drop the last guard meanwhile: then it is asked for like any other.
             return Ok(hold.share().then(|| Holding::new(hold)));
         }
@@ -162,6 +165,14 @@ impl Handle {
         }
     }
 
+    fn share(&self, demand: Demand) -> Share {
+        let mut share = demand.share();
+        if let Some(Owner::Anywhere(owner)) = &self.owner {
+            share.owner = escape(owner).to_string().into();
+        }
+        share
+    }
+
     /// Asks for it like anybody else.
     pub(crate) fn enter(
         &self,
@@ -171,17 +182,17 @@ impl Handle {
         patience: Patience,
         blocking: bool,
     ) -> Result<Acquire, LockError> {
+        let owner = self.owner()?;
         let want = Want {
-            share: demand.share(),
-            owner: None,
+            share: self.share(demand),
+            owner: owner.cloned(),
             terms,
             patience,
-            meta: self.address.meta(&target.client),
+            meta: self.address.meta(&target.client, owner),
             home: home(),
             blocking,
         };
-        let member = target.client.member();
-        member.with_local(&target.name, |local| local.enter(want.clone()))?
+        target.enter(&want)
     }
 }
 

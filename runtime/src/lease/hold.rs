@@ -14,7 +14,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::Local;
-use crate::store::Ticket;
+use crate::store::{Owner, Ticket};
 use crate::wait::Wakes;
 
 const HELD: u8 = 0;
@@ -28,15 +28,6 @@ pub(crate) struct Terms {
     pub(crate) expire: Option<Duration>,
     /// How long the store keeps the lock at least.
     pub(crate) at_least: Duration,
-}
-
-/// Who shares a hold, instead of the calling task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// Whoever names it in this client.
-    Here(Arc<str>),
-    /// Whoever names it in the cluster.
-    Anywhere(Arc<str>),
 }
 
 /// What the store granted, and how it came about.
@@ -56,6 +47,8 @@ pub(crate) struct Grant {
     pub(crate) valid: Instant,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
+    /// Who asked for it, in the form of the store.
+    pub(crate) meta: Arc<str>,
     /// The thread of the single-threaded runtime that the holder lives on, if it does.
     pub(crate) home: Option<ThreadId>,
 }
@@ -65,6 +58,7 @@ pub(crate) struct Grant {
 /// Shared by the guard or guards that use it and by the local queue, which renews it.
 pub(crate) struct Hold {
     local: Arc<Local>,
+    terms: Terms,
     grant: Grant,
     since: Instant,
     /// Until when the lease is valid here.
@@ -87,6 +81,7 @@ impl Hold {
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
             local,
+            terms,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
             units: AtomicU32::new(grant.units),
@@ -110,6 +105,11 @@ impl Hold {
     /// Which client it belongs to.
     pub(crate) fn client_id(&self) -> u64 {
         self.local.member().id()
+    }
+
+    /// What the holder asked for.
+    pub(crate) fn terms(&self) -> Terms {
+        self.terms
     }
 
     pub(crate) fn grant(&self) -> &Grant {
@@ -285,7 +285,7 @@ impl Hold {
             .is_ok()
     }
 
-    /// Whether several guards use this hold.
+    /// Whether more than one guard uses it.
     pub(crate) fn is_shared(&self) -> bool {
         self.guards.load(Ordering::Acquire) > 1
     }
@@ -349,6 +349,7 @@ mod tests {
             valid: now.after(Duration::from_secs(60)),
             waited: Duration::ZERO,
             attempts: 1,
+            meta: "h 1 s".into(),
             home: None,
             units: 1,
             capacity: 1,

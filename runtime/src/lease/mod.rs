@@ -7,5 +7,5 @@ mod hold;
 mod holds;
 mod listeners;
 
-pub(crate) use hold::{Grant, Hold, Owner, Terms};
+pub(crate) use hold::{Grant, Hold, Terms};
 pub(crate) use holds::Holds;

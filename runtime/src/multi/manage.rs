@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::MultiLock;
 use super::take::resolve;
 use crate::error::LockError;
-use crate::handle::{Handle, LockInfo, force, freed, inspected, owned};
+use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;
 use crate::wait::block_on;
 
@@ -165,7 +165,7 @@ impl MultiLock {
     /// The locks are broken, whether or not the future completes.
     pub async fn force_unlock(&self) -> Result<bool, LockError> {
         let mut any = false;
-        for answer in self.each(|handle| handle.ask(&force()))? {
+        for answer in self.each(Handle::ask_force)? {
             any |= freed(&answer.wait().await?);
         }
         Ok(any)

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::Mutex;
 use crate::error::LockError;
-use crate::handle::owned;
+use crate::handle::{freed, owned};
+use crate::wait::block_on;
 
 impl Mutex {
     /// Whether the lock is held through this handle or its clones, or by a protected call around this one.
@@ -18,8 +19,13 @@ impl Mutex {
     ///
     /// At most the lease is renewed.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
-        match self.handle.confirm()? {
-            Some(confirmed) => owned(confirmed.wait().await),
+        if let Some(confirmed) = self.handle.confirm()?
+            && owned(confirmed.wait().await)?
+        {
+            return Ok(true);
+        }
+        match self.handle.ask_owner()? {
+            Some(asked) => Ok(self.handle.is_owner(&asked.wait().await?)),
             None => Ok(false),
         }
     }
@@ -30,10 +36,7 @@ impl Mutex {
     ///
     /// Those of [`is_owned`](Self::is_owned).
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
-        match self.handle.confirm()? {
-            Some(confirmed) => owned(confirmed.blocking_wait()),
-            None => Ok(false),
-        }
+        block_on(self.is_owned())
     }
 
     /// Lets `expire` of what is held through this handle count again from now: see
@@ -47,7 +50,10 @@ impl Mutex {
     ///
     /// `expire` counts again from the call, whether or not the future completes.
     pub async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
-        self.handle.refresh(expire)?.wait().await
+        match self.handle.refresh_owner(expire)? {
+            Some(asked) => self.handle.told(&asked.wait().await?),
+            None => self.handle.refresh(expire)?.wait().await,
+        }
     }
 
     /// As [`refresh`](Self::refresh), blocking the thread.
@@ -56,7 +62,7 @@ impl Mutex {
     ///
     /// Those of [`refresh`](Self::refresh).
     pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
-        self.handle.refresh(expire)?.blocking_wait()
+        block_on(self.refresh(expire))
     }
 
     /// Releases what is held through this handle or its clones, however many guards share it, and says whether it
@@ -71,10 +77,15 @@ impl Mutex {
     ///
     /// The lock is released, whether or not the future completes.
     pub async fn unlock(&self) -> Result<bool, LockError> {
-        match self.handle.unlock()? {
-            Some(unlocked) => Ok(unlocked.wait().await?.is_some()),
-            None => Ok(false),
+        let (here, elsewhere) = (self.handle.unlock()?, self.handle.unlock_owner()?);
+        let mut held = false;
+        if let Some(unlocked) = here {
+            held |= unlocked.wait().await?.is_some();
         }
+        if let Some(asked) = elsewhere {
+            held |= freed(&asked.wait().await?);
+        }
+        Ok(held)
     }
 
     /// As [`unlock`](Self::unlock), blocking the thread.
@@ -83,9 +94,6 @@ impl Mutex {
     ///
     /// Those of [`unlock`](Self::unlock).
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
-        match self.handle.unlock()? {
-            Some(unlocked) => Ok(unlocked.blocking_wait()?.is_some()),
-            None => Ok(false),
-        }
+        block_on(self.unlock())
     }
 }

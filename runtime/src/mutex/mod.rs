@@ -1,11 +1,12 @@
 //! [`Mutex`]: one holder in the whole cluster.
 //!
 //! The handle is here, taking the lock in [`take`], what a holder has in [`guard`], acting on it without the guard in
-//! [`manage`], handing it to another process in [`ticket`]. What all locks have in common is in
+//! [`manage`], sharing it in [`owner`], handing it to another process in [`ticket`]. What all locks have in common is in
 //! [`handle`](crate::handle).
 
 mod guard;
 mod manage;
+mod owner;
 mod synchronize;
 mod take;
 mod ticket;

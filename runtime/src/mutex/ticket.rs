@@ -125,7 +125,7 @@ impl Client {
                 at_least: Duration::ZERO,
             },
             patience: Patience::Queue(Some(Duration::ZERO)),
-            meta: Meta::write(member.host(), member.pid(), ticket.name()),
+            meta: Meta::write(member.host(), member.pid(), ticket.name(), None),
             home: home(),
             blocking,
         };

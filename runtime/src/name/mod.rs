@@ -65,6 +65,11 @@ impl Name {
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
     }
 
+    /// A name beside this one that no user can give to anything: a bare `%` is always an escape.
+    pub(crate) fn beside(&self, what: &str) -> Self {
+        Self(format!("{self}:%{what}").into())
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

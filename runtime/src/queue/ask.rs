@@ -200,6 +200,7 @@ impl Step<'_> {
             valid: granted.valid,
             waited: waiter.started.until(self.now),
             attempts,
+            meta: waiter.want.meta.clone(),
             home: waiter.want.home,
         };
         let hold = Hold::new(self.local.clone(), grant, waiter.want.terms, self.now);

@@ -8,7 +8,7 @@ use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Hold;
-use crate::store::Ticket;
+use crate::store::{Owner, Ticket};
 
 impl Local {
     /// Joins the queue; `None` if the name was retired.
@@ -37,6 +37,11 @@ impl Local {
             }
             Ok(Acquire::new(self.clone(), waiter))
         })
+    }
+
+    /// What `owner` holds here.
+    pub(crate) fn held_by(self: &Arc<Self>, owner: &Owner) -> Option<Arc<Hold>> {
+        self.step(|step| step.held_by(owner).next().cloned())?
     }
 
     /// Takes over what `old` holds for another member; `None` if the name was retired.
@@ -130,12 +135,15 @@ impl Step<'_> {
             && runs_a_task()
     }
 
-    /// What another has whose owner is the same.
+    /// One more guard of what the owner has already, if there is one.
     fn shared_by(&self, want: &Want) -> Option<Arc<Hold>> {
-        let owner = want.owner.as_ref()?;
+        let mut held = self.held_by(want.owner.as_ref()?);
+        held.find(|hold| hold.share()).cloned()
+    }
+
+    fn held_by<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = &'a Arc<Hold>> {
         let held = self.state.held.iter().map(|held| &held.hold);
-        let mut shared = held.filter(|hold| hold.grant().owner.as_ref() == Some(owner));
-        shared.find(|hold| hold.is_valid() && hold.share()).cloned()
+        held.filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
     /// Whoever waits here with the same owner has it too.

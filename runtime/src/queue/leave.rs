@@ -95,12 +95,7 @@ impl Local {
         hold: &Arc<Hold>,
         expire: Duration,
     ) -> Result<Option<Confirmed>, LockError> {
-        if expire < SHORTEST_EXPIRE {
-            return Err(LockError::InvalidOption {
-                option: "refresh",
-                reason: "shorter than 10 ms: it would be over before it could be used",
-            });
-        }
+        check_refresh(expire)?;
         if !hold.is_valid() {
             return Ok(None);
         }
@@ -121,6 +116,17 @@ impl Local {
             self.step(|_| {});
         }
     }
+}
+
+/// Whether somebody can hold for so long.
+pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
+    if expire < SHORTEST_EXPIRE {
+        return Err(LockError::InvalidOption {
+            option: "refresh",
+            reason: "shorter than 10 ms: it would be over before it could be used",
+        });
+    }
+    Ok(())
 }
 
 impl Step<'_> {

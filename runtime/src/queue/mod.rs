@@ -40,6 +40,7 @@ mod tests;
 mod ticket;
 mod waiter;
 
+pub(crate) use leave::check_refresh;
 pub(crate) use local::Local;
 pub(crate) use query::Answered;
 pub(crate) use ticket::{Confirmed, Unlocked};

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::local::Local;
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Hold, Owner, Terms};
-use crate::store::Share;
+use crate::lease::{Hold, Terms};
+use crate::store::{Owner, Share};
 use crate::wait::{Promise, Wakes};
 
 /// How long to wait for a lock, and how.
@@ -135,13 +135,6 @@ impl Acquire {
     pub(crate) async fn registered(&self) {
         if let Some(waiter) = &self.waiter {
             waiter.registered.wait().await;
-        }
-    }
-
-    /// As [`registered`](Self::registered), blocking the thread.
-    pub(crate) fn blocking_registered(&self) {
-        if let Some(waiter) = &self.waiter {
-            waiter.registered.blocking_wait();
         }
     }
 

@@ -286,15 +286,32 @@ pub(crate) enum Message {
     },
 }
 
+/// Whose a hold is, instead of the calling task's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Whoever names it in this client.
+    Here(Arc<str>),
+    /// Whoever names it in the cluster.
+    Anywhere(Arc<str>),
+}
+
 /// Who a ticket belongs to, in the form the store keeps.
 ///
-/// Three percent-escaped words: host, process id, site.
+/// Three percent-escaped words: host, process id, site; and a fourth for an owner.
 pub(crate) struct Meta;
 
 impl Meta {
-    pub(crate) fn write(host: &str, pid: u32, site: &str) -> Arc<str> {
+    pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> Arc<str> {
         use crate::name::escape;
-        format!("{} {pid} {}", escape(host), escape(site)).into()
+        let mut text = format!("{} {pid} {}", escape(host), escape(site));
+        let (scope, owner) = match owner {
+            None => return text.into(),
+            Some(Owner::Here(owner)) => (HERE, owner),
+            Some(Owner::Anywhere(owner)) => (ANYWHERE, owner),
+        };
+        text.push_str(scope);
+        text.push_str(&escape(owner).to_string());
+        text.into()
     }
 
     /// `None` for what this library did not write.
@@ -304,7 +321,8 @@ impl Meta {
         let host = unescape(words.next()?);
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
-        if words.next().is_some() {
+        // The fourth is the owner.
+        if words.nth(1).is_some() {
             return None;
         }
         Some(Holder {
@@ -314,7 +332,23 @@ impl Meta {
             since: SystemTime::UNIX_EPOCH + Duration::from_micros(record.token),
         })
     }
+
+    /// The owner that `meta` names.
+    pub(crate) fn owner(meta: &str) -> Option<String> {
+        let named = meta.split_once(HERE).or_else(|| meta.split_once(ANYWHERE));
+        named.map(|(_, owner)| crate::name::unescape(owner))
+    }
+
+    /// Whether `meta` names `owner` as one of the cluster.
+    pub(crate) fn names(meta: &str, owner: &str) -> bool {
+        let named = meta.split_once(ANYWHERE).map(|(_, owner)| owner);
+        named == Some(crate::name::escape(owner).to_string().as_str())
+    }
 }
+
+/// What stands before an owner. No escaped word contains a colon or a space.
+const HERE: &str = " here:";
+const ANYWHERE: &str = " anywhere:";
 
 /// A request on its way to the store: an operation, and who wants the reply.
 #[derive(Debug)]

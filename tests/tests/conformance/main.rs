@@ -3,16 +3,21 @@
 //! The tests speak the public API only. All members have a lease that no test outlives (but for
 //! `brief_member`), so whatever happens in time happened without its end.
 
+mod condvar;
 mod exclusion;
 mod executors;
 mod handover;
 mod holding;
 mod inquiry;
+mod multi;
 mod names;
+mod owners;
 mod queueing;
 mod reentrance;
 mod retries;
+mod rw_lock;
 mod scope;
+mod semaphore;
 mod shutdown;
 mod synchronize;
 mod tokens;
@@ -20,6 +25,22 @@ mod unlocking;
 mod waiting;
 
 auto_mutex_tests::conformance! {
+    condvar:
+        a_wait_releases_the_lock_and_takes_it_again,
+        no_notification_is_lost,
+        waiters_are_woken_in_order,
+        notify_all_wakes_everybody,
+        a_notification_for_nobody_is_not_kept,
+        a_waiter_that_gave_up_takes_nothing,
+        a_wait_needs_the_lock_for_itself,
+        threads_wait_and_notify_too;
+    owners:
+        tasks_of_one_owner_share_the_lock,
+        who_waits_enters_with_its_owner,
+        an_owner_refreshes_and_unlocks_from_any_task,
+        an_owner_of_the_cluster_is_everywhere,
+        an_owner_of_the_cluster_refreshes_and_unlocks_elsewhere,
+        an_owner_has_a_name;
     exclusion:
         a_lock_is_held_by_one_at_a_time,
         different_names_do_not_meet,
@@ -55,6 +76,34 @@ auto_mutex_tests::conformance! {
         is_locked_and_is_owned_tell_apart,
         info_shows_holder_waiters_and_token,
         asking_changes_nothing;
+    multi:
+        all_are_held_each_by_its_name,
+        order_and_repetition_do_not_matter,
+        a_try_that_finds_one_busy_takes_none,
+        no_names_are_refused,
+        each_name_has_its_token,
+        the_blocking_twins_take_all_too,
+        it_runs_a_body_under_all,
+        a_thread_that_would_wait_for_itself_is_told,
+        it_waits_with_what_comes_before_and_without_what_comes_after,
+        several_busy_ones_are_waited_for_one_after_another,
+        opposite_orders_cannot_block_each_other,
+        block_is_one_time_for_all,
+        a_cancelled_call_gives_everything_back,
+        cancelling_at_any_moment_frees_all_names,
+        retries_end_with_too_many_attempts_in_all,
+        retries_get_what_becomes_free,
+        an_error_of_one_name_frees_the_others,
+        the_loss_of_one_is_the_loss_of_all,
+        a_lost_name_cancels_the_body,
+        expire_counts_from_when_all_are_there,
+        what_was_lost_while_waiting_is_taken_again,
+        refresh_and_unlock_are_for_all,
+        the_handle_acts_on_all,
+        info_comes_in_the_order_given,
+        who_breaks_them_frees_all,
+        a_nested_call_of_one_of_them_is_refused_or_enters_again,
+        a_reentrant_call_takes_what_is_missing;
     names:
         odd_names_keep_their_identity,
         names_that_cannot_be_used_are_refused,
@@ -79,11 +128,61 @@ auto_mutex_tests::conformance! {
         retries_get_a_lock_that_becomes_free,
         retries_do_not_queue,
         retries_need_a_pause;
+    rw_lock:
+        readers_hold_together_and_writers_alone,
+        readers_of_one_member_hold_together,
+        the_blocking_twins_do_the_same,
+        readers_count_one_by_one,
+        one_readers_end_is_not_the_others,
+        a_late_unlock_of_a_reader_frees_no_writer,
+        who_breaks_it_frees_all_readers,
+        it_is_released_when_a_body_panics,
+        a_writer_is_not_starved_by_readers,
+        a_reader_is_not_starved_by_writers,
+        readers_that_wait_together_get_in_together,
+        a_cancelled_writer_lets_the_readers_in,
+        readers_and_writers_never_meet,
+        a_downgraded_writer_lets_readers_in_but_no_writer,
+        a_downgrade_of_what_is_lost_says_so,
+        a_downgrade_inside_of_a_writer_changes_nothing,
+        a_nested_call_is_refused,
+        a_reentrant_reader_reads_on_and_does_not_write,
+        a_reentrant_writer_reads_and_writes_on;
     scope:
         without_a_client_in_force_a_lock_is_not_set_up,
         inside_a_scope_its_client_is_in_force,
         a_blocking_scope_ends_with_its_closure,
         scopes_nest_and_do_not_leak_to_other_tasks;
+    semaphore:
+        as_many_hold_as_there_are_permits,
+        many_are_taken_at_once_or_not_at_all,
+        requests_that_cannot_work_are_refused,
+        a_lost_permit_says_so_when_it_is_released,
+        members_and_tasks_never_exceed_the_permits,
+        a_nested_call_takes_another_permit,
+        a_reentrant_one_shares_what_the_task_has,
+        threads_share_a_semaphore,
+        a_thread_may_wait_where_its_task_does_not_have_it_all,
+        permits_are_given_in_the_order_of_arrival,
+        a_large_request_is_not_starved,
+        a_release_lets_in_as_many_as_fit,
+        tasks_of_a_member_are_let_in_together,
+        a_cancelled_request_makes_way,
+        a_timeout_names_who_has_it,
+        cancelled_requests_leave_no_permit_behind,
+        another_size_is_a_mismatch,
+        a_name_is_one_kind_of_lock_at_a_time,
+        it_exists_from_its_first_use_to_its_deletion,
+        it_is_not_deleted_under_its_users,
+        who_breaks_it_frees_all_permits,
+        tokens_come_before_permits_and_in_order,
+        a_token_wakes_who_waits,
+        many_do_not_take_tokens,
+        a_token_that_was_not_used_goes_back_to_its_place,
+        a_cancelled_acquire_uses_no_token,
+        a_token_survives_its_dead_holder,
+        deletion_takes_the_tokens_with_it,
+        a_token_has_a_limit;
     shutdown:
         a_client_that_was_shut_down_says_so,
         shutdown_releases_what_is_held,

@@ -1,0 +1,68 @@
+//! Waking who waits.
+
+use super::Condvar;
+use crate::error::LockError;
+use crate::queue::Answered;
+use crate::store::{Op, Reply, Signal, Ticket};
+
+impl Condvar {
+    /// Wakes the one that has waited for the longest; `false` if nobody waits. Whether the caller has the mutex
+    /// does not matter.
+    ///
+    /// A waiter that does not take the notification within two seconds (its process died) passes it on to the next.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`]: then somebody may or may not have been woken. [`LockError::ForeignKey`], and those of an
+    /// unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// The notification is sent, whether or not the future completes.
+    pub async fn notify_one(&self) -> Result<bool, LockError> {
+        Ok(count(&self.notify(Signal::One)?.wait().await?) > 0)
+    }
+
+    /// As [`notify_one`](Self::notify_one), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`notify_one`](Self::notify_one).
+    pub fn blocking_notify_one(&self) -> Result<bool, LockError> {
+        Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
+    }
+
+    /// Wakes all that wait, and says how many. They go on one after another, as they obtain the mutex.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`notify_one`](Self::notify_one).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`notify_one`](Self::notify_one).
+    pub async fn notify_all(&self) -> Result<u64, LockError> {
+        Ok(count(&self.notify(Signal::All)?.wait().await?))
+    }
+
+    /// As [`notify_all`](Self::notify_all), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`notify_one`](Self::notify_one).
+    pub fn blocking_notify_all(&self) -> Result<u64, LockError> {
+        Ok(count(&self.notify(Signal::All)?.blocking_wait()?))
+    }
+
+    fn notify(&self, signal: Signal) -> Result<Answered, LockError> {
+        let ticket = Ticket::random();
+        self.target()?.ask(&Op::Signal { ticket, signal })
+    }
+}
+
+fn count(reply: &Reply) -> u64 {
+    match reply {
+        Reply::Signalled { count } => *count,
+        _ => 0,
+    }
+}

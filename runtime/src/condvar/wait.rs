@@ -1,0 +1,184 @@
+//! Waiting to be notified.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Condvar;
+use crate::error::LockError;
+use crate::handle::{Guard, Holding};
+use crate::lease::{Hold, Terms};
+use crate::mutex::MutexGuard;
+use crate::queue::{Acquire, Patience, Want, home};
+use crate::store::Share;
+use crate::wait::block_on;
+
+/// Whether [`Condvar::wait_timeout`] returned because its time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// `true`: the time was over; nobody had notified this waiter.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// Nothing but a signal.
+const SIGNALS_ONLY: u32 = 0;
+
+impl Condvar {
+    /// Releases the lock, waits until notified, and takes the lock again, with a new fencing token, for as long as that
+    /// takes. It may also return for no reason: look at the condition again.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
+    /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
+    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the queue and releases the lock; a notification that had come goes to the next waiter.
+    pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
+        Ok(self.wait_at_most(guard, None, false).await?.0)
+    }
+
+    /// As [`wait`](Self::wait), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`wait`](Self::wait).
+    pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
+        Ok(block_on(self.wait_at_most(guard, None, true))?.0)
+    }
+
+    /// As [`wait`](Self::wait), for `timeout` at most; taking the lock again may take longer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`wait`](Self::wait).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`wait`](Self::wait).
+    pub async fn wait_timeout(
+        &self,
+        guard: MutexGuard,
+        timeout: Duration,
+    ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
+        self.wait_at_most(guard, Some(timeout), false).await
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), blocking the thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`wait`](Self::wait).
+    pub fn blocking_wait_timeout(
+        &self,
+        guard: MutexGuard,
+        timeout: Duration,
+    ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
+        block_on(self.wait_at_most(guard, Some(timeout), true))
+    }
+
+    async fn wait_at_most(
+        &self,
+        guard: MutexGuard,
+        timeout: Option<Duration>,
+        blocking: bool,
+    ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
+        let place = self.register(&guard, timeout, blocking)?;
+        place.registered().await;
+        let again = Again::of(&guard);
+        drop(guard);
+        let timed_out = woken(place.await)?;
+        let hold = again.enter(blocking)?.await?;
+        Ok((MutexGuard::new(Holding::new(hold)), timed_out))
+    }
+
+    /// Joins the queue of those who wait.
+    fn register(
+        &self,
+        guard: &MutexGuard,
+        timeout: Option<Duration>,
+        blocking: bool,
+    ) -> Result<Acquire, LockError> {
+        guard.check()?;
+        let hold = only(guard);
+        if hold.is_shared() {
+            return Err(LockError::AlreadyHeld {
+                name: hold.name().to_string(),
+            });
+        }
+        let target = self.target()?;
+        let want = Want {
+            share: Share {
+                takes: true,
+                ..Share::of(1, SIGNALS_ONLY)
+            },
+            owner: None,
+            terms: Terms {
+                expire: None,
+                at_least: Duration::ZERO,
+            },
+            // A place in the queue, however short.
+            patience: Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST))),
+            meta: self.handle.meta(&target.client),
+            home: home(),
+            blocking,
+        };
+        target.enter(&want)
+    }
+}
+
+/// A wait of no time at all would not be a place in the queue.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+fn only(guard: &MutexGuard) -> &Arc<Hold> {
+    &guard.holds().all()[0]
+}
+
+/// What the end of the wait means. A store in trouble is a reason to look at the condition again: the lock is
+/// asked for next, and says what is wrong.
+fn woken(ended: Result<Arc<Hold>, LockError>) -> Result<WaitTimeoutResult, LockError> {
+    match ended {
+        Ok(notified) => {
+            if notified.unshare() {
+                notified.local().release(&notified);
+            }
+            Ok(WaitTimeoutResult(false))
+        }
+        Err(LockError::Timeout { .. }) => Ok(WaitTimeoutResult(true)),
+        Err(LockError::Unavailable { .. }) => Ok(WaitTimeoutResult(false)),
+        Err(error) => Err(error),
+    }
+}
+
+/// How to take the lock again.
+struct Again {
+    released: Arc<Hold>,
+}
+
+impl Again {
+    fn of(guard: &MutexGuard) -> Self {
+        let released = only(guard).clone();
+        Self { released }
+    }
+
+    fn enter(&self, blocking: bool) -> Result<Acquire, LockError> {
+        let grant = self.released.grant();
+        let want = Want {
+            share: Share::of(grant.units, grant.capacity),
+            owner: grant.owner.clone(),
+            terms: self.released.terms(),
+            patience: Patience::Queue(None),
+            meta: grant.meta.clone(),
+            home: home(),
+            blocking,
+        };
+        let member = self.released.local().member();
+        member.with_local(self.released.name(), |local| local.enter(want.clone()))?
+    }
+}

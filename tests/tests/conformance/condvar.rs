@@ -1,0 +1,170 @@
+//! Waiting until somebody, anywhere, says that something has changed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, MutexGuard};
+use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+const SHORT: Duration = Duration::from_millis(30);
+
+/// A task that waits with the lock held; it has registered when this returns.
+async fn waiter(client: Client, woken: mpsc::UnboundedSender<u32>, number: u32) -> JoinHandle<()> {
+    let guard = client.mutex("m").lock().await.unwrap();
+    let observer = client.clone();
+    let task = tokio::spawn(async move {
+        let guard = client.condvar("m").wait(guard).await.unwrap();
+        woken.send(number).unwrap();
+        guard.unlock().await.unwrap();
+    });
+    becomes("the waiter has let go of the lock", async || {
+        !observer.mutex("m").is_locked().await.unwrap()
+    })
+    .await;
+    task
+}
+
+pub(crate) async fn a_wait_releases_the_lock_and_takes_it_again(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let guard = a.mutex("m").lock().await.unwrap();
+    let before = guard.fencing_token();
+    let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
+    let inside = soon("the lock", b.mutex("m").lock()).await.unwrap();
+    let between = inside.fencing_token();
+    assert!(b.condvar("m").notify_one().await.unwrap());
+    assert!(!task.is_finished(), "the lock is not free yet");
+    inside.unlock().await.unwrap();
+    let guard = soon("the waiter", task).await.unwrap();
+    assert!(before < between && between < guard.fencing_token());
+    assert!(b.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(guard.unlock().await.unwrap());
+}
+
+pub(crate) async fn no_notification_is_lost(store: &dyn TestStore) {
+    const ROUNDS: u32 = 150;
+    let turn = Arc::new(AtomicU32::new(0));
+    // Two members take turns. A lost notification would leave both waiting.
+    let player = |client: Client, own: u32| {
+        let turn = turn.clone();
+        tokio::spawn(async move {
+            let condvar = client.condvar("m");
+            let mut guard = client.mutex("m").lock().await.unwrap();
+            loop {
+                let now = turn.load(Ordering::SeqCst);
+                if now >= ROUNDS {
+                    return condvar.notify_all().await.unwrap();
+                }
+                if now % 2 == own {
+                    turn.store(now + 1, Ordering::SeqCst);
+                    condvar.notify_one().await.unwrap();
+                }
+                guard = condvar.wait(guard).await.unwrap();
+            }
+        })
+    };
+    let players = [player(store.member(), 0), player(store.member(), 1)];
+    for player in players {
+        soon("all rounds", player).await.unwrap();
+    }
+}
+
+pub(crate) async fn waiters_are_woken_in_order(store: &dyn TestStore) {
+    let (sender, mut woken) = mpsc::unbounded_channel();
+    let mut tasks = Vec::new();
+    let members = [store.member(), store.member()];
+    for number in 0..6 {
+        let member = members[number as usize % 2].clone();
+        tasks.push(waiter(member, sender.clone(), number).await);
+    }
+    let notifier = store.member();
+    for number in 0..6 {
+        assert!(notifier.condvar("m").notify_one().await.unwrap());
+        assert_eq!(soon("the next one", woken.recv()).await, Some(number));
+    }
+    assert!(!notifier.condvar("m").notify_one().await.unwrap());
+}
+
+pub(crate) async fn notify_all_wakes_everybody(store: &dyn TestStore) {
+    let (sender, mut woken) = mpsc::unbounded_channel();
+    let mut tasks = Vec::new();
+    let members = [store.member(), store.member(), store.member()];
+    for number in 0..9 {
+        let member = members[number as usize % 3].clone();
+        tasks.push(waiter(member, sender.clone(), number).await);
+    }
+    assert_eq!(members[0].condvar("m").notify_all().await.unwrap(), 9);
+    for _ in 0..9 {
+        soon("everybody", woken.recv()).await.unwrap();
+    }
+    for task in tasks {
+        soon("the end", task).await.unwrap();
+    }
+}
+
+pub(crate) async fn a_notification_for_nobody_is_not_kept(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    assert!(!b.condvar("m").notify_one().await.unwrap());
+    assert_eq!(b.condvar("m").notify_all().await.unwrap(), 0);
+    let guard = a.mutex("m").lock().await.unwrap();
+    let (guard, result) = a.condvar("m").wait_timeout(guard, SHORT).await.unwrap();
+    assert!(result.timed_out());
+    guard.check().unwrap();
+    assert!(b.mutex("m").try_lock().await.unwrap().is_none());
+}
+
+pub(crate) async fn a_waiter_that_gave_up_takes_nothing(store: &dyn TestStore) {
+    let (sender, mut woken) = mpsc::unbounded_channel();
+    let members = [store.member(), store.member()];
+    let first = waiter(members[0].clone(), sender.clone(), 1).await;
+    let _second = waiter(members[1].clone(), sender.clone(), 2).await;
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    assert!(members[0].condvar("m").notify_one().await.unwrap());
+    assert_eq!(soon("the second one", woken.recv()).await, Some(2));
+    becomes("nobody is left", async || {
+        !members[0].condvar("m").notify_one().await.unwrap()
+    })
+    .await;
+    assert!(members[0].mutex("m").try_lock().await.unwrap().is_some());
+}
+
+pub(crate) async fn a_wait_needs_the_lock_for_itself(store: &dyn TestStore) {
+    let client = store.member();
+    let mutex = client.mutex("m").reentrant();
+    let task = tokio::spawn(async move {
+        let _outer = mutex.lock().await.unwrap();
+        let inner = mutex.lock().await.unwrap();
+        let refused = client.condvar("m").wait(inner).await;
+        assert!(
+            matches!(refused, Err(LockError::AlreadyHeld { .. })),
+            "{refused:?}"
+        );
+        let guard = client.mutex("other").lock().await.unwrap();
+        client.mutex("other").force_unlock().await.unwrap();
+        guard.lost().await;
+        let lost = client.condvar("m").wait(guard).await;
+        assert!(matches!(lost, Err(LockError::Lost { .. })), "{lost:?}");
+    });
+    soon("the task", task).await.unwrap();
+}
+
+pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    finishes("a wait of threads", move || {
+        let guard = a.mutex("m").blocking_lock().unwrap();
+        let notifier = std::thread::spawn(move || {
+            let _inside: MutexGuard = b.mutex("m").blocking_lock().unwrap();
+            assert!(b.condvar("m").blocking_notify_one().unwrap());
+            assert_eq!(b.condvar("m").blocking_notify_all().unwrap(), 0);
+        });
+        let guard = a.condvar("m").blocking_wait(guard).unwrap();
+        notifier.join().unwrap();
+        let timed = a.condvar("m").blocking_wait_timeout(guard, SHORT).unwrap();
+        assert!(timed.1.timed_out());
+        assert!(timed.0.blocking_unlock().unwrap());
+    });
+}

@@ -1,0 +1,106 @@
+//! They are lost as one.
+
+use std::time::Duration;
+
+use auto_mutex::{LockError, MultiGuard};
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::stores::TestStore;
+
+use super::{all_free, is_free, waiters};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+pub(crate) async fn the_loss_of_one_is_the_loss_of_all(store: &dyn TestStore) {
+    let (client, breaker) = (store.member(), store.member());
+    let guard = client.multi(["a", "b", "c"]).lock().await.unwrap();
+    assert!(breaker.mutex("b").force_unlock().await.unwrap());
+    soon("the loss is told", guard.lost()).await;
+    assert!(guard.is_lost());
+    assert_eq!(guard.expires_in(), Duration::ZERO);
+    let error = guard.check().unwrap_err();
+    assert!(
+        matches!(&error, LockError::Lost { name, .. } if name == "suite:b"),
+        "{error:?}"
+    );
+    assert!(guard.refresh(SHORT).await.is_err());
+    // The others are held until the guard goes: nobody else works on them meanwhile.
+    assert!(!is_free(&breaker, "a").await);
+    assert!(!guard.unlock().await.unwrap());
+    all_free(&breaker, &["a", "b", "c"]).await;
+}
+
+pub(crate) async fn a_lost_name_cancels_the_body(store: &dyn TestStore) {
+    let (client, breaker) = (store.member(), store.member());
+    let (inside, is_inside) = tokio::sync::oneshot::channel();
+    let body = tokio::spawn(async move {
+        let multi = client.multi(["a", "b"]);
+        let body = multi.synchronize(async |_: &MultiGuard| {
+            inside.send(()).unwrap();
+            std::future::pending::<()>().await;
+        });
+        body.await
+    });
+    soon("the body runs", is_inside).await.unwrap();
+    assert!(breaker.mutex("b").force_unlock().await.unwrap());
+    let error = soon("the end", body).await.unwrap().unwrap_err();
+    assert!(
+        matches!(&error, LockError::Lost { name, .. } if name == "suite:b"),
+        "{error:?}"
+    );
+    all_free(&breaker, &["a", "b"]).await;
+}
+
+pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("b").lock().await.unwrap();
+    let waiting =
+        tokio::spawn(async move { client.multi(["a", "b"]).expire(SHORT).lock().await.unwrap() });
+    waiters(&holder, "b", 1).await;
+    // Longer than the first of them could have been held.
+    tokio::time::sleep(SHORT * 2).await;
+    assert!(!is_free(&holder, "a").await);
+    guard.unlock().await.unwrap();
+    let all = soon("all", waiting).await.unwrap();
+    assert!(all.expires_in() <= SHORT);
+    soon("then it counts", all.lost()).await;
+    all_free(&holder, &["a", "b"]).await;
+    drop(all);
+}
+
+pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("b").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { client.multi(["a", "b"]).lock().await.unwrap() });
+    waiters(&holder, "b", 1).await;
+    assert!(holder.mutex("a").force_unlock().await.unwrap());
+    let other = soon("free", holder.mutex("a").lock()).await.unwrap();
+    guard.unlock().await.unwrap();
+    // Now it waits for the first of them, and keeps nothing that comes after it.
+    waiters(&holder, "a", 1).await;
+    becomes("what comes after is free", async || {
+        is_free(&holder, "b").await
+    })
+    .await;
+    other.unlock().await.unwrap();
+    let all = soon("all", waiting).await.unwrap();
+    all.check().unwrap();
+    assert!(all.unlock().await.unwrap());
+}
+
+pub(crate) async fn refresh_and_unlock_are_for_all(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = client.multi(["a", "b"]).expire(SHORT * 10).lock().await;
+    let guard = guard.unwrap();
+    guard.refresh(Duration::from_secs(100)).await.unwrap();
+    assert!(guard.expires_in() > SHORT * 10);
+    let error = guard.refresh(Duration::from_millis(1)).await.unwrap_err();
+    assert!(
+        matches!(error, LockError::InvalidOption { .. }),
+        "{error:?}"
+    );
+    guard.check().unwrap();
+    assert!(other.mutex("b").force_unlock().await.unwrap());
+    soon("the loss", guard.lost()).await;
+    assert!(!guard.unlock().await.unwrap(), "not all of it was held");
+    all_free(&other, &["a", "b"]).await;
+}

@@ -1,0 +1,99 @@
+//! Asking about them, acting on them by their handle, and taking them again.
+
+use std::time::Duration;
+
+use auto_mutex::{LockError, MultiGuard, MutexGuard};
+use auto_mutex_tests::events::soon;
+use auto_mutex_tests::stores::TestStore;
+
+use super::{all_free, is_free};
+
+pub(crate) async fn the_handle_acts_on_all(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let multi = client.multi(["b", "a", "b"]).expire(Duration::from_secs(5));
+    assert!(!multi.is_owned().await.unwrap());
+    assert!(!multi.unlock().await.unwrap());
+    let error = multi.refresh(Duration::from_secs(9)).await.unwrap_err();
+    assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
+    let guard = multi.lock().await.unwrap();
+    let clone = multi.clone();
+    assert!(clone.is_owned().await.unwrap());
+    assert!(!other.multi(["a", "b"]).is_owned().await.unwrap());
+    assert!(other.multi(["x", "b"]).is_locked().await.unwrap());
+    assert!(!other.multi(["x", "y"]).blocking_is_locked().unwrap());
+    clone.refresh(Duration::from_secs(100)).await.unwrap();
+    assert!(guard.expires_in() > Duration::from_secs(5));
+    clone.blocking_refresh(Duration::from_secs(200)).unwrap();
+    assert!(clone.unlock().await.unwrap());
+    assert!(guard.is_lost());
+    assert!(!multi.blocking_is_owned().unwrap());
+    assert!(!multi.blocking_unlock().unwrap());
+    all_free(&other, &["a", "b"]).await;
+    // One that is held alone is not all.
+    let _one = other.mutex("a").lock().await.unwrap();
+    assert!(!other.multi(["a", "b"]).is_owned().await.unwrap());
+}
+
+pub(crate) async fn info_comes_in_the_order_given(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let _guard = client.mutex("b").lock().await.unwrap();
+    let infos = other.multi(["c", "b", "a", "b"]).info().await.unwrap();
+    let locked: Vec<_> = infos.iter().map(|info| info.locked).collect();
+    assert_eq!(locked, [false, true, false, true]);
+    assert_eq!(other.multi(["b"]).blocking_info().unwrap().len(), 1);
+}
+
+pub(crate) async fn who_breaks_them_frees_all(store: &dyn TestStore) {
+    let (client, breaker) = (store.member(), store.member());
+    let guard = client.multi(["a", "b"]).lock().await.unwrap();
+    let multi = breaker.multi(["c", "b", "a"]);
+    assert!(multi.force_unlock().await.unwrap());
+    soon("the loss", guard.lost()).await;
+    assert!(!multi.blocking_force_unlock().unwrap());
+    let all = soon("all are free", multi.lock()).await.unwrap();
+    assert!(!guard.unlock().await.unwrap());
+    assert!(all.unlock().await.unwrap());
+}
+
+pub(crate) async fn a_nested_call_of_one_of_them_is_refused_or_enters_again(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let multi = client.multi(["a", "b"]);
+    let body = multi.synchronize(async |outer: &MultiGuard| {
+        let error = soon("no", client.mutex("b").lock()).await.unwrap_err();
+        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        let error = soon("no", client.multi(["b", "c"]).lock())
+            .await
+            .unwrap_err();
+        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        assert!(client.multi(["b", "c"]).try_lock().await.unwrap().is_none());
+        let inner = client.mutex("b").reentrant().lock().await.unwrap();
+        assert_eq!(Some(inner.fencing_token()), outer.fencing_token_of("b"));
+        assert!(inner.unlock().await.unwrap());
+        assert!(other.mutex("b").try_lock().await.unwrap().is_none());
+        drop(soon("another", client.mutex("c").lock()).await.unwrap());
+    });
+    soon("the body", body).await.unwrap();
+    all_free(&other, &["a", "b", "c"]).await;
+}
+
+pub(crate) async fn a_reentrant_call_takes_what_is_missing(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let mutex = client.mutex("b");
+    let body = mutex.synchronize(async |outer: &MutexGuard| {
+        let multi = client.multi(["c", "b", "a"]).reentrant();
+        let body = multi.synchronize(async |guard: &MultiGuard| {
+            assert_eq!(guard.fencing_token_of("b"), Some(outer.fencing_token()));
+            assert!(!is_free(&other, "a").await);
+            let body = multi.synchronize(async |inner: &MultiGuard| inner.fencing_token());
+            let token = soon("all again", body).await.unwrap();
+            assert_eq!(token, guard.fencing_token());
+            guard.check().unwrap();
+        });
+        soon("the others", body).await.unwrap();
+        all_free(&other, &["a", "c"]).await;
+        outer.check().unwrap();
+        assert!(other.mutex("b").try_lock().await.unwrap().is_none());
+    });
+    soon("the body", body).await.unwrap();
+    all_free(&other, &["a", "b", "c"]).await;
+}

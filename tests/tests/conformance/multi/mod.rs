@@ -1,0 +1,39 @@
+//! Several locks, all or none.
+
+mod loss;
+mod managing;
+mod taking;
+mod waiting;
+
+pub(crate) use loss::*;
+pub(crate) use managing::*;
+pub(crate) use taking::*;
+pub(crate) use waiting::*;
+
+use auto_mutex::Client;
+use auto_mutex_tests::events::becomes;
+
+/// Waits until another member sees this many waiters for `name`.
+async fn waiters(observer: &Client, name: &str, count: usize) {
+    becomes(
+        &format!("{count} waiters for {name} are seen"),
+        async || observer.mutex(name).info().await.unwrap().waiters.len() == count,
+    )
+    .await;
+}
+
+/// Waits until nobody holds any of `names`, nor waits for it.
+async fn all_free(observer: &Client, names: &[&str]) {
+    becomes("all are free", async || {
+        let infos = observer.multi(names.iter().copied()).info().await.unwrap();
+        infos
+            .iter()
+            .all(|info| !info.locked && info.waiters.is_empty())
+    })
+    .await;
+}
+
+/// Whether `name` is free right now.
+async fn is_free(observer: &Client, name: &str) -> bool {
+    !observer.mutex(name).is_locked().await.unwrap()
+}

@@ -1,0 +1,161 @@
+//! All are taken, or none is.
+
+use std::time::Duration;
+
+use auto_mutex::{LockError, MultiGuard};
+use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::stores::TestStore;
+
+use super::{all_free, is_free};
+
+pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = soon("all", client.multi(["b", "a", "c"]).lock()).await;
+    let guard = guard.unwrap();
+    for name in ["a", "b", "c"] {
+        assert!(other.mutex(name).try_lock().await.unwrap().is_none());
+    }
+    assert!(other.mutex("d").try_lock().await.unwrap().is_some());
+    assert_eq!(guard.attempts(), 1);
+    assert!(guard.expires_in() > Duration::from_secs(60));
+    guard.check().unwrap();
+    assert!(guard.unlock().await.unwrap());
+    for name in ["a", "b", "c"] {
+        assert!(other.mutex(name).try_lock().await.unwrap().is_some());
+    }
+    // A dropped guard releases too.
+    drop(client.multi(["a", "b"]).lock().await.unwrap());
+    all_free(&other, &["a", "b", "c"]).await;
+}
+
+pub(crate) async fn order_and_repetition_do_not_matter(store: &dyn TestStore) {
+    let client = store.member();
+    let names = ["z", "a:b", "z", "ü", "a", "a"];
+    let guard = soon("all", client.multi(names).lock()).await.unwrap();
+    let held: Vec<_> = guard.names().collect();
+    assert_eq!(held, ["suite:%C3%BC", "suite:a", "suite:a:b", "suite:z"]);
+    assert!(guard.unlock().await.unwrap());
+    let one = client.multi(["z", "z"]).lock().await.unwrap();
+    assert_eq!(one.names().count(), 1);
+    assert!(one.unlock().await.unwrap());
+}
+
+pub(crate) async fn a_try_that_finds_one_busy_takes_none(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    for busy in ["a", "b", "c"] {
+        let guard = holder.mutex(busy).lock().await.unwrap();
+        let multi = client.multi(["a", "b", "c"]);
+        assert!(soon("an answer", multi.try_lock()).await.unwrap().is_none());
+        assert!(multi.blocking_try_lock().unwrap().is_none());
+        assert!(multi.is_locked().await.unwrap());
+        guard.unlock().await.unwrap();
+        all_free(&holder, &["a", "b", "c"]).await;
+        let all = multi.try_lock().await.unwrap().expect("all are free");
+        assert!(all.unlock().await.unwrap());
+    }
+}
+
+pub(crate) async fn no_names_are_refused(store: &dyn TestStore) {
+    let client = store.member();
+    let none = client.multi(Vec::<String>::new());
+    for error in [
+        none.lock().await.map(drop).unwrap_err(),
+        none.blocking_try_lock().map(drop).unwrap_err(),
+        none.info().await.map(drop).unwrap_err(),
+        client.multi(["a", ""]).lock().await.map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, LockError::InvalidName { .. }), "{error:?}");
+    }
+    assert!(is_free(&client, "a").await);
+}
+
+pub(crate) async fn each_name_has_its_token(store: &dyn TestStore) {
+    let client = store.member();
+    let before = client.mutex("b").lock().await.unwrap();
+    let token = before.fencing_token();
+    before.unlock().await.unwrap();
+    let guard = client.multi(["a", "b"]).lock().await.unwrap();
+    let (a, b) = (guard.fencing_token_of("a"), guard.fencing_token_of("b"));
+    assert!(b.unwrap() > token);
+    assert_eq!(guard.fencing_token(), a.max(b).unwrap());
+    for name in guard.names() {
+        assert!(guard.fencing_token_of(name).is_some(), "{name}");
+    }
+    assert_eq!(guard.fencing_token_of("suite:b"), b);
+    assert_eq!(guard.fencing_token_of("c"), None);
+    assert_eq!(guard.fencing_token_of(""), None);
+}
+
+pub(crate) async fn the_blocking_twins_take_all_too(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    finishes("a thread", move || {
+        let multi = client.multi(["b", "a"]).block(Duration::from_secs(10));
+        let guard = multi.blocking_lock().unwrap();
+        assert!(
+            other
+                .multi(["c", "b"])
+                .blocking_try_lock()
+                .unwrap()
+                .is_none()
+        );
+        assert!(multi.blocking_is_owned().unwrap());
+        guard.blocking_refresh(Duration::from_secs(100)).unwrap();
+        assert!(guard.blocking_unlock().unwrap());
+        let names = other
+            .multi(["a", "b"])
+            .blocking_synchronize(|guard: &MultiGuard| {
+                assert!(!multi.blocking_is_owned().unwrap());
+                guard.names().count()
+            });
+        assert_eq!(names.unwrap(), 2);
+        let waiting = std::thread::spawn({
+            let guard = client.mutex("b").blocking_lock().unwrap();
+            move || {
+                while client
+                    .mutex("b")
+                    .blocking_info()
+                    .unwrap()
+                    .waiters
+                    .is_empty()
+                {
+                    std::thread::yield_now();
+                }
+                guard.blocking_unlock().unwrap()
+            }
+        });
+        assert!(other.multi(["a", "b"]).blocking_lock().unwrap().waited() > Duration::ZERO);
+        assert!(waiting.join().unwrap());
+    });
+}
+
+pub(crate) async fn it_runs_a_body_under_all(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let multi = client.multi(["a", "b"]);
+    let body = multi.synchronize(async |guard: &MultiGuard| {
+        assert!(other.mutex("b").try_lock().await.unwrap().is_none());
+        guard.names().count()
+    });
+    assert_eq!(soon("the body", body).await.unwrap(), 2);
+    let panics = tokio::spawn(async move {
+        let result: Result<(), _> = multi.synchronize(async |_| panic!("as told")).await;
+        result
+    });
+    assert!(soon("the panic", panics).await.unwrap_err().is_panic());
+    all_free(&other, &["a", "b"]).await;
+}
+
+pub(crate) async fn a_thread_that_would_wait_for_itself_is_told(store: &dyn TestStore) {
+    let client = store.member();
+    let guard = client.mutex("b").lock().await.unwrap();
+    let error = client.multi(["a", "b"]).blocking_lock().map(drop);
+    let error = error.unwrap_err();
+    assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+    guard.check().unwrap();
+    let other = store.member();
+    super::waiters(&other, "b", 0).await;
+    drop(
+        soon("it was given back", other.mutex("a").lock())
+            .await
+            .unwrap(),
+    );
+}

@@ -1,0 +1,219 @@
+//! Waiting for what is busy: what comes before it is kept, what comes after it is free for others.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::seed::Seed;
+use auto_mutex_tests::stores::TestStore;
+
+use super::{all_free, is_free, waiters};
+
+pub(crate) async fn it_waits_with_what_comes_before_and_without_what_comes_after(
+    store: &dyn TestStore,
+) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("b").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { client.multi(["c", "b", "a"]).lock().await.unwrap() });
+    waiters(&holder, "b", 1).await;
+    becomes("what comes after is free", async || {
+        is_free(&holder, "c").await
+    })
+    .await;
+    assert!(!is_free(&holder, "a").await);
+    assert!(guard.unlock().await.unwrap());
+    let all = soon("all", waiting).await.unwrap();
+    assert!(!is_free(&holder, "c").await);
+    assert!(all.waited() > Duration::ZERO);
+    assert!(all.attempts() > 1);
+    assert!(all.unlock().await.unwrap());
+    all_free(&holder, &["a", "b", "c"]).await;
+}
+
+pub(crate) async fn several_busy_ones_are_waited_for_one_after_another(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let mut guards = Vec::new();
+    for name in ["a", "c", "e"] {
+        guards.push((name, holder.mutex(name).lock().await.unwrap()));
+    }
+    let waiting = tokio::spawn(async move {
+        client
+            .multi(["e", "d", "c", "b", "a"])
+            .lock()
+            .await
+            .unwrap()
+    });
+    for (name, guard) in guards {
+        waiters(&holder, name, 1).await;
+        assert!(!waiting.is_finished());
+        assert!(guard.unlock().await.unwrap());
+    }
+    let all = soon("all", waiting).await.unwrap();
+    assert_eq!(all.names().count(), 5);
+    assert!(all.unlock().await.unwrap());
+}
+
+pub(crate) async fn opposite_orders_cannot_block_each_other(store: &dyn TestStore) {
+    let mut seed = Seed::announce("opposite_orders_cannot_block_each_other");
+    let names = ["a", "b", "c", "d"];
+    let mut tasks = Vec::new();
+    for _ in 0..8 {
+        let client = store.member();
+        let choices: Vec<Vec<&str>> = (0..12)
+            .map(|_| (0..3).map(|_| *seed.pick(&names)).collect())
+            .collect();
+        tasks.push(tokio::spawn(async move {
+            for chosen in choices {
+                let guard = client.multi(chosen.iter().copied()).lock().await.unwrap();
+                tokio::task::yield_now().await;
+                guard.check().unwrap();
+                drop(guard);
+            }
+        }));
+    }
+    for task in tasks {
+        soon("everybody gets in", task).await.unwrap();
+    }
+    all_free(&store.member(), &names).await;
+}
+
+pub(crate) async fn block_is_one_time_for_all(store: &dyn TestStore) {
+    const BLOCK: Duration = Duration::from_millis(600);
+    let (holder, client) = (store.member(), store.member());
+    let first = holder.mutex("a").lock().await.unwrap();
+    let _last = holder.mutex("c").lock().await.unwrap();
+    let started = Instant::now();
+    let waiting = tokio::spawn(async move {
+        client
+            .multi(["a", "b", "c"])
+            .block(BLOCK)
+            .lock()
+            .await
+            .map(drop)
+    });
+    waiters(&holder, "a", 1).await;
+    tokio::time::sleep(BLOCK / 2).await;
+    first.unlock().await.unwrap();
+    let error = soon("an answer", waiting).await.unwrap().unwrap_err();
+    let LockError::Timeout {
+        name,
+        waited,
+        holder: whom,
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    // Two times in a row would have been reported as the second one, or as both.
+    assert_eq!(name, "suite:c");
+    assert!(
+        *waited >= BLOCK && *waited <= started.elapsed(),
+        "{waited:?}"
+    );
+    assert!(whom.is_some());
+    all_free(&holder, &["a", "b"]).await;
+    waiters(&holder, "c", 0).await;
+    let none = store.member();
+    let none = none.multi(["a", "c"]).block(Duration::ZERO);
+    assert!(none.lock().await.unwrap_err().is_timeout());
+    assert!(none.blocking_lock().unwrap_err().is_timeout());
+}
+
+pub(crate) async fn a_cancelled_call_gives_everything_back(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("b").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { client.multi(["a", "b", "c"]).lock().await.map(drop) });
+    waiters(&holder, "b", 1).await;
+    assert!(!is_free(&holder, "a").await);
+    waiting.abort();
+    waiters(&holder, "b", 0).await;
+    becomes("it is given back", async || is_free(&holder, "a").await).await;
+    guard.unlock().await.unwrap();
+    all_free(&holder, &["a", "b", "c"]).await;
+}
+
+pub(crate) async fn cancelling_at_any_moment_frees_all_names(store: &dyn TestStore) {
+    let mut seed = Seed::announce("cancelling_at_any_moment_frees_all_names");
+    let names = ["a", "b", "c"];
+    let clients = [store.member(), store.member(), store.member()];
+    for _ in 0..40 {
+        let tasks: Vec<_> = (0..5)
+            .map(|_| {
+                let client = seed.pick(&clients).clone();
+                let chosen = [*seed.pick(&names), *seed.pick(&names)];
+                tokio::spawn(async move {
+                    let guard = client.multi(chosen).lock().await.unwrap();
+                    tokio::task::yield_now().await;
+                    drop(guard);
+                })
+            })
+            .collect();
+        for task in &tasks {
+            tokio::time::sleep(Duration::from_micros(seed.below(500))).await;
+            if seed.below(2) == 0 {
+                task.abort();
+            }
+        }
+        for task in tasks {
+            // Cancelled or done; a panic would be neither.
+            if let Err(error) = soon("cancelled or in", task).await {
+                assert!(error.is_cancelled(), "{error}");
+            }
+        }
+    }
+    all_free(&store.member(), &names).await;
+}
+
+pub(crate) async fn retries_end_with_too_many_attempts_in_all(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let _guard = holder.mutex("b").lock().await.unwrap();
+    let pause = Duration::from_millis(10);
+    for retries in [0, 3] {
+        let multi = client.multi(["b", "a"]).retries(retries, pause);
+        let error = soon("an answer", multi.lock()).await.unwrap_err();
+        let LockError::TooManyAttempts {
+            name,
+            attempts,
+            holder,
+        } = &error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!((name.as_str(), *attempts), ("suite:b", retries + 1));
+        assert!(holder.is_some());
+    }
+    waiters(&holder, "b", 0).await;
+    becomes("it is given back", async || is_free(&holder, "a").await).await;
+    let multi = client.multi(["a", "b"]).retries(3, Duration::ZERO);
+    let error = multi.lock().await.unwrap_err();
+    assert!(
+        matches!(error, LockError::InvalidOption { .. }),
+        "{error:?}"
+    );
+}
+
+pub(crate) async fn retries_get_what_becomes_free(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let guard = holder.mutex("a").lock().await.unwrap();
+    let trying = tokio::spawn(async move {
+        let multi = client.multi(["a", "b"]);
+        multi.retries(10_000, Duration::from_millis(1)).lock().await
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    waiters(&holder, "a", 0).await;
+    guard.unlock().await.unwrap();
+    let all = soon("all", trying).await.unwrap().unwrap();
+    assert!(all.attempts() > 1);
+    assert!(all.unlock().await.unwrap());
+}
+
+pub(crate) async fn an_error_of_one_name_frees_the_others(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let _permit = holder.semaphore("b", 5).acquire().await.unwrap();
+    let error = soon("an answer", client.multi(["a", "b", "c"]).lock()).await;
+    let error = error.unwrap_err();
+    assert!(
+        matches!(error, LockError::PermitsMismatch { .. }),
+        "{error:?}"
+    );
+    all_free(&holder, &["a", "c"]).await;
+}

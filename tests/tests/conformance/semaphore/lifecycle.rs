@@ -1,0 +1,129 @@
+//! What a semaphore is called and how large it is; whether it exists.
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::stores::TestStore;
+
+use super::waiters;
+
+pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let permit = a.semaphore("s", 3).acquire().await.unwrap();
+    let other = b.semaphore("s", 5);
+    for error in [
+        soon("an answer", other.acquire()).await.unwrap_err(),
+        other.try_acquire().await.unwrap_err(),
+        other.available().await.unwrap_err(),
+    ] {
+        let LockError::PermitsMismatch {
+            name,
+            expected: 5,
+            found: 3,
+        } = &error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!(name, "suite:s");
+    }
+    // The one who was first is unharmed, and when nobody is left the other may.
+    assert_eq!(permit.release().await.unwrap(), 3);
+    let permit = soon("another size", other.acquire_many(5)).await.unwrap();
+    permit.release().await.unwrap();
+}
+
+pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let guard = a.mutex("s").lock().await.unwrap();
+    let error = b.semaphore("s", 5).acquire().await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("as a mutex") && text.contains("as a semaphore of 5 permits"),
+        "{text}"
+    );
+    let error = b.rw_lock("s").read().await.unwrap_err();
+    assert!(
+        error.to_string().contains("a readers-writer lock"),
+        "{error}"
+    );
+    guard.check().unwrap();
+    guard.unlock().await.unwrap();
+    let permit = b.semaphore("s", 5).acquire().await.unwrap();
+    let error = a.mutex("s").try_lock().await.unwrap_err();
+    assert!(
+        matches!(error, LockError::PermitsMismatch { .. }),
+        "{error:?}"
+    );
+    permit.release().await.unwrap();
+}
+
+pub(crate) async fn it_exists_from_its_first_use_to_its_deletion(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let (mine, theirs) = (a.semaphore("s", 2), b.semaphore("s", 2));
+    assert!(!theirs.exists().await.unwrap());
+    assert!(!theirs.delete().await.unwrap());
+    mine.acquire().await.unwrap().release().await.unwrap();
+    assert!(theirs.exists().await.unwrap());
+    assert!(theirs.delete().await.unwrap());
+    assert!(!mine.exists().await.unwrap());
+    assert!(!mine.blocking_delete().unwrap());
+    assert!(!mine.blocking_exists().unwrap());
+    mine.acquire().await.unwrap().release().await.unwrap();
+    assert!(theirs.exists().await.unwrap(), "it can be used again");
+}
+
+pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
+    let (holder, waiter, other) = (store.member(), store.member(), store.member());
+    let all = holder.semaphore("s", 2).acquire_many(2).await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.semaphore("s", 2).acquire().await.unwrap() });
+    waiters(&other, 2, 1).await;
+    let error = other.semaphore("s", 2).delete().await.unwrap_err();
+    let LockError::InUse {
+        name,
+        holders: 1,
+        waiters: 1,
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(name, "suite:s");
+    all.release().await.unwrap();
+    let permit = soon("the waiter", waiting).await.unwrap();
+    let error = other.semaphore("s", 2).blocking_delete().unwrap_err();
+    let one = matches!(
+        error,
+        LockError::InUse {
+            holders: 1,
+            waiters: 0,
+            ..
+        }
+    );
+    assert!(one, "{error:?}");
+    drop(permit);
+    becomes("it can be deleted", async || {
+        other.semaphore("s", 2).delete().await.is_ok()
+    })
+    .await;
+}
+
+pub(crate) async fn who_breaks_it_frees_all_permits(store: &dyn TestStore) {
+    let (a, b, breaker) = (store.member(), store.member(), store.member());
+    let one = a.semaphore("s", 3).acquire().await.unwrap();
+    let two = b.semaphore("s", 3).acquire_many(2).await.unwrap();
+    let semaphore = breaker.semaphore("s", 3);
+    assert_eq!(semaphore.info().await.unwrap().holders.len(), 2);
+    assert!(semaphore.is_locked().await.unwrap());
+    assert!(semaphore.force_unlock().await.unwrap());
+    soon("both are told", async {
+        one.lost().await;
+        two.lost().await;
+    })
+    .await;
+    assert!(!semaphore.is_locked().await.unwrap());
+    assert!(!semaphore.force_unlock().await.unwrap());
+    let all = soon("all are free", semaphore.acquire_many(3))
+        .await
+        .unwrap();
+    drop((one, two));
+    all.check().unwrap();
+    assert_eq!(all.release().await.unwrap(), 3);
+}
