@@ -26,6 +26,8 @@ mod mixed;
 mod names;
 #[path = "attribute/options.rs"]
 mod options;
+#[path = "attribute/owners.rs"]
+mod owners;
 #[path = "attribute/readers.rs"]
 mod readers;
 #[path = "attribute/reentry.rs"]
@@ -40,6 +42,9 @@ mod support;
 mod was;
 
 auto_mutex_tests::conformance! {
+    owners:
+        tasks_of_an_owner_share_the_lock,
+        other_owners_and_other_members_wait;
     readers:
         readers_are_inside_together,
         a_writer_is_alone,

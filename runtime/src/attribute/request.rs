@@ -11,6 +11,7 @@ use crate::handle::{Demand, Expire, Handle, Options};
 use crate::name::{Name, NameBuilder};
 use crate::semaphore;
 use crate::site::Site;
+use crate::store::Owner;
 
 /// Between two attempts, unless `interval` says otherwise.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -25,8 +26,8 @@ pub struct Request<L> {
     keys: Vec<Vec<String>>,
     /// `keys = …` was given, even if it yields none.
     several: bool,
-    /// The option that failed to be displayed.
-    failed: Option<&'static str>,
+    /// The `Display` of some part did not work.
+    key_failed: bool,
     expire: Option<Duration>,
     block: Option<Duration>,
     at_least: Option<Duration>,
@@ -54,7 +55,7 @@ impl<L> Request<L> {
             client: None,
             keys: Vec::new(),
             several: false,
-            failed: None,
+            key_failed: false,
             expire: None,
             block: None,
             at_least: None,
@@ -105,9 +106,7 @@ impl<L> Request<L> {
     /// One more part of the key, between two texts.
     pub fn affixed<P: KeyPart + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let mut text = before.to_owned();
-        if !part.write(&mut text) {
-            self.failed = Some("the `Display` of a part of the key failed");
-        }
+        self.key_failed |= !part.write(&mut text);
         text.push_str(after);
         match self.keys.last_mut() {
             Some(key) => key.push(text),
@@ -139,27 +138,30 @@ impl<L> Request<L> {
         let scope = self.site.called(client.namespace(), self.self_type);
         let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
         let name = self.finish(self.site.keyed(scope, key))?;
-        Ok((Handle::at(client, name, self.site.shown()), options))
+        let mut handle = Handle::at(client, name, self.site.shown());
+        if let Some(owner) = self.owner {
+            handle = handle.owned_by(Owner::Here(owner.into()));
+        }
+        Ok((handle, options))
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
-        match self.failed {
-            Some(reason) => Err(LockError::InvalidName {
-                name: name.finish()?.to_string(),
-                reason,
-            }),
-            None => name.finish(),
+        let name = name.finish()?;
+        if self.key_failed {
+            return Err(LockError::InvalidName {
+                name: name.to_string(),
+                reason: "the `Display` of a part of the key failed",
+            });
         }
+        Ok(name)
     }
 }
 
 impl Request<Mutex> {
     /// `owner = …`
     pub fn owner<N: OwnerName + ?Sized>(&mut self, owner: &N) {
-        match owner.name() {
-            Some(owner) => self.owner = Some(owner),
-            None => self.failed = Some("the `Display` of the owner failed"),
-        }
+        // One that cannot be displayed is none, and refused like an empty one.
+        self.owner = Some(owner.name().unwrap_or_default());
     }
 }
 
