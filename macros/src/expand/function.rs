@@ -7,7 +7,7 @@ use super::body::Expansion;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::Flavor;
-use crate::item::{Function, Params, forwarded, is_mark, second_mark, twice};
+use crate::item::{Function, Params, forwarded, is_mark, second_mark};
 use crate::tokens::{braced, private};
 
 /// A function that carries the attribute itself.
@@ -32,7 +32,10 @@ pub(crate) fn protect(
     };
     let (flavor, returns) = Flavor::of(&function, &body);
     if flavor.is_protected(&body) {
-        errors.at(Span::call_site(), twice(options.kind));
+        errors.at(
+            Span::call_site(),
+            "this function has its lock already: put all options into one attribute, under its own name",
+        );
         return TokenStream::new();
     }
     check_flavor(&flavor, options, errors);

@@ -83,7 +83,7 @@ fn beside(first: &str, second: &str) -> String {
     format!("`#[{first}]` and `#[{second}]` on one item: keep one")
 }
 
-pub(crate) fn twice(kind: Kind) -> String {
+fn twice(kind: Kind) -> String {
     let attribute = kind.word();
     format!("`#[{attribute}]` is given twice: put all options into one")
 }

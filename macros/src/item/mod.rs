@@ -17,7 +17,7 @@ use crate::kind::Kind;
 
 pub(crate) use block::{Block, Member};
 pub(crate) use function::{Body, Function};
-pub(crate) use marks::{Marks, is_mark, second_mark, twice};
+pub(crate) use marks::{Marks, is_mark, second_mark};
 pub(crate) use params::{Params, forwarded};
 
 /// What the attribute stands on.

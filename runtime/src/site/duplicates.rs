@@ -19,8 +19,15 @@ static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 struct Known {
     by_name: HashMap<String, Vec<&'static Site>>,
     namespaces: HashSet<Option<String>>,
-    /// The addresses of the sites that were told of: another client with another namespace is no news.
+    /// Which types the sites that do not know theirs were called with.
+    types: HashSet<(usize, &'static str)>,
+    /// The sites that were told of: another client with another namespace is no news.
     told: HashSet<usize>,
+}
+
+/// Tells sites apart.
+fn address(site: &'static Site) -> usize {
+    ptr::from_ref(site).addr()
 }
 
 /// Sites that meet in one name.
@@ -42,9 +49,8 @@ pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &Na
     if first_type.get() == Some(&self_type) {
         return;
     }
-    let found = lock(&KNOWN).add(site, scope);
-    // Only now: another thread's first call must not be told that this is done.
     let _ = first_type.set(self_type);
+    let found = lock(&KNOWN).add_type(site, self_type, scope);
     if let Some(found) = found {
         found.tell();
     }
@@ -70,6 +76,16 @@ impl Known {
         found
     }
 
+    fn add_type(
+        &mut self,
+        site: &'static Site,
+        self_type: &'static str,
+        scope: &NameBuilder,
+    ) -> Option<Duplicates> {
+        let is_new = self.types.insert((address(site), self_type));
+        is_new.then(|| self.add(site, scope)).flatten()
+    }
+
     /// `None` unless this site is news.
     fn add(&mut self, site: &'static Site, scope: &NameBuilder) -> Option<Duplicates> {
         let name = with_key(scope, site.key);
@@ -80,7 +96,7 @@ impl Known {
         sites.push(site);
         let news = sites.len() > 1
             && !sites.iter().all(|site| site.attribute.is_per_type())
-            && self.told.insert(ptr::from_ref(site).addr());
+            && self.told.insert(address(site));
         news.then(|| Duplicates {
             name,
             sites: sites.clone(),
@@ -191,8 +207,9 @@ mod tests {
     fn a_type_is_compared_when_it_is_known() {
         let (first, second) = (leaked(site(Owner::SelfType)), leaked(site(Owner::SelfType)));
         let mut known = Known::default();
-        let mut add = |site: &'static Site, self_type: &str| {
-            known.add(site, &site.scope(None, self_type)).is_some()
+        let mut add = |site: &'static Site, self_type: &'static str| {
+            let scope = site.scope(None, self_type);
+            known.add_type(site, self_type, &scope).is_some()
         };
         assert!(!add(first, "a::Ledger"));
         assert!(!add(first, "b::Ledger"));

@@ -95,7 +95,7 @@ impl State {
 
 impl Site {
     /// The name of its locks as a template: `{Self}` stands for the type where only a method is marked, other braces
-    /// for what varies from call to call. The namespace is that of the option `ns`, else the package's name; at run time
+    /// for what varies from call to call; several keys are a list in brackets. The namespace is that of the option `ns`, else the package's name; at run time
     /// the client's comes before the latter.
     ///
     /// `billing:Ledger:close:{month}`

@@ -265,6 +265,24 @@ fn nested_calls_re_enter_what_is_held() {
 }
 
 #[test]
+fn retries_ask_for_all_of_them_again() {
+    #[auto_mutex(ns = "t", name = "k", keys = [1, 2], retries = 2, interval = 0.001)]
+    fn close() -> Result<(), LockError> {
+        Ok(())
+    }
+    let client = named_client();
+    let held = client.mutex("k:2").blocking_lock().unwrap();
+    let error = client.blocking_scope(close).unwrap_err();
+    assert!(
+        matches!(error, LockError::TooManyAttempts { .. }),
+        "{error}"
+    );
+    assert!(!client.mutex("k:1").blocking_is_locked().unwrap());
+    drop(held);
+    client.blocking_scope(close).unwrap();
+}
+
+#[test]
 fn joined_calls_of_a_task_do_not_wait_for_each_other_for_ever() {
     scoped(async {
         let (first, second) = tokio::join!(
