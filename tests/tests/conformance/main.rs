@@ -89,6 +89,7 @@ auto_mutex_tests::conformance! {
         several_busy_ones_are_waited_for_one_after_another,
         opposite_orders_cannot_block_each_other,
         block_is_one_time_for_all,
+        block_zero_does_not_wait,
         a_cancelled_call_gives_everything_back,
         cancelling_at_any_moment_frees_all_names,
         retries_end_with_too_many_attempts_in_all,
