@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::request::Request;
 use crate::error::LockError;
-use crate::handle::Guard;
+use crate::handle::{Demand, Guard, Handle, Options};
 use crate::multi::{MultiGuard, take};
 use crate::mutex::{MutexGuard, ONE_OF_ONE};
 use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
@@ -45,22 +45,54 @@ pub enum Read {}
 #[derive(Debug)]
 pub enum Write {}
 
+/// What a call asks for, of one name.
+struct Asked {
+    handle: Handle,
+    options: Options,
+    demand: Demand,
+}
+
+impl Asked {
+    fn of<L>(
+        request: Request<L>,
+        demand: impl FnOnce(&Request<L>) -> Result<Demand, LockError>,
+    ) -> Result<Self, LockError> {
+        let demand = demand(&request)?;
+        let (handle, options) = request.handle()?;
+        Ok(Self {
+            handle,
+            options,
+            demand,
+        })
+    }
+}
+
 /// One name, and how much of it.
 macro_rules! single {
     ($lock:ident, $guard:ident, $demand:expr) => {
         impl Lock for $lock {
             type Guard = $guard;
 
-            async fn acquire(request: Request<Self>) -> Result<$guard, LockError> {
-                let demand = $demand(&request)?;
-                let (handle, options) = request.handle()?;
-                handle.take(&options, demand).await.map($guard::new)
+            fn acquire(
+                request: Request<Self>,
+            ) -> impl Future<Output = Result<$guard, LockError>> + Send {
+                let asked = Asked::of(request, $demand);
+                async move {
+                    match asked {
+                        // In its place: a future keeps what is moved twice.
+                        Ok(ref asked) => {
+                            let taken = asked.handle.take(&asked.options, asked.demand);
+                            taken.await.map($guard::new)
+                        }
+                        Err(error) => Err(error),
+                    }
+                }
             }
 
             fn blocking_acquire(request: Request<Self>) -> Result<$guard, LockError> {
-                let demand = $demand(&request)?;
-                let (handle, options) = request.handle()?;
-                handle.blocking_take(&options, demand).map($guard::new)
+                let asked = Asked::of(request, $demand)?;
+                let taken = asked.handle.blocking_take(&asked.options, asked.demand);
+                taken.map($guard::new)
             }
         }
     };
@@ -74,9 +106,18 @@ single!(Write, RwLockWriteGuard, |_| Ok(ALL_OF_ALL));
 impl Lock for Multi {
     type Guard = MultiGuard;
 
-    async fn acquire(request: Request<Self>) -> Result<MultiGuard, LockError> {
-        let (handles, options) = request.handles()?;
-        take::take(&handles, &options, ONE_OF_ONE, false).await
+    fn acquire(
+        request: Request<Self>,
+    ) -> impl Future<Output = Result<MultiGuard, LockError>> + Send {
+        let asked = request.handles();
+        async move {
+            match asked {
+                Ok((ref handles, ref options)) => {
+                    take::take(handles, options, ONE_OF_ONE, false).await
+                }
+                Err(error) => Err(error),
+            }
+        }
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<MultiGuard, LockError> {
