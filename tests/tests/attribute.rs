@@ -52,7 +52,8 @@ auto_mutex_tests::conformance! {
     semaphores:
         as_many_as_permits_are_inside,
         a_handle_shares_the_permits,
-        a_name_of_other_permits_is_refused;
+        a_name_of_other_permits_is_refused,
+        a_body_that_panics_gives_a_token_back;
     several:
         transfers_in_both_directions_all_end,
         all_of_them_are_held_or_none,

@@ -76,12 +76,7 @@ pub(crate) async fn a_name_of_other_permits_is_refused(store: &dyn TestStore) {
     client.scope(call).await.expect("the lock");
 }
 
-#[test]
-fn a_body_that_panics_gives_a_token_back() {
-    auto_mutex_tests::stores::run(auto_mutex_tests::stores::Memory::new(), gives_back);
-}
-
-async fn gives_back(store: &dyn TestStore) {
+pub(crate) async fn a_body_that_panics_gives_a_token_back(store: &dyn TestStore) {
     #[auto_semaphore(permits = 1, name = "work", guard = permit)]
     async fn work(panics: bool) -> Result<Option<String>, LockError> {
         tokio::task::yield_now().await;
