@@ -1,5 +1,6 @@
 //! Which attribute it is, and what only some of them have.
 
+use proc_macro2::{Ident, Span};
 use syn::Attribute;
 
 /// The attributes that protect a function.
@@ -23,6 +24,17 @@ impl Kind {
             Self::Read => "auto_read",
             Self::Write => "auto_write",
         }
+    }
+
+    /// What the runtime calls it.
+    pub(crate) fn ident(self) -> Ident {
+        let ident = match self {
+            Self::Mutex => "Mutex",
+            Self::Semaphore => "Semaphore",
+            Self::Read => "Read",
+            Self::Write => "Write",
+        };
+        Ident::new(ident, Span::mixed_site())
     }
 
     /// The one that an attribute is, by the last word of its path.

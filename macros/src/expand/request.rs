@@ -7,7 +7,6 @@ use syn::Path;
 use super::site::site;
 use crate::args::{Count, Key, Keys, Length, Options, Part, is_place};
 use crate::item::Function;
-use crate::kind::Kind;
 use crate::tokens::{ours, private, private_at, whole};
 
 /// Input:  `expire = 100, key = month` on a method of a block `impl Ledger`
@@ -36,12 +35,10 @@ pub(crate) fn request(
         (None, None) if function.knows_self() => quote_spanned!(span=> of::<Self>),
         _ => quote_spanned!(span=> new),
     };
-    let lock = match options.kind {
-        Kind::Mutex if options.takes_several() => quote_spanned!(span=> Multi),
-        Kind::Mutex => quote_spanned!(span=> Mutex),
-        Kind::Semaphore => quote_spanned!(span=> Semaphore),
-        Kind::Read => quote_spanned!(span=> Read),
-        Kind::Write => quote_spanned!(span=> Write),
+    let lock = if options.takes_several() {
+        Ident::new("Multi", span)
+    } else {
+        options.kind.ident()
     };
     let settings = settings(options);
     quote_spanned! {span=>

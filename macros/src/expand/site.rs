@@ -6,7 +6,6 @@ use syn::ext::IdentExt;
 
 use crate::args::{Key, Options, Part};
 use crate::item::Function;
-use crate::kind::Kind;
 use crate::source;
 use crate::tokens::private;
 
@@ -40,12 +39,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         (Some(Key::Parts(parts)), None) => parts.iter().map(Part::shown).collect(),
         _ => Vec::new(),
     };
-    let attribute = match options.kind {
-        Kind::Mutex => quote_spanned!(span=> Mutex),
-        Kind::Semaphore => quote_spanned!(span=> Semaphore),
-        Kind::Read => quote_spanned!(span=> Read),
-        Kind::Write => quote_spanned!(span=> Write),
-    };
+    let attribute = options.kind.ident();
     let text = options.text();
     quote_spanned! {span=>
         static __SITE: #private::Site = #private::Site {
