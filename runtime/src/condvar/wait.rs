@@ -137,7 +137,7 @@ impl Condvar {
 const SHORTEST: Duration = Duration::from_millis(1);
 
 fn only(guard: &MutexGuard) -> &Arc<Hold> {
-    &guard.holds().all()[0]
+    guard.holds().first()
 }
 
 /// What the end of the wait means. A store in trouble is a reason to look at the condition again: the lock is

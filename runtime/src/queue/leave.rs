@@ -161,8 +161,8 @@ impl Step<'_> {
         // Whoever waits for the word of the store wants to hear it.
         if valid && unlocker.is_none() && park_until == self.now {
             match self.pass_on(held) {
-                Ok(()) => return,
-                Err(unused) => held = unused,
+                Some(unused) => held = unused,
+                None => return,
             }
         }
         self.withdraw_spare();

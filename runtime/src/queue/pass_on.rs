@@ -16,7 +16,7 @@ const SHORTEST: Duration = Duration::from_millis(50);
 impl Step<'_> {
     /// Gives the ticket of `held`, which nobody uses any more, to the first waiter, if it wants the same; else it comes
     /// back.
-    pub(super) fn pass_on(&mut self, mut held: Held) -> Result<(), Held> {
+    pub(super) fn pass_on(&mut self, mut held: Held) -> Option<Held> {
         let limit = self.local.member().settings().handover;
         let before = held.hold.clone();
         let grant = before.grant();
@@ -27,13 +27,13 @@ impl Step<'_> {
             && grant.signal.is_none()
             && before.given_back().is_none();
         if !fits {
-            return Err(held);
+            return Some(held);
         }
         while let Some(waiter) = self.state.waiters.front().cloned() {
             let share = &waiter.want.share;
             let same = (share.units, share.capacity) == (grant.units, grant.capacity);
             if !same || !share.owner.is_empty() || held.owned {
-                return Err(held);
+                return Some(held);
             }
             self.state.waiters.pop_front();
             let next = Grant {
@@ -58,9 +58,9 @@ impl Step<'_> {
                 held.renew = held.renew.min(self.claim_at(before.valid()));
             }
             self.state.held.push(held);
-            return Ok(());
+            return None;
         }
-        Err(held)
+        Some(held)
     }
 
     /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
