@@ -21,7 +21,10 @@ impl Step<'_> {
         let before = held.hold.clone();
         let grant = before.grant();
         let number = held.handed + 1;
-        let fits = number <= limit.times
+        // What others hold beside it may have been granted since, with a later token.
+        let alone = grant.units == grant.capacity;
+        let fits = alone
+            && number <= limit.times
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
             && grant.signal.is_none()

@@ -14,7 +14,7 @@ use crate::error::kind;
 use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
 
 /// What a reader takes of the name.
-const ONE_OF_ALL: Demand = Demand {
+pub(crate) const ONE_OF_ALL: Demand = Demand {
     units: 1,
     capacity: kind::RW_LOCK,
     takes_token: false,
@@ -22,7 +22,7 @@ const ONE_OF_ALL: Demand = Demand {
 };
 
 /// What a writer takes of the name.
-const ALL_OF_ALL: Demand = Demand {
+pub(crate) const ALL_OF_ALL: Demand = Demand {
     units: kind::RW_LOCK,
     ..ONE_OF_ALL
 };

@@ -5,10 +5,11 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard};
+use auto_mutex::{Client, Config, LockError};
 use tokio::sync::mpsc;
 
 use super::contest;
+use super::guards::Held;
 use crate::runtimes::multi_thread;
 
 /// What is asked of a guard.
@@ -88,16 +89,17 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
         };
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            ["lock", name] => start(client.mutex(name), name, got.clone()),
-            ["lock", name, block] => {
-                let block = Duration::from_millis(block.parse().expect("milliseconds"));
-                start(client.mutex(name).block(block), name, got.clone());
+            ["lock" | "acquire" | "read" | "write", name, ..] => {
+                start(client.clone(), name, line.clone(), got.clone());
             }
             ["try", name] => match client.mutex(name).try_lock().await {
-                Ok(Some(guard)) => hold(name, guard, &got),
+                Ok(Some(guard)) => hold(name, Held::Mutex(guard), &got),
                 Ok(None) => say(&format!("busy {name}")),
                 Err(error) => say(&format!("failed {name} {error:?}")),
             },
+            ["wait", name] => {
+                tokio::spawn(wait(client.clone(), name.to_owned()));
+            }
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
             ["drop", name] => ask(&guards, name, Ask::Drop),
             ["check", name] => ask(&guards, name, Ask::Check),
@@ -105,8 +107,9 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");
             }
-            ["contest", name, millis, tasks, port, seed] => {
+            ["contest", kind, name, millis, tasks, port, seed] => {
                 let contest = contest::Contest {
+                    kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
                     duration: Duration::from_millis(millis.parse().expect("milliseconds")),
                     tasks: tasks.parse().expect("a number"),
@@ -134,25 +137,40 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
 
 type Got = mpsc::UnboundedSender<(String, mpsc::UnboundedSender<Ask>)>;
 
-fn start(mutex: Mutex, name: &str, got: Got) {
+fn start(client: Client, name: &str, line: String, got: Got) {
     let name = name.to_owned();
     tokio::spawn(async move {
-        match mutex.lock().await {
-            Ok(guard) => hold(&name, guard, &got),
+        match Held::take(&client, &line).await {
+            Ok(held) => hold(&name, held, &got),
             Err(error) => say(&format!("failed {name} {error:?}")),
         }
     });
 }
 
+async fn wait(client: Client, name: String) {
+    let waited = async {
+        let guard = client.mutex(&name).lock().await?;
+        say(&format!("waits {name}"));
+        client.condvar(&name).wait(guard).await
+    };
+    match waited.await {
+        Ok(guard) => {
+            say(&format!("woken {name}"));
+            drop(guard);
+        }
+        Err(error) => say(&format!("failed {name} {error:?}")),
+    }
+}
+
 /// Registered before it is reported, so that the next line can be about it.
-fn hold(name: &str, guard: MutexGuard, got: &Got) {
+fn hold(name: &str, guard: Held, got: &Got) {
     let (sender, asks) = mpsc::unbounded_channel();
     let _ = got.send((name.to_owned(), sender));
     say(&format!("got {name} {}", guard.fencing_token()));
     tokio::spawn(keep(name.to_owned(), guard, asks));
 }
 
-async fn keep(name: String, guard: MutexGuard, mut asks: mpsc::UnboundedReceiver<Ask>) {
+async fn keep(name: String, guard: Held, mut asks: mpsc::UnboundedReceiver<Ask>) {
     let mut told = false;
     loop {
         let ask = tokio::select! {

@@ -13,4 +13,5 @@ mod processes;
 mod refusals;
 mod restarts;
 mod rig;
+mod rw_lock;
 mod setup;

@@ -1,0 +1,168 @@
+//! What the documents name exists: files, headings, and tests, so that nothing they point to can go away unnoticed.
+//!
+//! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
+//! more), which some file must then define.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every Rust and Markdown file of the project by its path, `/` before it, so that any end of it at a folder can be
+/// found.
+struct Tree(BTreeMap<String, String>);
+
+impl Tree {
+    fn read() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let (mut files, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy();
+                let extension = path.extension().unwrap_or_default();
+                if path.is_dir() && name != "target" && !name.starts_with('.') {
+                    folders.push(path);
+                } else if extension == "rs" || extension == "md" {
+                    let relative = path.strip_prefix(root).unwrap().display();
+                    files.insert(format!("/{relative}"), fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        Self(files)
+    }
+
+    /// The documents, by their paths from the root.
+    fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
+        let document = |path: &str| path.ends_with(".md") && !path.starts_with("/tests/");
+        self.0
+            .iter()
+            .filter(move |(path, _)| document(path))
+            .map(|(path, text)| (&path[1..], text.as_str()))
+    }
+
+    fn has_file_ending_in(&self, end: &str) -> bool {
+        self.0.keys().any(|path| path.ends_with(&format!("/{end}")))
+    }
+
+    fn defines(&self, function: &str) -> bool {
+        self.0
+            .iter()
+            .any(|(path, text)| path.ends_with(".rs") && defines(text, function))
+    }
+}
+
+fn defines(text: &str, function: &str) -> bool {
+    text.contains(&format!("fn {function}("))
+}
+
+/// The lines of a document that are prose: no code between fences.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter(move |(_, line)| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+/// The links of a line: text and target.
+fn links(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.match_indices("](").filter_map(|(at, _)| {
+        let (text, target) = (&line[..at], &line[at + 2..]);
+        Some((
+            &text[text.rfind('[')? + 1..],
+            &target[..target.find([')', ' '])?],
+        ))
+    })
+}
+
+/// What stands between backticks.
+fn code(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// The name of a test if that is all there is.
+fn test_name(span: &str) -> Option<&str> {
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (span.chars().all(word) && span.split('_').filter(|word| !word.is_empty()).count() >= 4)
+        .then_some(span)
+}
+
+/// The anchor that a heading gets.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading
+        .trim_start_matches('#')
+        .trim()
+        .chars()
+        .filter(kept)
+        .map(|c| if c == ' ' { '-' } else { c })
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// What is wrong with a link of `document`.
+fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<String> {
+    // `macro@…` and the like are rustdoc's to check.
+    if target.contains("://") || target.contains('@') {
+        return None;
+    }
+    let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+    let folder = Path::new(document).parent().unwrap();
+    let mut path = PathBuf::from("/");
+    for part in folder.join(file).iter() {
+        if part == ".." {
+            path.pop();
+        } else {
+            path.push(part);
+        }
+    }
+    let key = if file.is_empty() {
+        format!("/{document}")
+    } else {
+        path.display().to_string()
+    };
+    let Some(content) = tree.0.get(&key) else {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        return (!root.join(&key[1..]).exists()).then(|| format!("there is no {key}"));
+    };
+    let headings = || prose(content).filter(|(_, line)| line.starts_with('#'));
+    if !heading.is_empty() && !headings().any(|(_, line)| anchor(line) == heading) {
+        return Some(format!("{key} has no heading #{heading}"));
+    }
+    let name = text.strip_prefix('`')?.strip_suffix('`')?;
+    let test = key.ends_with(".rs") && !name.contains(['/', '.']);
+    (test && !defines(content, name)).then(|| format!("{key} has no test {name}"))
+}
+
+#[test]
+fn what_the_documents_name_is_there() {
+    let tree = Tree::read();
+    let (mut wrong, mut names) = (Vec::new(), 0);
+    for (document, text) in tree.documents() {
+        for (number, line) in prose(text) {
+            let mut report =
+                |what: String| wrong.push(format!("{document}:{}: {what}", number + 1));
+            for (text, target) in links(line) {
+                broken(&tree, document, text, target).map(&mut report);
+            }
+            for span in code(line) {
+                let file = [".rs", ".md"].iter().any(|end| span.ends_with(end));
+                if file && !span.contains([' ', '*']) && !tree.has_file_ending_in(span) {
+                    report(format!("there is no {span}"));
+                }
+                if let Some(name) = test_name(span) {
+                    names += 1;
+                    if !tree.defines(name) {
+                        report(format!("nothing is called {name}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    assert!(
+        names > 10,
+        "only {names} tests are named: are the documents read at all?"
+    );
+}

@@ -1,0 +1,157 @@
+//! Points 1, 2, 3 and 7: readers that are counted wrongly.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use auto_mutex::Client;
+use auto_mutex_tests::events::{becomes, soon};
+
+use crate::rig::{Rig, waiters};
+
+#[tokio::test]
+async fn rw_lock_1_a_new_handle_forgets_no_reader() {
+    let rig = Rig::new();
+    let (reader, writer) = (rig.client(), rig.client());
+    let reading = reader.rw_lock("rw").read().await.unwrap();
+    for _ in 0..3 {
+        // New handles, of this client and of new ones; some ask, some come and go.
+        let fresh = rig.client();
+        let lock = fresh.rw_lock("rw");
+        assert!(lock.is_locked().await.unwrap());
+        assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
+        assert!(lock.read().await.unwrap().unlock().await.unwrap());
+        assert_eq!(lock.info().await.unwrap().holders.len(), 1);
+    }
+    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
+    assert!(reading.unlock().await.unwrap());
+    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_some());
+}
+
+/// Who is inside, as those say who are; it panics where they must not meet.
+#[derive(Default)]
+struct Inside {
+    readers: AtomicU32,
+    writers: AtomicU32,
+}
+
+impl Inside {
+    async fn read(&self) {
+        self.readers.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(self.writers.load(Ordering::SeqCst), 0, "beside a writer");
+        tokio::task::yield_now().await;
+        assert_eq!(self.writers.load(Ordering::SeqCst), 0, "beside a writer");
+        self.readers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    async fn write(&self) {
+        let alone = || {
+            assert_eq!(self.writers.load(Ordering::SeqCst), 1, "beside a writer");
+            assert_eq!(self.readers.load(Ordering::SeqCst), 0, "beside a reader");
+        };
+        self.writers.fetch_add(1, Ordering::SeqCst);
+        alone();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        alone();
+        self.writers.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rw_lock_2_no_reader_is_lost_when_another_leaves() {
+    let rig = Rig::new();
+    let inside = Arc::new(Inside::default());
+    let mut tasks = Vec::new();
+    for number in 0..6 {
+        let (lock, inside) = (rig.client().rw_lock("rw"), inside.clone());
+        tasks.push(tokio::spawn(async move {
+            for turn in 0..60 {
+                if number == 0 && turn % 3 == 0 {
+                    let guard = lock.write().await.unwrap();
+                    inside.write().await;
+                    drop(guard);
+                } else {
+                    // Readers leave just as others come, by both ways of leaving.
+                    let guard = lock.read().await.unwrap();
+                    inside.read().await;
+                    if turn % 2 == 0 {
+                        assert!(guard.unlock().await.unwrap());
+                    }
+                }
+            }
+        }));
+    }
+    for task in tasks {
+        soon("all turns", task).await.unwrap();
+    }
+    becomes("all have left", async || rig.redis.held() == 0).await;
+}
+
+#[tokio::test]
+async fn rw_lock_3_a_killed_reader_lets_nobody_in_beside_a_writer() {
+    let rig = Rig::new();
+    let (writer, reader) = (rig.client(), rig.client());
+    let mut dying = rig.worker(Duration::from_secs(1));
+    dying.say("read rw");
+    dying.got("rw");
+    dying.kill9();
+    let writing = soon(
+        "a killed reader costs one lease",
+        writer.rw_lock("rw").write(),
+    )
+    .await
+    .unwrap();
+    // Theirs would count the killed one still, take this reader for the second, and let it in.
+    assert!(reader.rw_lock("rw").try_read().await.unwrap().is_none());
+    let reading = tokio::spawn(async move { reader.rw_lock("rw").read().await });
+    waiters(&writer.mutex("rw"), 1).await;
+    assert_eq!(rig.redis.held(), 1);
+    assert!(writing.unlock().await.unwrap());
+    let reading = soon("its turn", reading).await.unwrap().unwrap();
+    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
+    assert!(reading.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn rw_lock_7_a_reader_that_comes_back_late_leaves_no_debt() {
+    let rig = Rig::new();
+    let late = Client::connect(rig.proxied_config().lease(1).patience(30)).unwrap();
+    let (reader, writer) = (rig.client(), rig.client());
+    let (reader, writer) = (reader.rw_lock("rw"), writer.rw_lock("rw"));
+    for dropped in [false, true] {
+        let lock = late.rw_lock("rw");
+        let [one, two] = [lock.read().await.unwrap(), lock.read().await.unwrap()];
+        rig.proxy.freeze();
+        let ends = if dropped {
+            drop((one, two));
+            None
+        } else {
+            soon("the loss is told", two.lost()).await;
+            Some((one, two))
+        };
+        becomes("the store has ended both", async || rig.redis.held() == 0).await;
+        let reading = [&reader, &writer].map(|lock| lock.read());
+        let reading = soon("others read", futures::future::try_join_all(reading)).await;
+        let reading = reading.unwrap();
+        let before = rig.redis.calls("evalsha");
+        rig.proxy.thaw();
+        if let Some((one, two)) = ends {
+            assert!(!one.unlock().await.unwrap());
+            assert!(!two.unlock().await.unwrap());
+        }
+        becomes("they come back", async || {
+            rig.redis.calls("evalsha") > before
+        })
+        .await;
+        soon("all has arrived", lock.info()).await.unwrap();
+        // No count below zero: whoever reads keeps a writer out, and nobody lets it in.
+        assert_eq!(rig.redis.held(), 2);
+        for guard in reading {
+            assert!(writer.try_write().await.unwrap().is_none());
+            assert!(guard.unlock().await.unwrap());
+        }
+        let writing = writer.try_write().await.unwrap().expect("nobody reads");
+        assert!(reader.try_read().await.unwrap().is_none());
+        assert!(writing.unlock().await.unwrap());
+    }
+}

@@ -1,0 +1,114 @@
+//! Points 4, 5 and 6: how long it is held, what a renewal may do, and what a release may hide.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, RwLockReadGuard, RwLockWriteGuard};
+use auto_mutex_tests::events::soon;
+
+use crate::rig::Rig;
+
+#[tokio::test]
+async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
+    let rig = Rig::new();
+    let lease = Duration::from_millis(600);
+    let (reader, others, writer) = (rig.leasing(lease), rig.leasing(lease), rig.client());
+    let reading = reader.rw_lock("rw").read().await.unwrap();
+    let started = std::time::Instant::now();
+    while started.elapsed() < lease * 4 {
+        // Others come and go beside it, with leases of their own that are none of its affair.
+        let brief = others.rw_lock("rw").expire(Duration::from_millis(50));
+        let other = soon("beside it", brief.read()).await.unwrap();
+        assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        drop(other);
+    }
+    reading.check().unwrap();
+    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
+    assert!(reading.unlock().await.unwrap());
+    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
+    for writes in [false, true] {
+        let rig = Rig::new();
+        let client = Client::connect(rig.proxied_config().lease(1).patience(30)).unwrap();
+        let other = rig.client();
+        let (reading, writing) = if writes {
+            (None, Some(client.rw_lock("rw").write().await.unwrap()))
+        } else {
+            (Some(client.rw_lock("rw").read().await.unwrap()), None)
+        };
+        rig.proxy.freeze();
+        let told = async {
+            match (&reading, &writing) {
+                (Some(guard), _) => guard.lost().await,
+                (_, Some(guard)) => guard.lost().await,
+                _ => unreachable!("one of them"),
+            }
+        };
+        soon("the failure is told", told).await;
+        let next = soon("the next one", other.rw_lock("rw").write())
+            .await
+            .unwrap();
+        rig.proxy.thaw();
+        // It can be reached again, and stays lost: asked to go on, it refuses, and does not enter beside the next.
+        for _ in 0..2 {
+            let again = match (&reading, &writing) {
+                (Some(guard), _) => soon("an answer", guard.refresh(Duration::from_secs(60))).await,
+                (_, Some(guard)) => soon("an answer", guard.refresh(Duration::from_secs(60))).await,
+                _ => unreachable!("one of them"),
+            };
+            assert!(matches!(again, Err(LockError::Lost { .. })), "{again:?}");
+        }
+        soon("it speaks", client.rw_lock("rw").info())
+            .await
+            .unwrap();
+        next.check().unwrap();
+        assert_eq!(rig.redis.held(), 1);
+        drop((reading, writing));
+        soon("it speaks", client.rw_lock("rw").info())
+            .await
+            .unwrap();
+        assert!(next.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn rw_lock_6_a_failing_release_hides_no_result() {
+    let rig = Rig::new();
+    let client = Client::connect(rig.proxied_config().lease(20).patience(0.3)).unwrap();
+    let lock = client.rw_lock("rw");
+    let cut_off = || {
+        rig.proxy.refuse();
+        rig.proxy.cut();
+    };
+    let read = lock.synchronize_read(async |_: &RwLockReadGuard| {
+        cut_off();
+        Err::<(), _>("the body's own")
+    });
+    assert_eq!(
+        soon("the result", read).await.unwrap(),
+        Err("the body's own")
+    );
+    rig.proxy.heal();
+    let write = lock.synchronize_write(async |_: &RwLockWriteGuard| {
+        cut_off();
+        7
+    });
+    assert_eq!(soon("the result", write).await.unwrap(), 7);
+    rig.proxy.heal();
+    // The same where the body panics: it is its own panic that comes out.
+    let panicked = tokio::spawn({
+        let lock = lock.clone();
+        async move {
+            lock.synchronize_read(async |_: &RwLockReadGuard| panic!("the body's own"))
+                .await
+        }
+    });
+    let panic = soon("the panic", panicked).await.unwrap_err().into_panic();
+    assert_eq!(panic.downcast_ref(), Some(&"the body's own"));
+    let other = rig.client();
+    let free = soon("the releases are made up for", other.rw_lock("rw").write()).await;
+    assert!(free.unwrap().unlock().await.unwrap());
+}
