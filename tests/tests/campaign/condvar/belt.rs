@@ -41,10 +41,15 @@ fn all_was_handed_over(arena: &mut Arena) -> Ledger {
 /// How many notifications nobody has taken: those of waiters that gave up, died, or timed out, when nobody waited
 /// behind them. Each one would wake the next waiter for nothing.
 fn left_over(arena: &Arena) -> u64 {
-    // What the dead had comes back within a lease; what else there is, is there.
-    let dead = arena.plan.lease * u32::from(arena.dead.kills > 0);
-    let within = dead + Duration::from_millis(200);
-    let config = Config::new(arena.redis.url()).expect("a good URL");
+    // What the dead had comes back when their lease is over and somebody asks; what else there is, is there.
+    let within = match arena.dead.kills {
+        0 => Duration::from_secs(1),
+        _ => arena.plan.lease * 2,
+    };
+    let config = Config::new(arena.redis.url())
+        .expect("a good URL")
+        .namespace("suite")
+        .lease(arena.plan.lease);
     let drain = move |client: &Client, name: &str| {
         let condvar = client.condvar(name);
         let mut guard: MutexGuard = client.mutex(name).blocking_lock().expect("the lock");
@@ -59,7 +64,7 @@ fn left_over(arena: &Arena) -> u64 {
             (guard, count) = (again, count + 1);
         }
     };
-    let client = Client::connect(config.namespace("suite")).expect("a client");
+    let client = Client::connect(config).expect("a client");
     let belts = arena.plan.names().into_iter();
     let names: Vec<_> = belts
         .flat_map(|belt| [format!("{belt}-put"), format!("{belt}-taken")])
