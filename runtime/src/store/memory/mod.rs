@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
@@ -21,9 +21,7 @@ use super::{Answer, Events, MemberId, Message, Request, Store};
 use crate::clock::Instant;
 use crate::name::Name;
 
-/// How long the fencing token of an idle name is kept.
-const TOKEN_KEPT: Duration = Duration::from_secs(600);
-/// How many operations pass between two looks for idle names.
+/// How many operations pass between two looks for names to forget.
 const SWEEP_EVERY: usize = 4096;
 
 /// The stores that have a name, for as long as a client has them.
@@ -129,10 +127,9 @@ impl Store for MemoryStore {
         // In proportion to the names, so that a sweep costs an operation the same however many there are.
         if *operations as usize >= SWEEP_EVERY.max(names.len() / 4) {
             *operations = 0;
-            let kept = TOKEN_KEPT.as_micros() as u64;
             names.retain(|_, state| {
                 state.shrink();
-                !state.is_idle() || now.saturating_sub(state.last_used()) < kept
+                now < state.kept_until()
             });
         }
         drop(inner);

@@ -9,8 +9,8 @@ use super::scripts::{Operation, Scripts};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Signal};
 
-/// What follows a name in its keys, in the order of KEYS; see `scripts/common.lua`.
-pub(super) const SUFFIXES: [&str; 5] = ["", ":tickets", ":held", ":queue", ":gone"];
+/// What follows a name in its keys, in the order of KEYS; see `scripts/common/base.lua`.
+pub(super) const SUFFIXES: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
 
 /// The channel of a member.
 pub(super) fn channel(member: MemberId) -> String {

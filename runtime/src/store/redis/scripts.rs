@@ -45,7 +45,19 @@ impl Operation {
 }
 
 const CLOCK: &str = include_str!("scripts/clock.lua");
-const COMMON: &str = include_str!("scripts/common.lua");
+/// One function that is too long for one file; each part sees those before it.
+const COMMON: &str = concat!(
+    include_str!("scripts/common/base.lua"),
+    include_str!("scripts/common/open.lua"),
+    include_str!("scripts/common/owners.lua"),
+    include_str!("scripts/common/holders.lua"),
+    include_str!("scripts/common/signals.lua"),
+    include_str!("scripts/common/grant.lua"),
+    include_str!("scripts/common/steps.lua"),
+    include_str!("scripts/common/rare.lua"),
+    include_str!("scripts/common/close.lua"),
+    include_str!("scripts/common/read.lua"),
+);
 
 /// All operations, ready to load.
 #[derive(Debug)]

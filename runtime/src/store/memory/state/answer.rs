@@ -46,7 +46,7 @@ impl State {
             .held
             .iter()
             .filter_map(|held| self.records.get(&held.1));
-        let first = records.min_by_key(|record| record.token)?;
+        let first = records.min_by_key(|record| (record.token, record.place))?;
         Some(HolderRecord {
             token: first.token,
             meta: first.meta.clone(),
@@ -71,7 +71,10 @@ impl State {
             .iter()
             .filter_map(|&(until, ticket)| describe(ticket, until))
             .collect();
-        holders.sort_by_key(|holder| holder.token);
+        holders.sort_by_key(|holder| {
+            let record = self.records.get(&holder.ticket);
+            (holder.token, record.map(|record| record.place))
+        });
         let mut places: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
         places.sort_unstable();
         let waiters = places

@@ -1,11 +1,11 @@
 //! Granting what fits, in order.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CLAIM_MS, NEAR, State, Step};
-use crate::store::memory::record::{Flag, Record};
+use crate::store::memory::record::Flag;
 use crate::store::{Message, Ticket};
 
 /// What a waiter would get.
@@ -14,6 +14,14 @@ struct Offer {
     signal: Option<(u64, Arc<str>)>,
     /// Another of its owner holds.
     joins: bool,
+}
+
+/// What the holders of one owner have together.
+struct Shared {
+    /// Of the one with the most.
+    units: u64,
+    /// The highest.
+    token: u64,
 }
 
 impl State {
@@ -54,24 +62,23 @@ impl State {
 
     /// Whoever waits with the same owner as one that holds enters, whatever its place.
     fn let_in(&mut self, step: &mut Step<'_, '_>, owner: &Arc<str>) {
-        let Some(token) = self.token_of(owner) else {
+        let Some(shared) = self.shared(owner) else {
             return;
         };
         let mut waiting: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
         waiting.sort_unstable();
         let waiting: Vec<_> = waiting.into_iter().map(|(_, &ticket)| ticket).collect();
         for ticket in waiting {
-            if self.owner(ticket).as_ref() == Some(owner) {
-                let joins = true;
-                self.give(
-                    step,
-                    ticket,
-                    Offer {
-                        token,
-                        signal: None,
-                        joins,
-                    },
-                );
+            let record = self.records.get(&ticket);
+            if record.is_some_and(|record| {
+                record.owner == *owner && u64::from(record.units) <= shared.units
+            }) {
+                let offer = Offer {
+                    token: shared.token,
+                    signal: None,
+                    joins: true,
+                };
+                self.give(step, ticket, offer);
             }
         }
     }
@@ -82,8 +89,10 @@ impl State {
         let mut token = now.max(self.token + 1);
         let mut signal = None;
         let mut joins = false;
-        if let Some(shared) = self.token_of(&record.owner) {
-            token = shared;
+        if let Some(shared) = self.shared(&record.owner)
+            && u64::from(record.units) <= shared.units
+        {
+            token = shared.token;
             joins = true;
         } else if record.takes && !self.signals.is_empty() {
             let first = self.signals.first_key_value();
@@ -147,8 +156,8 @@ impl State {
         (!owner.is_empty()).then(|| owner.clone())
     }
 
-    /// The token that holders of `owner` share, if there are any.
-    fn token_of(&self, owner: &Arc<str>) -> Option<u64> {
+    /// What another ticket of `owner` may share, if any of it holds.
+    fn shared(&self, owner: &Arc<str>) -> Option<Shared> {
         if owner.is_empty() {
             return None;
         }
@@ -156,30 +165,52 @@ impl State {
         let records = held.filter_map(|held| self.records.get(&held.1));
         records
             .filter(|record| record.owner == *owner && !record.is_parked())
-            .map(|record| record.token)
-            .max()
+            .map(|record| Shared {
+                units: record.weight(),
+                token: record.token,
+            })
+            .reduce(|one, other| Shared {
+                units: one.units.max(other.units),
+                token: one.token.max(other.token),
+            })
     }
 
     pub(super) fn forget_if_empty(&mut self) {
         if self.held.is_empty() && self.queue.is_empty() && self.quiet.is_empty() {
             self.capacity = None;
             self.places = 0;
-            if self.signals.is_empty() {
-                self.last_signal = 0;
-            }
         }
+        if self.last_signal > 0 && !self.has_signals() {
+            self.last_signal = 0;
+        }
+    }
+
+    /// Whether any signal waits or is held.
+    pub(super) fn has_signals(&self) -> bool {
+        let mut held = self.held.iter();
+        !self.signals.is_empty()
+            || held.any(|held| {
+                let record = self.records.get(&held.1);
+                record.is_some_and(|record| record.signal.is_some())
+            })
     }
 
     pub(super) fn used(&self) -> u64 {
         self.used_by(self.held.iter())
     }
 
-    /// The units of `held`. Holders of one owner share theirs.
+    /// The units of `held`. Holders of one owner share those of the one with the most.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
-        let mut owners = HashSet::new();
-        let records = held.filter_map(|held| self.records.get(&held.1));
-        let counted =
-            records.filter(|record| record.owner.is_empty() || owners.insert(&record.owner));
-        counted.map(Record::weight).sum()
+        let mut used = 0;
+        let mut shared = HashMap::new();
+        for record in held.filter_map(|held| self.records.get(&held.1)) {
+            if record.owner.is_empty() {
+                used += record.weight();
+            } else {
+                let most = shared.entry(&record.owner).or_insert(0);
+                *most = record.weight().max(*most);
+            }
+        }
+        used + shared.values().sum::<u64>()
     }
 }

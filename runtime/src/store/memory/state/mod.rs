@@ -19,6 +19,10 @@ use crate::store::{MemberId, Message, Op, Reply, Ticket};
 pub(in crate::store::memory) const CLAIM_MS: u64 = 2_000;
 /// How long a tombstone refuses its ticket.
 const TOMB_US: u64 = 30_000_000;
+/// How long the fencing token of an idle name is kept.
+const KEPT_US: u64 = 600_000_000;
+/// How long signals are kept.
+const SIGNALS_KEPT_US: u64 = 86_400_000_000;
 /// How often the first waiters ask again at least.
 const NEAR_MS: u64 = 667;
 /// How many waiters count as the first.
@@ -58,14 +62,21 @@ struct Step<'a, 'p> {
 }
 
 impl State {
-    /// Whether only the fencing token is left, so that the state may be forgotten in time.
+    /// Whether only the fencing token is left.
     pub(crate) fn is_idle(&self) -> bool {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When an operation last wrote here.
-    pub(crate) fn last_used(&self) -> u64 {
-        self.clock
+    /// When the state may be forgotten, if no operation comes: some time after all that is in it has ended.
+    pub(crate) fn kept_until(&self) -> u64 {
+        let leases = self.held.iter().map(|held| held.0);
+        let ends = leases.chain(self.waits.values().chain(self.gone.values()).copied());
+        let kept = if self.has_signals() {
+            SIGNALS_KEPT_US
+        } else {
+            KEPT_US
+        };
+        ends.fold(self.clock, u64::max).saturating_add(kept)
     }
 
     /// Gives back what an idle name has no use for: there may be a million of them.
@@ -111,7 +122,7 @@ impl State {
             Op::Force { owner } => self.force(&mut step, owner),
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
-            Op::Delete => self.delete(),
+            Op::Delete => self.delete(&mut step),
             Op::Inspect => unreachable!("answered above"),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{State, Step, TOMB_US};
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{Message, Mode, Op, Reply, Ticket};
+use crate::store::{Message, Mode, Op, Reply, Share, Ticket};
 
 impl State {
     pub(super) fn acquire(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
@@ -22,20 +22,13 @@ impl State {
             return Reply::Gone;
         };
         let now = step.now;
-        if share.units > share.capacity && !share.takes {
-            return Reply::TooMany;
-        }
-        if self.gone.contains_key(&ticket)
-            || self.records.get(&ticket).is_some_and(Record::is_parked)
-        {
-            return Reply::Refused;
+        if let Some(refusal) = self.refusal(ticket, share) {
+            // The reply grants nothing, so neither may what follows.
+            step.own = None;
+            self.grant(step);
+            return refusal;
         }
         if !self.hear(now, ticket, counter, hold, place) {
-            if let Some(capacity) = self.capacity
-                && capacity != share.capacity
-            {
-                return Reply::Mismatch { capacity };
-            }
             self.known = true;
             self.capacity = Some(share.capacity);
             self.places += 1;
@@ -68,6 +61,20 @@ impl State {
             }
             reply => reply,
         }
+    }
+
+    /// Why an acquire is out of the question.
+    fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
+        let record = self.records.get(&ticket);
+        if share.units > share.capacity && !share.takes {
+            return Some(Reply::TooMany);
+        }
+        if self.gone.contains_key(&ticket) || record.is_some_and(Record::is_parked) {
+            return Some(Reply::Refused);
+        }
+        self.capacity
+            .filter(|capacity| record.is_none() && *capacity != share.capacity)
+            .map(|capacity| Reply::Mismatch { capacity })
     }
 
     pub(super) fn touch(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
@@ -238,7 +245,8 @@ impl State {
         Reply::Told { holders }
     }
 
-    pub(super) fn delete(&mut self) -> Reply {
+    pub(super) fn delete(&mut self, step: &mut Step<'_, '_>) -> Reply {
+        self.grant(step);
         if !self.records.is_empty() {
             return Reply::InUse {
                 holders: self.held.len() as u64,

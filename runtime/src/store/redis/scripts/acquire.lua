@@ -1,9 +1,9 @@
 -- Asks for units of a name: grants them, or joins the queue.
 --
--- Keys: see common.lua.
--- Arguments: 1 ticket  2 member  3 counter  4 units  5 capacity  6 hold_ms  7 place_ms
---            8 mode
--- Replies: 'GRANTED <token>'
+-- Keys: see common/base.lua.
+-- Arguments: 1 ticket  2 member  3 counter  4 units  5 capacity  6 takes ('1': a signal will do)  7 owner
+--            8 hold_ms  9 place_ms  10 mode ('queue' or 'try')  11 meta
+-- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          {'BUSY', token of the holder, meta of the holder}
 --          'MISMATCH <capacity>'  'REFUSED'  'TOO_MANY'
@@ -14,9 +14,9 @@ local now = clock()
 
 -- The short ways: nobody holds or waits; or one does who leaves no room, and we would not wait.
 local state = redis.call('GET', KEYS[1])
-local tok = not state and 0 or tonumber(string.match(state, '^1 i (%d+)$'))
+local tok = not state and 0 or tonumber(string.match(state, '^1 [id] (%d+)$'))
 if tok then
-  if now > tok and tonumber(units) <= tonumber(capacity) and tonumber(hold) <= 600000 then
+  if now > tok and owner == '' and tonumber(units) <= tonumber(capacity) and tonumber(hold) <= 600000 then
     local token = int(now)
     redis.call('SET', KEYS[1],
       '1 s ' .. ticket .. ' ' .. token .. ' ' .. hold .. ' ' .. place .. ' ' .. counter .. ' ' .. token .. ' '
@@ -38,18 +38,21 @@ return guard(function()
   s.prune()
   local reply
   local r = s.record(ticket)
-  if tonumber(units) > tonumber(capacity) then
+  if takes ~= '1' and tonumber(units) > tonumber(capacity) then
     reply = 'TOO_MANY'
   elseif s.tombs > 0 and s.rare().is_buried(ticket) or r and r.flag == 2 then
     reply = 'REFUSED'
-  elseif not r and s.cap > 0 and s.cap ~= tonumber(capacity) then
-    reply = 'MISMATCH ' .. s.cap
+  elseif not r and s.in_use() and s.cap ~= tonumber(capacity) then
+    reply = 'MISMATCH ' .. int(s.cap)
+  end
+  if reply then
+    s.grant(member)
   else
     if not s.hear(ticket, counter, hold, place) then
       s.cap = tonumber(capacity)
       s.enter(ticket, {
-        units = tonumber(units), hold = tonumber(hold), wait = tonumber(place),
-        counter = tonumber(counter), member = member, meta = meta,
+        units = tonumber(units), hold = tonumber(hold), wait = tonumber(place), counter = tonumber(counter),
+        takes = tonumber(takes), owner = owner, member = member, meta = meta,
       })
     end
     s.grant(member, ticket)

@@ -1,8 +1,8 @@
 -- A fresh ticket takes the place of one that holds, with a new token; the old one is gone.
 --
--- Keys: see common.lua.
+-- Keys: see common/base.lua.
 -- Arguments: 1 old ticket  2 ticket  3 member  4 counter  5 hold_ms  6 place_ms  7 meta
--- Replies: 'GRANTED <token>'
+-- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder} for a fresh ticket that waits
 --          'GONE': the old one does not hold
 --          'REFUSED'

@@ -1,18 +1,19 @@
--- Drops every holder, tells them, and grants on.
+-- Drops every holder, or those of an owner, tells them, and grants on.
 --
--- Keys: see common.lua.
--- Arguments: 1 member
+-- Keys: see common/base.lua.
+-- Arguments: 1 member  2 owner (empty: all)
 -- Replies: 'FREED <how many>'
 --          error FOREIGN
 
+local member, owner = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
   local s = open(now, state)
   s.prune(true)
-  local dropped = s.rare().drop_all()
-  s.grant(ARGV[1])
+  local dropped = s.rare().drop_all(owner)
+  s.grant(member)
   s.close()
   return 'FREED ' .. dropped
 end)

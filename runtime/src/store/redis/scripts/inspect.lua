@@ -1,9 +1,9 @@
 -- Says what is there; changes nothing.
 --
--- Keys: see common.lua.
+-- Keys: see common/base.lua.
 -- Arguments: none
--- Replies: {'INFO', token, capacity, holders, waiters}, each holder or waiter a list
---          {ticket, member, units, token, meta, microseconds left, parked (0 or 1)}
+-- Replies: {'INFO', token, capacity (empty: none), used units, signals, exists (0 or 1), holders, waiters}, each holder
+--          or waiter a list {ticket, member, units, token, meta, microseconds left, parked (0 or 1)}
 --          error FOREIGN
 
 local now = clock()
@@ -11,6 +11,7 @@ local state = redis.call('GET', KEYS[1])
 
 return guard(function()
   local s = open(now, state)
-  local holders, waiters = s.rare().list()
-  return {'INFO', int(s.tok), s.cap == 0 and '' or s.cap, s.used, 0, '1', holders, waiters}
+  local used, signals, holders, waiters = s.rare().list()
+  local exists = (s.known == 1 or signals > 0) and 1 or 0
+  return {'INFO', int(s.tok), s.in_use() and s.cap or '', used, signals, exists, holders, waiters}
 end)

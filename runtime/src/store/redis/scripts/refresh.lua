@@ -1,1 +1,19 @@
-return redis.error_reply('ERR not there yet')
+-- Tells the holders of an owner that their `expire` counts again.
+--
+-- Keys: see common/base.lua.
+-- Arguments: 1 member  2 owner  3 expire_ms
+-- Replies: 'TOLD <how many heard it>'
+--          error FOREIGN
+
+local member, owner, expire = unpack(ARGV)
+local now = clock()
+local state = redis.call('GET', KEYS[1])
+
+return guard(function()
+  local s = open(now, state)
+  s.prune(true)
+  local told = s.rare().refresh(owner, expire)
+  s.grant(member)
+  s.close()
+  return 'TOLD ' .. told
+end)

@@ -1,8 +1,9 @@
--- A known ticket speaks: renews its lease or its place, claims a provisional grant, leaves `quiet`.
+-- A known ticket speaks: renews its lease or its place, claims a provisional grant, leaves `quiet`, gives units back.
 --
--- Keys: see common.lua.
--- Arguments: 1 ticket  2 member  3 counter  4 hold_ms  5 place_ms
--- Replies: 'GRANTED <token>'
+-- Keys: see common/base.lua.
+-- Arguments: 1 ticket  2 member  3 counter  4 units (a holder keeps no more than these; 0: all)  5 hold_ms
+--            6 place_ms
+-- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          'GONE'
 --          error FOREIGN
@@ -13,12 +14,13 @@ local now = clock()
 -- The short way: it is the only one and holds.
 local state = redis.call('GET', KEYS[1])
 if state and tonumber(hold) <= 600000 then
-  local heard, held, last, tail, token =
-    string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ (%d+) (%d+ (%d+) .*)$')
+  local heard, held, last, tok, token, own, tail =
+    string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ (%d+) (%d+) (%d+) (%d+)( .*)$')
   if heard and now >= tonumber(heard) and now < heard + held * 1000 then
     if tonumber(last) > tonumber(counter) then counter = last end
+    if units == '0' or tonumber(units) > tonumber(own) then units = own end
     local text = '1 s ' .. ticket .. ' ' .. int(now) .. ' ' .. hold .. ' ' .. place .. ' '
-      .. counter .. ' ' .. tail
+      .. counter .. ' ' .. tok .. ' ' .. token .. ' ' .. units .. tail
     if redis.pcall('SET', KEYS[1], text, 'PX', '1200000').err then
       -- A full memory denies a first write, but no second one.
       redis.call('PEXPIRE', KEYS[1], '1200000')
@@ -32,6 +34,8 @@ return guard(function()
   local s = open(now, state)
   s.prune(true)
   local known = s.hear(ticket, counter, hold, place)
+  local r = known and units ~= '0' and s.record(ticket)
+  if r and r.token > 0 and r.units > tonumber(units) then s.rare().lower(ticket, tonumber(units)) end
   s.grant(member, ticket)
   local reply = known and s.standing(ticket) or 'GONE'
   s.close()

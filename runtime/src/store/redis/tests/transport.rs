@@ -273,7 +273,7 @@ async fn a_killed_connection_is_replaced() {
         ));
         assert_eq!(
             peer.ask("n", release(ticket)).await.unwrap(),
-            Reply::Released { free: 0 }
+            Reply::Released { free: 1 }
         );
         let listening: u32 = run(&mut admin, &["PUBLISH", &channel(peer.member), "-"]);
         assert_eq!(listening, 1);
@@ -306,7 +306,7 @@ async fn lost_scripts_are_loaded_again() {
         ));
         assert_eq!(
             peer.answer(ids[2]).await.unwrap(),
-            Reply::Released { free: 0 }
+            Reply::Released { free: 1 }
         );
         assert_eq!(peer.answer(ids[3]).await.unwrap(), Reply::Gone);
     }
@@ -337,7 +337,7 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     ));
     assert_eq!(
         peer.answer(ids[2]).await.unwrap(),
-        Reply::Released { free: 0 }
+        Reply::Released { free: 1 }
     );
     let info = peer.ask("n", Op::Inspect).await.unwrap();
     assert!(matches!(info, Reply::Info(record) if record.holders.is_empty()));
@@ -429,7 +429,7 @@ async fn a_full_memory_denies_acquires_only() {
     ));
     assert_eq!(
         peer.ask("single", release(single)).await.unwrap(),
-        Reply::Released { free: 0 }
+        Reply::Released { free: 1 }
     );
     assert!(matches!(
         peer.ask("queued", touch(second)).await,

@@ -1,5 +1,8 @@
 //! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
 
+mod owners;
+mod signals;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,11 +53,15 @@ impl World {
         capacity: u32,
         mode: Mode,
     ) -> Reply {
+        self.ask(member, ticket, Share::of(units, capacity), mode)
+    }
+
+    fn ask(&mut self, member: MemberId, ticket: Ticket, share: Share, mode: Mode) -> Reply {
         self.counter += 1;
         let op = Op::Acquire {
             ticket,
             counter: self.counter,
-            share: Share::of(units, capacity),
+            share,
             hold: Duration::from_secs(10),
             place: Duration::from_secs(10),
             mode,
@@ -68,11 +75,15 @@ impl World {
     }
 
     fn touch(&mut self, member: MemberId, ticket: Ticket) -> Reply {
+        self.lower(member, ticket, 0)
+    }
+
+    fn lower(&mut self, member: MemberId, ticket: Ticket, units: u32) -> Reply {
         self.counter += 1;
         let op = Op::Touch {
             ticket,
             counter: self.counter,
-            units: 0,
+            units,
             hold: Duration::from_secs(10),
             place: Duration::from_secs(10),
         };

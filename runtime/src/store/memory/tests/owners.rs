@@ -1,0 +1,102 @@
+//! Owners share a hold, as far as it goes; and holders give units back.
+
+use super::*;
+
+fn owned(units: u32, capacity: u32, owner: &str) -> Share {
+    Share {
+        owner: owner.into(),
+        ..Share::of(units, capacity)
+    }
+}
+
+fn token(reply: &Reply) -> u64 {
+    match reply {
+        Reply::Granted { token, .. } => *token,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_owner_shares_its_hold_past_the_queue_and_counts_once() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    let mine = || owned(1, 1, "me");
+    let first = token(&world.ask(a, ta, mine(), Mode::Queue));
+    assert!(!is_granted(&world.lock(b, tb)));
+    let second = token(&world.ask(c, tc, mine(), Mode::Queue));
+    assert_eq!(first, second);
+    assert_eq!(world.info(a).used, 1);
+    assert_eq!(world.release(a, ta, 0, false), Reply::Released { free: 0 });
+    assert_eq!(world.granted_to(), []);
+    world.release(c, tc, 0, false);
+    assert_eq!(world.granted_to(), [b]);
+}
+
+#[test]
+fn who_waits_enters_when_its_owner_does() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc), (d, td)) = (ids(), ids(), ids(), ids());
+    world.lock(a, ta);
+    world.ask(b, tb, owned(1, 1, "me"), Mode::Queue);
+    world.lock(c, tc);
+    world.ask(d, td, owned(1, 1, "me"), Mode::Queue);
+    world.release(a, ta, 0, false);
+    assert_eq!(world.granted_to(), [b, d]);
+}
+
+#[test]
+fn a_hold_is_not_shared_for_more_than_it_has() {
+    const ALL: u32 = 1 << 30;
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc), (d, td)) = (ids(), ids(), ids(), ids());
+    world.ask(a, ta, owned(1, ALL, "me"), Mode::Queue);
+    assert!(is_granted(&world.acquire(b, tb, 1, ALL, Mode::Queue)));
+    // A writer of an owner that reads, beside another reader.
+    assert!(!is_granted(&world.ask(
+        c,
+        tc,
+        owned(ALL, ALL, "me"),
+        Mode::Queue
+    )));
+    assert!(is_granted(&world.ask(
+        d,
+        td,
+        owned(1, ALL, "me"),
+        Mode::Queue
+    )));
+    assert_eq!(world.info(a).used, 2);
+    for (member, ticket) in [(a, ta), (b, tb), (d, td)] {
+        world.release(member, ticket, 0, false);
+    }
+    assert_eq!(world.granted_to(), [c]);
+    assert_eq!(world.info(a).used, u64::from(ALL));
+}
+
+#[test]
+fn an_owner_uses_as_much_as_its_greatest_holder() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    let used = |world: &mut World| world.info(a).used;
+    world.ask(a, ta, owned(1, 4, "me"), Mode::Queue);
+    world.ask(b, tb, owned(3, 4, "me"), Mode::Queue);
+    assert_eq!(used(&mut world), 3);
+    world.lower(b, tb, 2);
+    assert_eq!(used(&mut world), 2);
+    world.release(b, tb, 0, false);
+    assert_eq!(used(&mut world), 1);
+}
+
+#[test]
+fn units_that_are_given_back_are_granted() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.acquire(a, ta, 4, 4, Mode::Queue);
+    world.acquire(b, tb, 3, 4, Mode::Queue);
+    assert!(is_granted(&world.lower(a, ta, 2)));
+    assert_eq!(world.granted_to(), []);
+    assert!(is_granted(&world.lower(a, ta, 1)));
+    assert_eq!(world.granted_to(), [b]);
+    // It does not get them back.
+    world.lower(a, ta, 4);
+    assert_eq!(world.info(a).used, 4);
+}

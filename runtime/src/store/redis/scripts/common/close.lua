@@ -1,0 +1,66 @@
+  -- Writing what changed.
+
+  local function write_records()
+    local drops, keeps = {}, {}
+    for ticket in pairs(changed) do
+      local r = records[ticket]
+      if r and ticket ~= s.one then
+        keeps[#keeps + 1] = ticket
+        keeps[#keeps + 1] = text_of(r)
+      elseif stored[ticket] then
+        drops[#drops + 1] = ticket
+      end
+    end
+    -- Not too many at once for unpack; and first what stays, or the hash might go and come without its time to live.
+    for i = 1, #keeps, 1000 do call('HSET', TICKETS, unpack(keeps, i, min(i + 999, #keeps))) end
+    for i = 1, #drops, 1000 do call('HDEL', TICKETS, unpack(drops, i, min(i + 999, #drops))) end
+  end
+
+  -- Writes what changed.
+  function s.close()
+    write_records()
+    -- Not looked at by this operation, so by the next one.
+    if moved then s.told = 0 end
+    local last = s.one and s.one_ends or now
+    if held_by_many() then
+      local _
+      _, last = pairs_of(call('ZRANGE', HELD, -1, -1, 'WITHSCORES'))()
+    end
+    local ttl = (s.signals + s.lent > 0 and SIGNALS_KEPT_MS or KEPT_MS)
+      + max(0, math.ceil(((last or now) - now) / 1000))
+    local kept = s.waiting > 0 or held_by_many()
+    if not kept and s.signals == 0 then
+      s.expires = 0
+    elseif s.expires < now + ttl * 1000 then
+      -- Longer than needed, so that it is not needed each time.
+      local long = ttl + KEPT_MS
+      if kept then
+        call('PEXPIRE', TICKETS, long)
+        call('PEXPIRE', HELD, long)
+        call('PEXPIRE', QUEUE, long)
+      end
+      if s.signals > 0 then call('PEXPIRE', SIGNALS, long) end
+      s.expires = now + long * 1000
+    end
+    if s.tombs > 0 then call('PEXPIRE', GONE, TOMB_MS) end
+    local text
+    local r = s.one and need(s.one)
+    if s.tombs + s.signals == 0 and not s.in_use() then
+      if s.tok + s.known == 0 then
+        -- Nothing to remember.
+        if state then call('DEL', MAIN) end
+        return
+      end
+      text = (s.known == 1 and '1 i ' or '1 d ') .. int(s.tok)
+    elseif r and s.waiting + s.tombs + s.signals + r.flag + r.number == 0 and r.owner == ''
+      and s.one_ends == r.heard + r.hold * 1000 then
+      text = '1 s ' .. s.one .. ' ' .. int(r.heard) .. ' ' .. int(r.hold) .. ' ' .. int(r.wait) .. ' '
+        .. int(r.counter) .. ' ' .. int(s.tok) .. ' ' .. int(r.token) .. ' ' .. int(r.units) .. ' '
+        .. int(s.cap) .. ' ' .. r.member .. ' ' .. r.meta
+    else
+      text = '1 f ' .. pack(STATE, s.tok, s.cap, s.seq, s.clk, s.used, s.tombs, s.holders, s.waiting, s.due,
+        s.expires, s.told, s.known, s.signals, s.last, s.lent, s.owned, s.asking)
+      if r then text = text .. pack(ONE, s.one, s.one_ends) .. text_of(r) end
+    end
+    call('SET', MAIN, text, 'PX', ttl)
+  end

@@ -1,0 +1,264 @@
+  -- What is seldom needed; built only then.
+
+  local rare
+  function s.rare()
+    if rare then return rare end
+    local x = {}
+    rare = x
+
+    -- Reads many at once.
+    function x.need_all(tickets)
+      for first = 1, #tickets, 1000 do
+        local last = min(first + 999, #tickets)
+        local texts = call('HMGET', TICKETS, unpack(tickets, first, last))
+        for i = first, last do
+          local ticket, text = tickets[i], texts[i - first + 1]
+          if records[ticket] == nil and text then
+            stored[ticket] = true
+            records[ticket] = read_record(text, 1)
+          end
+          need(ticket)
+        end
+      end
+      return tickets
+    end
+
+    local function held_ends()
+      return pairs_of(call('ZRANGE', HELD, 0, -1, 'WITHSCORES'))
+    end
+
+    -- What somebody left who removed the first key alone: it is over.
+    function x.clear()
+      call('HLEN', TICKETS)
+      call('ZCARD', HELD)
+      call('ZCARD', QUEUE)
+      call('DEL', TICKETS, HELD, QUEUE)
+    end
+
+    -- A part of the state is missing. The only holder is in the first key, so it is known and stays; who waits asks
+    -- anew. Of many holders nobody knows which: the name is closed until the longest lease has ended since.
+    function x.mend()
+      if held_by_many() then
+        if now >= s.clk and now < s.clk + LONGEST_LEASE_MS * 1000 then foreign('a part of the state is missing') end
+        s.holders, s.used, s.lent, s.owned = 0, 0, 0, 0
+      end
+      x.clear()
+      s.waiting, s.asking, s.told, s.expires, s.due = 0, 0, 0, 0, FAR
+    end
+
+    -- The clock was stepped back: nothing may last longer than if it were set now.
+    function x.step_back()
+      local function speak(ticket)
+        local r = need(ticket)
+        r.heard, r.told = min(r.heard, now), min(r.told, now)
+        changed[ticket] = true
+        return r
+      end
+      if s.one then
+        s.one_ends = min(s.one_ends, now + speak(s.one).hold * 1000)
+      elseif s.holders > 0 then
+        for ticket, ends in held_ends() do
+          local latest = now + speak(ticket).hold * 1000
+          if ends > latest then call('ZADD', HELD, int(latest), ticket) end
+        end
+      end
+      if s.waiting > 0 then
+        for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do speak(ticket) end
+      end
+      if s.tombs > 0 then
+        local latest = now + TOMB_MS * 1000
+        for ticket, ends in pairs_of(call('ZRANGE', GONE, 0, -1, 'WITHSCORES')) do
+          if ends > latest then call('ZADD', GONE, int(latest), ticket) end
+        end
+        s.tombs = min(s.tombs, latest)
+      end
+      s.due = 0
+    end
+
+    local function end_lease(ticket)
+      local r = need(ticket)
+      if r.flag ~= 1 or place_ends(r) <= now then return s.drop_holder(ticket, true) end
+      remove_holder(ticket)
+      if r.number > 0 then s.signal().put(r.number, r.text) end
+      r.flag, r.told, r.token, r.number, r.text = 3, 0, 0, 0, ''
+      add_waiter(ticket, QUIET + r.place)
+    end
+
+    -- Something may have ended.
+    function x.scan()
+      if s.one and s.one_ends <= now then end_lease(s.one) end
+      if s.due <= now then
+        s.due = FAR
+        if held_by_many() then
+          for ticket, ends in held_ends() do
+            if ends <= now then end_lease(ticket) else s.due = min(s.due, ends) end
+          end
+        end
+        if s.waiting > 0 then
+          for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
+            local ends = place_ends(need(ticket))
+            if ends <= now then s.drop_waiter(ticket) else s.due = min(s.due, ends) end
+          end
+        end
+      end
+    end
+
+    -- A holder gives back what it has beyond these units.
+    function x.lower(ticket, units)
+      local r = need(ticket)
+      local function all() return r.owner ~= '' and s.owners().share(r.owner) or r.number == 0 and r.units or 0 end
+      local before = all()
+      r.units = units
+      s.used = s.used - before + all()
+    end
+
+    -- The holder stays, held by nobody.
+    function x.park(ticket, park)
+      local r = need(ticket)
+      r.flag, r.hold = 2, tonumber(park)
+      changed[ticket] = true
+      hold_until(ticket, now + r.hold * 1000)
+    end
+
+    -- The holder `old` becomes `ticket`, at the same place and with all it has.
+    function x.swap(old, ticket, r)
+      local before = s.record(old)
+      if not before or before.token == 0 or before.flag == 2 then return false end
+      for _, field in ipairs({'place', 'units', 'takes', 'owner', 'number', 'text'}) do r[field] = before[field] end
+      r.heard, r.told, r.flag = now, 0, 0
+      r.token = max(now, s.tok + 1)
+      s.tok = r.token
+      s.drop_holder(old)
+      records[ticket] = r
+      add_holder(ticket, now + r.hold * 1000)
+      return true
+    end
+
+    function x.bury(ticket)
+      s.tombs = now + TOMB_MS * 1000
+      call('ZADD', GONE, int(s.tombs), ticket)
+    end
+
+    function x.is_buried(ticket)
+      return call('ZSCORE', GONE, ticket)
+    end
+
+    local function holders()
+      if not held_by_many() then return {s.one} end
+      return x.need_all(call('ZRANGE', HELD, 0, -1))
+    end
+
+    -- Drops the holders of an owner, or all if it is empty, and tells them.
+    function x.drop_all(owner)
+      local dropped = 0
+      for _, ticket in ipairs(holders()) do
+        local r = need(ticket)
+        if owner == '' or r.owner == owner then
+          tell(r.member, 'lost ' .. ticket)
+          s.drop_holder(ticket, true)
+          dropped = dropped + 1
+        end
+      end
+      return dropped
+    end
+
+    -- Tells the holders of an owner that their time counts again; says how many of them heard it.
+    function x.refresh(owner, expire)
+      local told = 0
+      for _, ticket in ipairs(holders()) do
+        local r = need(ticket)
+        if r.owner == owner and r.flag ~= 2 and tell(r.member, 'refresh ' .. ticket .. ' ' .. expire) > 0 then
+          told = told + 1
+        end
+      end
+      return told
+    end
+
+    -- A waiter leaves after all.
+    function x.withdraw(ticket)
+      s.drop_waiter(ticket)
+      forget()
+    end
+
+    -- Who waits for what an owner has enters, whatever its place.
+    function x.let_in(member, own, owner)
+      local _, units, token = s.owners().share(owner)
+      if not units then return end
+      local found = {}
+      for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
+        local r = need(ticket)
+        if r.owner == owner and r.units <= units then found[#found + 1] = ticket end
+      end
+      table.sort(found, function(a, b) return need(a).place < need(b).place end)
+      for _, ticket in ipairs(found) do
+        local r = need(ticket)
+        if not give(member, own, ticket, r, token, true, 0, '') and r.flag ~= 3 then
+          s.told = min(s.told, r.place - 1)
+          moved = true
+        end
+      end
+    end
+
+    -- The record of the one of many that has held for the longest.
+    function x.eldest()
+      local eldest
+      for _, ticket in ipairs(holders()) do
+        local r = need(ticket)
+        if not eldest or r.token < eldest.token or r.token == eldest.token and r.place < eldest.place then
+          eldest = r
+        end
+      end
+      return eldest
+    end
+
+    -- The units that are used, the number of signals, the holders (in order of token, then of place) and the waiters (of
+    -- place), all as if what has ended had been dropped. Each holder or waiter is
+    -- {ticket, member, units, token, meta, microseconds left, parked}.
+    function x.list()
+      local used, shared = 0, {}
+      local signals = s.signals > 0 and call('ZCARD', SIGNALS) or 0
+      local holders, waiters = {}, {}
+
+      local function describe(found, ticket, r, ends)
+        if ends <= now then return false end
+        found[#found + 1] = {ticket, r.member, r.units, int(r.token), r.meta, int(ends - now), r.flag == 2 and 1 or 0}
+        return true
+      end
+
+      local function holder(ticket, ends)
+        local r = need(ticket)
+        if not describe(holders, ticket, r, ends) then
+          if r.number > 0 then signals = signals + 1 end
+        elseif r.owner == '' then
+          if r.number == 0 then used = used + r.units end
+        else
+          local before = shared[r.owner] or 0
+          shared[r.owner] = max(before, r.number == 0 and r.units or 0)
+          used = used + shared[r.owner] - before
+        end
+      end
+
+      -- Waiters have the token 0 all.
+      local function in_order(a, b)
+        local one, other = need(a[1]), need(b[1])
+        return one.token < other.token or one.token == other.token and one.place < other.place
+      end
+
+      if s.one then holder(s.one, s.one_ends) end
+      if held_by_many() then
+        local list = call('ZRANGE', HELD, 0, -1, 'WITHSCORES')
+        for ticket, ends in pairs_of(list) do holder(ticket, ends) end
+        table.sort(holders, in_order)
+      end
+      if s.waiting > 0 then
+        for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
+          local r = need(ticket)
+          describe(waiters, ticket, r, place_ends(r))
+        end
+        table.sort(waiters, in_order)
+      end
+      return used, signals, holders, waiters
+    end
+
+    return x
+  end

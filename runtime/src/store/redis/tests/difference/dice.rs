@@ -1,0 +1,46 @@
+//! Random choices that a seed repeats.
+
+use std::time::Duration;
+
+use crate::store::{MemberId, Ticket};
+
+/// SplitMix64.
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    pub(super) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(super) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    pub(super) fn millis(&mut self, choices: &[u64]) -> Duration {
+        Duration::from_millis(self.of(choices))
+    }
+
+    fn id(&mut self) -> String {
+        format!("{:016x}{:016x}", self.next(), self.next())
+    }
+
+    pub(super) fn ticket(&mut self) -> Ticket {
+        Ticket::parse(&self.id()).unwrap()
+    }
+
+    pub(super) fn member(&mut self) -> MemberId {
+        MemberId::parse(&self.id()).unwrap()
+    }
+}

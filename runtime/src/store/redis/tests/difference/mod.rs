@@ -1,0 +1,82 @@
+//! The scripts and the reference model, driven with the same random operations at the same times: every reply,
+//! every message and every state must be the same.
+//!
+//! `AUTO_MUTEX_RUNS=n` makes more runs, of 250 operations each; a run that fails says how it is repeated.
+
+mod both;
+mod dice;
+mod ops;
+mod play;
+
+use std::collections::HashSet;
+
+use self::both::Bench;
+use super::server::Server;
+
+/// 250 operations each.
+const RUNS: u64 = 440;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap())
+}
+
+#[test]
+fn the_scripts_do_what_the_model_does() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let mut seen = HashSet::new();
+    if let Some(seed) = number("AUTO_MUTEX_SEED") {
+        return play::run(&mut bench, seed, &mut seen);
+    }
+    for seed in 1..=number("AUTO_MUTEX_RUNS").unwrap_or(RUNS) {
+        play::run(&mut bench, seed, &mut seen);
+    }
+    let mut seen: Vec<_> = seen.iter().map(String::as_str).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, ALL);
+}
+
+/// What must have been seen, or the test has proved little.
+const ALL: &[&str] = &[
+    "Acquire Busy",
+    "Acquire Granted",
+    "Acquire Granted of a signal",
+    "Acquire Mismatch",
+    "Acquire Queued",
+    "Acquire Refused",
+    "Acquire TooMany",
+    "Adopt Gone",
+    "Adopt Granted",
+    "Adopt Granted of a signal",
+    "Adopt Queued",
+    "Adopt Refused",
+    "Delete Deleted",
+    "Delete Deleted nothing",
+    "Delete InUse",
+    "Force Freed",
+    "Refresh Told",
+    "Refresh Told nobody",
+    "Release Cancelled",
+    "Release Gone",
+    "Release Released",
+    "Signal All Refused",
+    "Signal All Signalled",
+    "Signal All Signalled nobody",
+    "Signal One Refused",
+    "Signal One Signalled",
+    "Signal One Signalled nobody",
+    "Signal Token Refused",
+    "Signal Token Signalled",
+    "Touch Gone",
+    "Touch Granted",
+    "Touch Granted of a signal",
+    "Touch Queued",
+    "a downgrade",
+    "a shared hold",
+    "told Grant",
+    "told Grant of a signal",
+    "told Lost",
+    "told Near",
+    "told Refresh",
+];

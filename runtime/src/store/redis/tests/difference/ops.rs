@@ -1,0 +1,194 @@
+//! Operations as clients send them, and as they do not: what a name is used for, and what is asked of it at random.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::dice::Dice;
+use crate::store::{Mode, Op, Share, Signal, Ticket};
+
+/// Units of a readers-writer lock.
+const ALL: u32 = 1 << 30;
+/// Texts of signals: anything.
+const TEXTS: [&str; 10] = [
+    "a",
+    "a",
+    "a",
+    "b",
+    "",
+    " two words ",
+    "7 a",
+    "nul\0 and\r\nlines",
+    "ünïcödé%20",
+    "{}",
+];
+/// Owners are escaped already; nobody is one too.
+const OWNERS: [&str; 4] = ["alice", "alice", "bob%20b", "%C3%A7"];
+
+/// What one name is used for.
+pub(super) struct Use {
+    capacity: u32,
+    takes: bool,
+    /// One in so many names its owner.
+    owned: u64,
+    /// Leases are long and little time passes, so that the queue grows.
+    crowd: bool,
+    /// Tickets of which some release was asked, and the latest token of each.
+    tokens: HashMap<Ticket, u64>,
+    /// Identities of signals.
+    signalled: Vec<Ticket>,
+}
+
+impl Use {
+    pub(super) fn any(dice: &mut Dice, crowd: bool) -> Self {
+        let capacity = dice.of(&[0, 1, 1, 4, 4, ALL, ALL]);
+        Self {
+            capacity,
+            takes: capacity == 0 || dice.one_in(2),
+            owned: dice.of(&[2, 4, 1000]),
+            crowd,
+            tokens: HashMap::new(),
+            signalled: Vec::new(),
+        }
+    }
+
+    /// A ticket was granted.
+    pub(super) fn granted(&mut self, ticket: Ticket, token: u64) {
+        self.tokens.insert(ticket, token);
+    }
+
+    fn owner(&self, dice: &mut Dice) -> Arc<str> {
+        if dice.one_in(self.owned) {
+            dice.of(&OWNERS).into()
+        } else {
+            Arc::default()
+        }
+    }
+
+    fn share(&self, dice: &mut Dice) -> Share {
+        let capacity = if dice.one_in(40) {
+            dice.of(&[0, 1, 4, ALL])
+        } else {
+            self.capacity
+        };
+        let units = match dice.below(24) {
+            0 => capacity + 1,
+            1..9 => capacity.max(1),
+            9..12 => capacity.clamp(1, 2),
+            _ => 1,
+        };
+        Share {
+            units,
+            capacity,
+            takes: self.takes != dice.one_in(10),
+            owner: self.owner(dice),
+        }
+    }
+
+    fn hold(&self, dice: &mut Dice) -> Duration {
+        dice.millis(if self.crowd {
+            &[2_500, 10_000]
+        } else {
+            &[1, 500, 1_000, 3_000, 10_000, 10_000]
+        })
+    }
+
+    fn place(&self, dice: &mut Dice) -> Duration {
+        dice.millis(if self.crowd {
+            &[5_000, 10_000, 30_000]
+        } else {
+            &[2, 300, 1_000, 5_000, 10_000, 30_000]
+        })
+    }
+
+    /// The next operation; a ticket that it is about is one of `tickets`, unless it is of a signal.
+    pub(super) fn op(&mut self, dice: &mut Dice, tickets: &[Ticket], counter: u64) -> Op {
+        let ticket = dice.of(tickets);
+        let hold = self.hold(dice);
+        let place = self.place(dice);
+        match dice.below(56) {
+            0..20 => Op::Acquire {
+                ticket,
+                counter,
+                share: self.share(dice),
+                hold,
+                place,
+                mode: if dice.one_in(4) {
+                    Mode::Try
+                } else {
+                    Mode::Queue
+                },
+                meta: dice.of(&["host 12 a%20site", "host 34 another"]).into(),
+            },
+            20..34 => Op::Touch {
+                ticket,
+                counter,
+                units: dice.of(&[0, 0, 0, 0, 1, 1, 2, 5]),
+                hold,
+                place,
+            },
+            34..44 => self.release(dice, ticket),
+            44..46 => Op::Adopt {
+                old: dice.of(tickets),
+                ticket,
+                counter,
+                hold,
+                place,
+                meta: "host 56 heir".into(),
+            },
+            46 => {
+                let of_one = dice.one_in(2);
+                Op::Force {
+                    owner: if of_one {
+                        dice.of(&OWNERS).into()
+                    } else {
+                        Arc::default()
+                    },
+                }
+            }
+            47..49 => Op::Refresh {
+                owner: self.owner(dice),
+                expire: dice.millis(&[1, 60_000]),
+            },
+            49..55 => self.signal(dice),
+            _ => Op::Delete,
+        }
+    }
+
+    fn release(&self, dice: &mut Dice, ticket: Ticket) -> Op {
+        let park = if dice.one_in(6) {
+            dice.millis(&[1, 800, 20_000, 2_000_000])
+        } else {
+            Duration::ZERO
+        };
+        // Mostly the last grant that was heard of, which need not be the last one.
+        let used = if dice.one_in(3) {
+            0
+        } else {
+            self.tokens.get(&ticket).copied().unwrap_or(17)
+        };
+        Op::Release {
+            ticket,
+            park,
+            tomb: dice.one_in(6),
+            used,
+        }
+    }
+
+    fn signal(&mut self, dice: &mut Dice) -> Op {
+        let again = !self.signalled.is_empty() && dice.one_in(5);
+        let ticket = if again {
+            dice.of(&self.signalled)
+        } else {
+            dice.ticket()
+        };
+        self.signalled.push(ticket);
+        let signal = match dice.below(6) {
+            0..3 if dice.one_in(30) => Signal::Token("long\n".repeat(9_000).into()),
+            0..3 => Signal::Token(dice.of(&TEXTS).into()),
+            3..5 => Signal::One,
+            _ => Signal::All,
+        };
+        Op::Signal { ticket, signal }
+    }
+}

@@ -1,0 +1,268 @@
+//! One run: a few members use a few names, fall silent, crash, and time passes, forth and sometimes back.
+
+use std::collections::HashSet;
+use std::thread::panicking;
+
+use super::both::{Bench, Both, Outcome};
+use super::dice::Dice;
+use super::ops::Use;
+use crate::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
+
+const STEPS: u32 = 250;
+const START: u64 = 1_795_000_000_000_000;
+/// Beyond everything that a run leaves.
+const LATER: u64 = 40_000_000_000;
+
+/// Runs what `seed` stands for; adds the kinds of operations, replies and messages to `seen`.
+pub(super) fn run(bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
+    let mut play = Play::new(bench, seed);
+    for step in 0..STEPS {
+        play.step(step, seen);
+    }
+    play.end();
+}
+
+/// A client: what it asks with, and whether it is there.
+struct Client {
+    member: MemberId,
+    tickets: Vec<Ticket>,
+}
+
+impl Client {
+    fn new(dice: &mut Dice, tickets: usize) -> Self {
+        Self {
+            member: dice.member(),
+            tickets: (0..tickets).map(|_| dice.ticket()).collect(),
+        }
+    }
+}
+
+struct Play<'a> {
+    both: Both<'a>,
+    dice: Dice,
+    now: u64,
+    crowd: bool,
+    clients: Vec<Client>,
+    uses: Vec<Use>,
+    /// Of each name, after the last operation.
+    infos: Vec<NameRecord>,
+    /// When something in it ends.
+    ends: Vec<Vec<u64>>,
+    trail: Trail,
+}
+
+impl<'a> Play<'a> {
+    fn new(bench: &'a mut Bench, seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        let crowd = seed.is_multiple_of(2);
+        let names = 1 + dice.below(3) as usize;
+        let mut both = Both::new(bench, names);
+        let tickets = if crowd { 5 } else { 1 + dice.below(4) as usize };
+        let clients: Vec<_> = (0..3).map(|_| Client::new(&mut dice, tickets)).collect();
+        for client in &clients {
+            both.listen(client.member, true);
+        }
+        Self {
+            both,
+            now: START,
+            crowd,
+            clients,
+            uses: (0..names).map(|_| Use::any(&mut dice, crowd)).collect(),
+            infos: vec![NameRecord::default(); names],
+            ends: vec![Vec::new(); names],
+            trail: Trail {
+                seed,
+                asked: Vec::new(),
+            },
+            dice,
+        }
+    }
+
+    fn step(&mut self, step: u32, seen: &mut HashSet<String>) {
+        self.pass();
+        self.trouble();
+        let index = self.dice.below(self.uses.len() as u64) as usize;
+        let client = self.dice.below(self.clients.len() as u64) as usize;
+        // Now and then a late copy of something sent earlier.
+        let counter = u64::from(step) + if self.dice.one_in(8) { 0 } else { 10 };
+        let tickets = &self.clients[client].tickets;
+        let op = self.uses[index].op(&mut self.dice, tickets, counter);
+        // Sometimes a stranger asks.
+        let member = if self.dice.one_in(15) {
+            let strangers: Vec<_> = self.clients.iter().map(|client| client.member).collect();
+            self.dice.of(&strangers)
+        } else {
+            self.clients[client].member
+        };
+        let outcome = self.apply(index, member, &op);
+        self.note(index, &op, &outcome, seen);
+    }
+
+    /// Asks both worlds, which must agree.
+    fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
+        self.trail.asked.push((self.now, index, member, op.clone()));
+        let (model, scripts) = self.both.apply(self.now, index, member, op);
+        assert_eq!(
+            scripts.reply, model.reply,
+            "the scripts' reply, the model's"
+        );
+        assert_eq!(
+            scripts.messages, model.messages,
+            "the scripts' messages, the model's"
+        );
+        assert_eq!(scripts.info, model.info, "the scripts' state, the model's");
+        scripts
+    }
+
+    fn note(&mut self, index: usize, op: &Op, outcome: &Outcome, seen: &mut HashSet<String>) {
+        seen.extend(kinds(op, outcome, &self.infos[index]));
+        if let (Some(ticket), Reply::Granted { token, .. }) = (op.ticket(), &outcome.reply) {
+            self.uses[index].granted(ticket, *token);
+        }
+        for (_, message) in &outcome.messages {
+            if let Message::Grant { ticket, token, .. } = message {
+                self.uses[index].granted(*ticket, *token);
+            }
+        }
+        let info = &outcome.info;
+        let records = info.holders.iter().chain(&info.waiters);
+        self.ends[index] = records
+            .map(|record| self.now + record.left.as_micros() as u64)
+            .collect();
+        self.infos[index] = info.clone();
+    }
+
+    /// Time passes, often to exactly when something ends.
+    fn pass(&mut self) {
+        let dice = &mut self.dice;
+        let ends = self.ends.concat();
+        let forth: &[u64] = if self.crowd {
+            &[0, 1, 1_000, 10_000, 50_000, 200_000, 200_000, 900_000]
+        } else {
+            &[
+                0, 0, 1, 999, 10_000, 300_000, 300_000, 700_000, 1_000_000, 2_000_001, 4_000_000,
+            ]
+        };
+        self.now = match dice.below(60) {
+            0..7 if !ends.is_empty() => dice.of(&ends),
+            7 if !self.crowd => self.now + 31_000_000,
+            8 => self.now - dice.of(&[1, 500_000, 3_000_000, 40_000_000]),
+            _ => self.now + dice.of(forth),
+        };
+    }
+
+    /// A member stops to listen or begins again, or crashes: it is never heard of again.
+    fn trouble(&mut self) {
+        let dice = &mut self.dice;
+        let index = dice.below(self.clients.len() as u64) as usize;
+        let client = &mut self.clients[index];
+        if dice.one_in(20) {
+            let listens = !dice.one_in(2);
+            self.both.listen(client.member, listens);
+        }
+        if dice.one_in(12) {
+            let index = dice.below(client.tickets.len() as u64) as usize;
+            client.tickets[index] = dice.ticket();
+        }
+        if dice.one_in(80) {
+            self.both.listen(client.member, false);
+            let tickets = client.tickets.len();
+            *client = Client::new(dice, tickets);
+            self.both.listen(client.member, true);
+        }
+    }
+
+    /// Everything ends; what is left are signals, and then nothing but the token.
+    fn end(mut self) {
+        self.now += LATER;
+        let member = self.clients[0].member;
+        for index in 0..self.uses.len() {
+            let info = self.apply(index, member, &Op::Delete).info;
+            assert_eq!((info.used, info.signals, info.exists), (0, 0, false));
+            let keys = self.both.keys(index);
+            let left: &[&str] = if info.token > 0 { &[""] } else { &[] };
+            assert_eq!(keys, left, "name {index}");
+        }
+        self.both.end();
+    }
+}
+
+/// What of interest happened.
+fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<String> {
+    let kind = |value: &dyn std::fmt::Debug| {
+        let text = format!("{value:?}");
+        let end = text.find(|c: char| !c.is_alphanumeric());
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    let mut asked = kind(op);
+    if let Op::Signal { signal, .. } = op {
+        asked = format!("{asked} {}", kind(signal));
+    }
+    let detail = match outcome.reply {
+        Reply::Granted {
+            signal: Some(_), ..
+        } => " of a signal",
+        Reply::Told { holders: 0 } | Reply::Signalled { count: 0 } => " nobody",
+        Reply::Deleted { existed: false } => " nothing",
+        _ => "",
+    };
+    let mut kinds = vec![format!("{asked} {}{detail}", kind(&outcome.reply))];
+    for (_, message) in &outcome.messages {
+        let signal = matches!(
+            message,
+            Message::Grant {
+                signal: Some(_),
+                ..
+            }
+        );
+        let detail = if signal { " of a signal" } else { "" };
+        kinds.push(format!("told {}{detail}", kind(message)));
+    }
+    let holders = &outcome.info.holders;
+    if holders.windows(2).any(|two| two[0].token == two[1].token) {
+        kinds.push("a shared hold".into());
+    }
+    let units = |info: &NameRecord, ticket| {
+        let mut holders = info.holders.iter();
+        holders
+            .find(|holder| Some(holder.ticket) == ticket)
+            .map(|holder| holder.units)
+    };
+    if units(&outcome.info, op.ticket()) < units(before, op.ticket())
+        && matches!(op, Op::Touch { .. })
+    {
+        kinds.push("a downgrade".into());
+    }
+    kinds
+}
+
+/// Says how a run that fails is repeated, and what was asked of the name before.
+struct Trail {
+    seed: u64,
+    asked: Vec<(u64, usize, MemberId, Op)>,
+}
+
+impl Drop for Trail {
+    fn drop(&mut self) {
+        if !panicking() {
+            return;
+        }
+        let Some(&(_, failed, ..)) = self.asked.last() else {
+            return;
+        };
+        let of_name = self.asked.iter().filter(|asked| asked.1 == failed);
+        let mut of_name: Vec<_> = of_name.collect();
+        for (now, _, member, op) in of_name.split_off(of_name.len().saturating_sub(12)) {
+            let at = now.cast_signed() - START.cast_signed();
+            eprintln!("{at} µs, {member:?}: {op:?}");
+        }
+        eprintln!(
+            "The last is operation {} of the run. Repeat it:",
+            self.asked.len()
+        );
+        eprintln!(
+            "AUTO_MUTEX_SEED={} cargo test -p auto-mutex --lib the_scripts_do_what_the_model_does",
+            self.seed
+        );
+    }
+}

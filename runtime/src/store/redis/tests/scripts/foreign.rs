@@ -1,0 +1,105 @@
+//! What is not ours is told, and stays.
+
+use super::*;
+
+#[test]
+fn what_is_not_ours_is_an_error_and_stays() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let base = bench.key("");
+    let strange: &[&[&str]] = &[
+        &["SET", "", "somebody's"],
+        &["SET", "", ""],
+        &["SET", "", "1 i"],
+        &["SET", "", "1 i "],
+        &["SET", "", "1 i -5"],
+        &["SET", "", "1 i 5 "],
+        &["SET", "", "1 d x"],
+        &["SET", "", "1 s 1 2 3"],
+        &["SET", "", "1 f 1 2 3 4 5"],
+        &["SET", "", "2 i 5"],
+        &["HSET", "", "a", "b"],
+        &["ZADD", "", "1", "a"],
+        &["RPUSH", "", "a"],
+    ];
+    for words in strange {
+        let mut cmd = redis::cmd(words[0]);
+        cmd.arg(&base).arg(&words[2..]);
+        cmd.exec(&mut bench.connection).unwrap();
+        let before: Vec<u8> = run(&mut bench.connection, &["DUMP", &base]);
+        for op in every_op(Ticket::random()) {
+            let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &op);
+            let error = reply::parse(attempt(&mut bench.connection, &cmd)).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                StoreErrorKind::Foreign,
+                "{words:?} {op:?} {error}"
+            );
+            let after: Vec<u8> = run(&mut bench.connection, &["DUMP", &base]);
+            assert_eq!(after, before, "{words:?} {op:?}");
+            assert_eq!(run::<i64>(&mut bench.connection, &["PTTL", &base]), -1);
+        }
+        run::<()>(&mut bench.connection, &["DEL", &base]);
+    }
+}
+
+/// A key of somebody in the place of one of ours; `op` needs it.
+fn stays(server: &Server, suffix: &str, op: &Op) {
+    let mut bench = Bench::new(server);
+    run::<()>(&mut bench.connection, &["FLUSHALL"]);
+    bench.granted(&acquire(Ticket::random(), 1, Mode::Queue));
+    let beside = bench.key(suffix);
+    let set = ["SET", &beside, "somebody's", "EX", "1000"];
+    run::<()>(&mut bench.connection, &set);
+    let error = bench.ask(op).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Foreign, "{suffix} {error}");
+    let value: String = run(&mut bench.connection, &["GET", &beside]);
+    assert_eq!(value, "somebody's");
+}
+
+#[test]
+fn a_foreign_key_beside_ours_is_an_error_and_stays() {
+    let server = Server::start();
+    for suffix in &SUFFIXES[1..4] {
+        // This one does not take the short way.
+        stays(&server, suffix, &acquire(Ticket::random(), 1, Mode::Queue));
+    }
+    for suffix in &SUFFIXES[4..] {
+        stays(&server, suffix, &signal("a token"));
+    }
+}
+
+#[test]
+fn an_unreadable_record_is_an_error() {
+    let server = Server::start();
+    for record in ["1 2 3", "garbage \u{0}", ""] {
+        let mut bench = Bench::new(&server);
+        run::<()>(&mut bench.connection, &["FLUSHALL"]);
+        let [first, second] = [Ticket::random(), Ticket::random()];
+        bench.ask(&acquire(first, 1, Mode::Queue)).unwrap();
+        bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
+        let tickets = bench.key(":tickets");
+        let set = ["HSET", &tickets, &second.to_string(), record];
+        run::<()>(&mut bench.connection, &set);
+        for op in [release(first), Op::Inspect] {
+            let error = bench.ask(&op).unwrap_err();
+            assert_eq!(error.kind(), StoreErrorKind::Foreign, "{record:?} {error}");
+        }
+    }
+}
+
+#[test]
+fn an_unreadable_signal_is_an_error() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    bench.ask(&signal("a token")).unwrap();
+    let signals = bench.key(":signals");
+    run::<()>(
+        &mut bench.connection,
+        &["ZREMRANGEBYRANK", &signals, "0", "-1"],
+    );
+    run::<()>(&mut bench.connection, &["ZADD", &signals, "1", "nonsense"]);
+    run::<()>(&mut bench.connection, &["EXPIRE", &signals, "1000"]);
+    let error = bench.ask(&acquire_any(Ticket::random(), 1)).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Foreign, "{error}");
+}

@@ -1,0 +1,182 @@
+//! Which keys there are, and for how long.
+
+use super::*;
+
+const TEN_MINUTES: Duration = Duration::from_secs(600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+#[test]
+fn an_uncontended_lock_is_one_key() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let ticket = Ticket::random();
+    let granted = bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap();
+    assert_eq!(bench.keys(), [""]);
+    assert!(bench.time_to_live("") > TEN_MINUTES);
+    // The same request again is the same grant.
+    assert_eq!(
+        bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap(),
+        granted
+    );
+    bench.ask(&release(ticket)).unwrap();
+    assert_eq!(bench.keys(), [""]);
+    assert!(bench.time_to_live("") > Duration::from_secs(590));
+}
+
+#[test]
+fn what_is_left_of_a_crowd_is_the_token() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let tickets: Vec<_> = (0..2500).map(|_| Ticket::random()).collect();
+    for &ticket in &tickets {
+        let op = acquire(ticket, 1, Mode::Queue);
+        let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &op);
+        attempt(&mut bench.connection, &cmd);
+    }
+    let info = bench.info();
+    assert_eq!((info.holders.len(), info.waiters.len()), (1, 2499));
+    assert!(
+        info.waiters
+            .iter()
+            .map(|waiter| waiter.ticket)
+            .eq(tickets[1..].iter().copied())
+    );
+    let Reply::Queued { position, .. } = bench.ask(&touch(tickets[2000])).unwrap() else {
+        panic!("not queued");
+    };
+    assert_eq!(position, 2000);
+    for &ticket in &tickets {
+        let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &release(ticket));
+        attempt(&mut bench.connection, &cmd);
+    }
+    assert_eq!(bench.keys(), [""]);
+}
+
+#[test]
+fn keys_live_longer_than_what_is_parked() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let ticket = Ticket::random();
+    let long = Duration::from_secs(7_200);
+    bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap();
+    let park = Op::Release {
+        ticket,
+        park: long,
+        tomb: false,
+        used: 0,
+    };
+    bench.ask(&park).unwrap();
+    assert!(bench.time_to_live("") > long);
+    // A touch of something unknown does not shorten it.
+    bench.ask(&touch(Ticket::random())).unwrap();
+    assert!(bench.time_to_live("") > long);
+    // Nor does who waits behind it.
+    bench
+        .ask(&acquire(Ticket::random(), 1, Mode::Queue))
+        .unwrap();
+    for suffix in ["", ":queue", ":tickets"] {
+        assert!(bench.time_to_live(suffix) > long, "{suffix}");
+    }
+}
+
+#[test]
+fn a_tombstone_lives_for_half_a_minute() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let ticket = Ticket::random();
+    let bury = Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb: true,
+        used: 0,
+    };
+    assert_eq!(bench.ask(&bury).unwrap(), Reply::Gone);
+    assert!(bench.time_to_live(":gone") <= Duration::from_secs(30));
+    assert_eq!(
+        bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap(),
+        Reply::Refused
+    );
+    bench.granted(&acquire(Ticket::random(), 1, Mode::Queue));
+}
+
+#[test]
+fn asking_about_nothing_leaves_nothing() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    for op in every_question(Ticket::random()) {
+        bench.ask(&op).unwrap();
+        assert!(bench.keys().is_empty(), "{op:?}");
+    }
+}
+
+#[test]
+fn signals_and_all_beside_them_are_kept_for_a_day() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
+    // Two hold a unit each before there are any.
+    for &ticket in &tickets[..2] {
+        bench.granted(&acquire(ticket, 2, Mode::Queue));
+    }
+    bench.ask(&acquire(tickets[2], 2, Mode::Queue)).unwrap();
+    assert!(bench.time_to_live(":held") < DAY);
+    bench.ask(&signal("a token")).unwrap();
+    for suffix in ["", ":held", ":tickets", ":queue", ":signals"] {
+        assert!(bench.time_to_live(suffix) >= DAY, "{suffix:?}");
+    }
+    for &ticket in &tickets {
+        bench.ask(&release(ticket)).unwrap();
+    }
+    assert_eq!(bench.keys(), ["", ":gone", ":signals"]);
+    for suffix in ["", ":signals"] {
+        assert!(bench.time_to_live(suffix) >= DAY - Duration::from_secs(60));
+    }
+    // Who holds it may crash, and nobody may come for a while.
+    bench.granted(&acquire_any(tickets[0], 2));
+    assert_eq!(bench.keys(), ["", ":gone"]);
+    assert!(bench.time_to_live("") >= DAY);
+    let used = u64::MAX;
+    let consumed = Op::Release {
+        ticket: tickets[0],
+        park: Duration::ZERO,
+        tomb: false,
+        used,
+    };
+    assert_eq!(bench.ask(&consumed).unwrap(), Reply::Released { free: 3 });
+}
+
+#[test]
+fn a_deleted_name_remembers_its_token_only() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let ticket = Ticket::random();
+    let token = bench.granted(&acquire(ticket, 1, Mode::Queue));
+    assert_eq!(
+        bench.ask(&Op::Delete).unwrap(),
+        Reply::InUse {
+            holders: 1,
+            waiters: 0
+        }
+    );
+    bench.ask(&release(ticket)).unwrap();
+    assert!(bench.info().exists);
+    assert_eq!(
+        bench.ask(&Op::Delete).unwrap(),
+        Reply::Deleted { existed: true }
+    );
+    let info = bench.info();
+    assert_eq!((info.exists, info.token), (false, token));
+    assert_eq!(
+        bench.ask(&Op::Delete).unwrap(),
+        Reply::Deleted { existed: false }
+    );
+    // A notification of nobody is no use of it.
+    let notify = Op::Signal {
+        ticket,
+        signal: Signal::All,
+    };
+    assert_eq!(bench.ask(&notify).unwrap(), Reply::Signalled { count: 0 });
+    assert!(!bench.info().exists);
+    assert!(bench.granted(&acquire(ticket, 1, Mode::Queue)) > token);
+    assert!(bench.info().exists);
+}

@@ -1,0 +1,67 @@
+//! A full memory denies what is new, and nothing else.
+
+use super::*;
+
+#[test]
+fn a_full_memory_keeps_no_signal_from_coming_back() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
+    for text in ["a", "b"] {
+        bench.ask(&signal(text)).unwrap();
+    }
+    for &ticket in &tickets {
+        bench.granted(&acquire_any(ticket, 1));
+    }
+    assert_eq!(bench.info().signals, 0);
+    run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
+    let mut new = Bench::new(&server);
+    new.name = Name::from_escaped("ns:Type:new");
+    for op in [signal("c"), acquire(Ticket::random(), 1, Mode::Queue)] {
+        let error = new.ask(&op).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Refused, "{op:?} {error}");
+    }
+    for &ticket in &tickets {
+        bench.granted(&touch(ticket));
+    }
+    assert_eq!(
+        bench.ask(&release(tickets[1])).unwrap(),
+        Reply::Released { free: 1 }
+    );
+    let force = Op::Force {
+        owner: Arc::default(),
+    };
+    assert_eq!(bench.ask(&force).unwrap(), Reply::Freed { holders: 2 });
+    let info = bench.info();
+    assert_eq!((info.signals, info.holders.len()), (2, 0));
+    assert_eq!(
+        bench.ask(&Op::Delete).unwrap(),
+        Reply::Deleted { existed: true }
+    );
+    run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "0"]);
+    bench.granted(&acquire(Ticket::random(), 1, Mode::Queue));
+}
+
+#[test]
+fn a_full_memory_keeps_no_owner_from_telling_its_holders() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let ticket = Ticket::random();
+    let mut owned = acquire(ticket, 1, Mode::Queue);
+    if let Op::Acquire { share, .. } = &mut owned {
+        share.owner = "somebody".into();
+    }
+    bench.granted(&owned);
+    run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
+    let refresh = Op::Refresh {
+        owner: "somebody".into(),
+        expire: Duration::from_secs(1),
+    };
+    // Nobody listens here.
+    assert_eq!(bench.ask(&refresh).unwrap(), Reply::Told { holders: 0 });
+    bench.granted(&touch(ticket));
+    assert_eq!(
+        bench.ask(&release(ticket)).unwrap(),
+        Reply::Released { free: 1 }
+    );
+}

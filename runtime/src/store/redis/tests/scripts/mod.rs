@@ -1,0 +1,171 @@
+//! The scripts one by one, where the reference model has nothing to say: keys, times to live, foreign and lost state,
+//! a full memory.
+
+mod foreign;
+mod keys;
+mod loss;
+mod memory;
+mod short;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Connection;
+
+use super::super::command::{SUFFIXES, evaluate, key};
+use super::super::reply;
+use super::super::scripts::Scripts;
+use super::server::{Server, attempt, immortal, run};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::name::Name;
+use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Ticket};
+
+/// One name on one server, at the server's own time.
+struct Bench {
+    connection: Connection,
+    scripts: Scripts,
+    member: MemberId,
+    name: Name,
+}
+
+impl Bench {
+    fn new(server: &Server) -> Self {
+        let mut connection = server.connection();
+        let scripts = Scripts::new();
+        for text in scripts.texts() {
+            run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
+        }
+        Self {
+            connection,
+            scripts,
+            member: MemberId::random(),
+            name: Name::from_escaped("ns:Type:method:%7Bkey%7D"),
+        }
+    }
+
+    fn ask(&mut self, op: &Op) -> Result<Reply, StoreError> {
+        let cmd = evaluate(&self.scripts, self.member, &self.name, op);
+        let reply = reply::parse(attempt(&mut self.connection, &cmd));
+        let immortal = immortal(&mut self.connection, "auto_mutex");
+        assert!(immortal.is_empty(), "{immortal:?} after {op:?}");
+        reply
+    }
+
+    fn info(&mut self) -> NameRecord {
+        match self.ask(&Op::Inspect).unwrap() {
+            Reply::Info(info) => info,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The token of a grant.
+    fn granted(&mut self, op: &Op) -> u64 {
+        match self.ask(op).unwrap() {
+            Reply::Granted { token, .. } => token,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn key(&self, suffix: &str) -> String {
+        format!("{}{suffix}", key(&self.name))
+    }
+
+    fn remove(&mut self, suffix: &str) {
+        let key = self.key(suffix);
+        assert_eq!(run::<i32>(&mut self.connection, &["DEL", &key]), 1);
+    }
+
+    /// The suffixes of the keys that exist.
+    fn keys(&mut self) -> Vec<String> {
+        let mut keys: Vec<String> = run(&mut self.connection, &["KEYS", "auto_mutex*"]);
+        keys.sort();
+        let base = key(&self.name);
+        keys.iter()
+            .map(|key| key.strip_prefix(&base).unwrap().to_owned())
+            .collect()
+    }
+
+    fn time_to_live(&mut self, suffix: &str) -> Duration {
+        let key = self.key(suffix);
+        let millis: i64 = run(&mut self.connection, &["PTTL", &key]);
+        Duration::from_millis(millis.try_into().expect("the key is there"))
+    }
+}
+
+fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
+    Op::Acquire {
+        ticket,
+        counter: 1,
+        share: Share::of(1, capacity),
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+        mode,
+        meta: "host 1 site".into(),
+    }
+}
+
+/// As [`acquire`], content with a signal.
+fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
+    let mut op = acquire(ticket, capacity, Mode::Queue);
+    if let Op::Acquire { share, .. } = &mut op {
+        share.takes = true;
+    }
+    op
+}
+
+fn touch(ticket: Ticket) -> Op {
+    Op::Touch {
+        ticket,
+        counter: 2,
+        units: 0,
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+    }
+}
+
+fn release(ticket: Ticket) -> Op {
+    Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb: false,
+        used: 0,
+    }
+}
+
+fn signal(text: &str) -> Op {
+    Op::Signal {
+        ticket: Ticket::random(),
+        signal: Signal::Token(text.into()),
+    }
+}
+
+/// What leaves nothing behind where there was nothing.
+fn every_question(ticket: Ticket) -> [Op; 7] {
+    [
+        touch(ticket),
+        release(ticket),
+        Op::Force {
+            owner: Arc::default(),
+        },
+        Op::Refresh {
+            owner: "somebody".into(),
+            expire: Duration::from_secs(1),
+        },
+        Op::Signal {
+            ticket,
+            signal: Signal::All,
+        },
+        Op::Delete,
+        Op::Inspect,
+    ]
+}
+
+fn every_op(ticket: Ticket) -> Vec<Op> {
+    let mut ops = vec![
+        acquire(ticket, 1, Mode::Queue),
+        acquire(ticket, 1, Mode::Try),
+        signal("a token"),
+    ];
+    ops.extend(every_question(ticket));
+    ops
+}

@@ -1,0 +1,65 @@
+//! How many commands the server runs for what is done most.
+
+use super::*;
+
+#[test]
+fn the_short_ways_are_three_calls() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let [ticket, other] = [Ticket::random(), Ticket::random()];
+    let touched = |units| Op::Touch {
+        ticket,
+        counter: 3,
+        units,
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+    };
+    for op in [
+        acquire(ticket, 4, Mode::Queue),
+        touched(0),
+        touched(1),
+        release(ticket),
+        acquire_any(ticket, 1),
+        acquire(other, 1, Mode::Try),
+        release(ticket),
+        Op::Delete,
+        acquire(ticket, 1, Mode::Queue),
+    ] {
+        run::<()>(&mut bench.connection, &["CONFIG", "RESETSTAT"]);
+        let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &op);
+        attempt(&mut bench.connection, &cmd);
+        let info: String = run(&mut bench.connection, &["INFO", "commandstats"]);
+        let calls = |line: &str| {
+            let (command, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            let inner = ["evalsha", "config|resetstat", "info"].contains(&command);
+            (!inner)
+                .then(|| rest.split(',').next()?.parse::<u32>().ok())
+                .flatten()
+        };
+        let calls: u32 = info.lines().filter_map(calls).sum();
+        assert!(calls <= 3 || matches!(op, Op::Delete), "{op:?} {info}");
+    }
+}
+
+#[test]
+fn a_downgrade_on_the_short_way_makes_room() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let writer = Ticket::random();
+    let mut all = acquire(writer, 4, Mode::Queue);
+    if let Op::Acquire { share, .. } = &mut all {
+        share.units = 4;
+    }
+    bench.granted(&all);
+    assert_eq!(bench.info().used, 4);
+    for (units, used) in [(5, 4), (0, 4), (1, 1), (2, 1)] {
+        let mut lower = touch(writer);
+        if let Op::Touch { units: kept, .. } = &mut lower {
+            *kept = units;
+        }
+        bench.granted(&lower);
+        assert_eq!(bench.info().used, used, "{units}");
+    }
+    assert_eq!(bench.keys(), [""]);
+    bench.granted(&acquire(Ticket::random(), 4, Mode::Queue));
+}
