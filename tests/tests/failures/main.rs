@@ -14,4 +14,5 @@ mod refusals;
 mod restarts;
 mod rig;
 mod rw_lock;
+mod semaphore;
 mod setup;
