@@ -11,15 +11,37 @@ mod expand;
 mod fallback;
 mod flavor;
 mod item;
+mod kind;
+mod source;
 mod suggest;
 mod tokens;
 
 use proc_macro::TokenStream;
 
+use kind::Kind;
+
 #[doc = include_str!("docs/auto_mutex.md")]
 #[proc_macro_attribute]
 pub fn auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::auto_mutex(args.into(), item.into()).into()
+    expand::protecting(Kind::Mutex, args.into(), item.into()).into()
+}
+
+#[doc = include_str!("docs/auto_semaphore.md")]
+#[proc_macro_attribute]
+pub fn auto_semaphore(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::protecting(Kind::Semaphore, args.into(), item.into()).into()
+}
+
+#[doc = include_str!("docs/auto_read.md")]
+#[proc_macro_attribute]
+pub fn auto_read(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::protecting(Kind::Read, args.into(), item.into()).into()
+}
+
+#[doc = include_str!("docs/auto_write.md")]
+#[proc_macro_attribute]
+pub fn auto_write(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::protecting(Kind::Write, args.into(), item.into()).into()
 }
 
 #[doc = include_str!("docs/no_auto_mutex.md")]

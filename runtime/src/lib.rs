@@ -50,11 +50,12 @@ mod process;
 mod queue;
 mod rw_lock;
 mod semaphore;
+mod site;
 mod store;
 mod task;
 mod wait;
 
-pub use auto_mutex_macros::{auto_mutex, no_auto_mutex};
+pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, Seconds};
@@ -65,6 +66,7 @@ pub use mutex::{Mutex, MutexGuard, Ticket};
 pub use process::release_on_termination;
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
+pub use site::{Site, sites};
 
 /// For what the attributes expand to; not for people.
 #[doc(hidden)]

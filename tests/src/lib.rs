@@ -3,6 +3,8 @@
 //! Nothing here looks inside the library under test: it goes through the public API, or asks Redis over
 //! a connection of its own. The tests themselves live in `tests/tests`.
 
+pub mod annotated;
+pub mod belt;
 pub mod events;
 pub mod process;
 pub mod proxy;
@@ -19,6 +21,12 @@ pub mod worker;
 mod attributes {
     #[doc = include_str!("../../macros/src/docs/auto_mutex.md")]
     struct AutoMutex;
+    #[doc = include_str!("../../macros/src/docs/auto_read.md")]
+    struct AutoRead;
+    #[doc = include_str!("../../macros/src/docs/auto_semaphore.md")]
+    struct AutoSemaphore;
+    #[doc = include_str!("../../macros/src/docs/auto_write.md")]
+    struct AutoWrite;
     #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
     struct NoAutoMutex;
 }

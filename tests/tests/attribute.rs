@@ -1,4 +1,4 @@
-//! The attribute at work, on `memory://`: one file per topic.
+//! The attributes at work: one file per topic. On `memory://`; what meets other members also on Redis.
 
 #[path = "attribute/async_traits.rs"]
 mod async_traits;
@@ -20,11 +20,45 @@ mod kinds;
 mod lints;
 #[path = "attribute/loss.rs"]
 mod loss;
+#[path = "attribute/mixed.rs"]
+mod mixed;
 #[path = "attribute/names.rs"]
 mod names;
 #[path = "attribute/options.rs"]
 mod options;
+#[path = "attribute/owners.rs"]
+mod owners;
+#[path = "attribute/readers.rs"]
+mod readers;
 #[path = "attribute/reentry.rs"]
 mod reentry;
+#[path = "attribute/semaphores.rs"]
+mod semaphores;
+#[path = "attribute/several.rs"]
+mod several;
 #[path = "attribute/support.rs"]
 mod support;
+#[path = "attribute/was.rs"]
+mod was;
+
+auto_mutex_tests::conformance! {
+    owners:
+        tasks_of_an_owner_share_the_lock,
+        other_owners_and_other_members_wait;
+    readers:
+        readers_are_inside_together,
+        a_writer_is_alone,
+        a_handle_takes_the_same_lock;
+    semaphores:
+        as_many_as_permits_are_inside,
+        a_handle_shares_the_permits,
+        a_name_of_other_permits_is_refused,
+        a_body_that_panics_gives_a_token_back;
+    several:
+        transfers_in_both_directions_all_end,
+        all_of_them_are_held_or_none,
+        the_loss_of_one_ends_the_body;
+    was:
+        both_versions_exclude_each_other,
+        both_names_are_held_with_the_key;
+}

@@ -7,6 +7,8 @@ use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
+use crate::kind::Kind;
+use crate::source;
 use crate::suggest;
 use crate::tokens::{bare_expr, find_word};
 
@@ -64,29 +66,75 @@ impl Key {
     }
 
     /// Whether everything that it names is there.
-    pub(crate) fn check(&self, params: &Params, inherited: bool, errors: &mut Errors) {
-        let Self::Parts(parts) = self else { return };
-        for part in parts {
-            match part {
-                Part::Text(_) => {}
-                Part::Value(expr) => {
-                    if !params.has_self()
-                        && let Some(span) = find_word(expr.to_token_stream(), "self")
-                    {
-                        errors.at(span, NO_SELF);
-                    }
-                }
-                Part::Shown { place, .. } => place.check(params, inherited, errors),
+    pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+        if let Self::Parts(parts) = self {
+            check_parts(parts, kind, params, inherited, errors);
+        }
+    }
+}
+
+/// Whether everything that they name is there.
+pub(super) fn check_parts(
+    parts: &[Part],
+    kind: Kind,
+    params: &Params,
+    inherited: bool,
+    errors: &mut Errors,
+) {
+    for part in parts {
+        match part {
+            Part::Text(_) => {}
+            Part::Value(value) => check_value(value, params, errors),
+            Part::Shown { place, .. } => place.check(kind, params, inherited, errors),
+        }
+    }
+}
+
+/// Whether the `self` that it may use is there.
+pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
+    if !params.has_self()
+        && let Some(span) = find_word(value.to_token_stream(), "self")
+    {
+        errors.at(span, NO_SELF);
+    }
+}
+
+impl Part {
+    /// As it is in the template of a name: texts escaped, what varies in braces.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => escape(&text.value()),
+            Self::Value(value) => format!("{{{}}}", source::text(value.to_token_stream())),
+            Self::Shown {
+                before,
+                place,
+                after,
+            } => {
+                let place = place.path.join(".");
+                format!("{}{{{place}}}{}", escape(before), escape(after))
             }
         }
     }
+}
+
+/// As the runtime escapes a part of a name.
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b':' | b'{' | b'}' | b'%' => escaped.push_str(&format!("%{byte:02X}")),
+            byte if byte.is_ascii_graphic() => escaped.push(byte.into()),
+            byte => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
 }
 
 const NO_SELF: &str =
     "there is no `self` here: the key of a function without a receiver is made of its parameters";
 
 impl Place {
-    fn check(&self, params: &Params, inherited: bool, errors: &mut Errors) {
+    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
         let root = &self.path[0];
         if root == "self" {
             if !params.has_self() {
@@ -101,7 +149,8 @@ impl Place {
         let hint = if let Some(name) = suggest::nearest(root, known()) {
             format!("did you mean `{{{name}}}`?")
         } else if inherited {
-            "give it a key of its own, or none: `#[auto_mutex(key = ())]`".to_owned()
+            let attribute = kind.word();
+            format!("give it a key of its own, or none: `#[{attribute}(key = ())]`")
         } else if known().next().is_none() {
             "it has none; `key = …` also takes an expression".to_owned()
         } else {

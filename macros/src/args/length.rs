@@ -1,5 +1,6 @@
 //! Lengths of time and counts: `100`, `0.5`, `"250ms"`, `"2m"`, or an expression.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Result, UnOp};
@@ -86,13 +87,14 @@ impl Length {
 }
 
 impl Count {
-    pub(crate) fn parse(option: &str, value: Expr) -> Result<Self> {
+    pub(crate) fn parse(option: &str, range: RangeInclusive<u32>, value: Expr) -> Result<Self> {
         let message = match bare_expr(&value) {
             Expr::Lit(ExprLit {
                 lit: Lit::Int(int), ..
             }) => match int.base10_parse() {
-                Ok(count) => return Ok(Self::Known(count)),
-                Err(_) => format!("`{option}` is too large: give at most {}", u32::MAX),
+                Ok(count) if range.contains(&count) => return Ok(Self::Known(count)),
+                Ok(0) => format!("`{option}` cannot be zero: give {} or more", range.start()),
+                _ => format!("`{option}` is too large: give at most {}", range.end()),
             },
             Expr::Lit(_) => format!(
                 "`{option}` takes a whole number, as in `{option} = 3`, or an expression of type `u32`"
@@ -102,7 +104,10 @@ impl Count {
                 expr,
                 ..
             }) if matches!(bare_expr(expr), Expr::Lit(_)) => {
-                format!("`{option}` cannot be negative: give 0 or more")
+                format!(
+                    "`{option}` cannot be negative: give {} or more",
+                    range.start()
+                )
             }
             _ => return Ok(Self::Given(value)),
         };

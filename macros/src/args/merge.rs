@@ -1,56 +1,84 @@
 //! A block's options are the defaults of its functions.
 
-use super::Options;
+use super::{Guard, OnLost, Options, word};
 
 impl Options {
     /// These options where they are given, the block's elsewhere.
     pub(crate) fn over(self, block: &Self) -> Self {
-        // To queue and to poll exclude each other, so the nearer one decides.
-        let polls = self.retries.is_some() || self.interval.is_some();
-        let queues = self.block.is_some();
-        let given = block
-            .given
-            .iter()
-            .filter(|word| match word.to_string().as_str() {
-                "block" => !polls,
-                "retries" | "interval" => !queues,
-                _ => true,
-            });
+        let block = block.without(|word| self.rules_out(word, block));
         Self {
-            given: self.given.iter().chain(given).cloned().collect(),
-            expire: self.expire.or_else(|| block.expire.clone()),
-            block: self
-                .block
-                .or_else(|| block.block.clone().filter(|_| !polls)),
-            at_least: self.at_least.or_else(|| block.at_least.clone()),
-            retries: self
-                .retries
-                .or_else(|| block.retries.clone().filter(|_| !queues)),
-            interval: self
-                .interval
-                .or_else(|| block.interval.clone().filter(|_| !queues)),
-            on_timeout: self.on_timeout.or_else(|| block.on_timeout.clone()),
-            on_error: self.on_error.or_else(|| block.on_error.clone()),
-            on_lost: self.on_lost.or_else(|| {
-                block.on_lost.clone().map(|on_lost| super::OnLost {
-                    inherited: true,
-                    ..on_lost
-                })
-            }),
-            ns: self.ns.or_else(|| block.ns.clone()),
-            name: self.name.or_else(|| block.name.clone()),
-            key_inherited: self.key.is_none(),
-            key: self.key.or_else(|| block.key.clone()),
-            guard: self.guard.or_else(|| {
-                block.guard.clone().map(|guard| super::Guard {
-                    inherited: true,
-                    ..guard
-                })
-            }),
-            client: self.client.or_else(|| block.client.clone()),
-            runtime: self.runtime.or_else(|| block.runtime.clone()),
+            kind: self.kind,
+            span: self.span,
+            key_inherited: self.key.is_none() && self.keys.is_none(),
+            given: self.given.into_iter().chain(block.given).collect(),
+            expire: self.expire.or(block.expire),
+            block: self.block.or(block.block),
+            at_least: self.at_least.or(block.at_least),
+            retries: self.retries.or(block.retries),
+            interval: self.interval.or(block.interval),
+            on_timeout: self.on_timeout.or(block.on_timeout),
+            on_error: self.on_error.or(block.on_error),
+            on_lost: self.on_lost.or(block.on_lost.map(|on_lost| OnLost {
+                inherited: true,
+                ..on_lost
+            })),
+            ns: self.ns.or(block.ns),
+            name: self.name.or(block.name),
+            key: self.key.or(block.key),
+            keys: self.keys.or(block.keys),
+            was: self.was.or(block.was),
+            owner: self.owner.or(block.owner),
+            permits: self.permits.or(block.permits),
+            guard: self.guard.or(block.guard.map(|guard| Guard {
+                inherited: true,
+                ..guard
+            })),
+            client: self.client.or(block.client),
+            runtime: self.runtime.or(block.runtime),
             explicit: self.explicit,
             done: self.done,
         }
+    }
+
+    /// Whether the block's `word` is not for a function with these options.
+    fn rules_out(&self, word: &str, block: &Self) -> bool {
+        let given = |word| self.word(word).is_some();
+        let excluded = match word {
+            // To queue and to poll exclude each other, so the nearer one decides.
+            "block" => given("retries") || given("interval"),
+            "retries" | "interval" => given("block"),
+            "key" => given("keys"),
+            "keys" => given("key"),
+            // A lock of another kind cannot have the same name.
+            "name" => !self.kind.shares_locks_with(block.kind),
+            word::EXPLICIT => true,
+            _ => false,
+        };
+        excluded || given(word) || word::misplaced(word, self.kind).is_some()
+    }
+
+    fn without(&self, ruled_out: impl Fn(&str) -> bool) -> Self {
+        let mut left = self.clone();
+        left.given.retain(|given| {
+            let word = given.word.to_string();
+            let out = ruled_out(&word);
+            if out {
+                match word.as_str() {
+                    "block" => left.block = None,
+                    "retries" => left.retries = None,
+                    "interval" => left.interval = None,
+                    "name" => left.name = None,
+                    "key" => left.key = None,
+                    "keys" => left.keys = None,
+                    "was" => left.was = None,
+                    "owner" => left.owner = None,
+                    "permits" => left.permits = None,
+                    // Overridden, or nothing that a function has.
+                    _ => {}
+                }
+            }
+            !out
+        });
+        left
     }
 }

@@ -5,6 +5,7 @@
 
 mod handler;
 mod key;
+mod keys;
 mod length;
 mod merge;
 mod read;
@@ -17,18 +18,23 @@ use syn::{Error, Expr, LitStr, Path, Result};
 
 use crate::errors::Errors;
 use crate::item::Params;
+use crate::kind::Kind;
 use crate::tokens::bare_expr;
 
 pub(crate) use handler::{Handler, is_awaited};
 pub(crate) use key::{Key, Part};
+pub(crate) use keys::{Keys, is_place};
 pub(crate) use length::{Count, Length};
 pub(crate) use word::DONE;
 
 /// The options of one attribute, or of one function after its block's defaults were added.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Options {
-    /// The words in the order given.
-    given: Vec<Ident>,
+    pub(crate) kind: Kind,
+    /// Where the attribute is.
+    pub(crate) span: Span,
+    /// In the order given.
+    given: Vec<Given>,
     pub(crate) expire: Option<Length>,
     pub(crate) block: Option<Length>,
     pub(crate) at_least: Option<Length>,
@@ -40,8 +46,12 @@ pub(crate) struct Options {
     pub(crate) ns: Option<LitStr>,
     pub(crate) name: Option<LitStr>,
     pub(crate) key: Option<Key>,
-    /// The key is the block's.
+    pub(crate) keys: Option<Keys>,
+    /// Key or keys are the block's.
     key_inherited: bool,
+    pub(crate) was: Option<LitStr>,
+    pub(crate) owner: Option<Expr>,
+    pub(crate) permits: Option<Count>,
     pub(crate) guard: Option<Guard>,
     pub(crate) client: Option<Expr>,
     pub(crate) runtime: Option<Path>,
@@ -49,6 +59,13 @@ pub(crate) struct Options {
     pub(crate) explicit: Option<Span>,
     /// See [`word::DONE`].
     pub(crate) done: bool,
+}
+
+/// An option as it was written.
+#[derive(Clone)]
+struct Given {
+    word: Ident,
+    text: String,
 }
 
 /// What to do when the lease is lost while the body runs.
@@ -67,8 +84,39 @@ pub(crate) struct Guard {
 }
 
 impl Options {
+    /// None given.
+    pub(crate) fn of(kind: Kind, span: Span) -> Self {
+        Self {
+            kind,
+            span,
+            given: Vec::new(),
+            expire: None,
+            block: None,
+            at_least: None,
+            retries: None,
+            interval: None,
+            on_timeout: None,
+            on_error: None,
+            on_lost: None,
+            ns: None,
+            name: None,
+            key: None,
+            keys: None,
+            key_inherited: false,
+            was: None,
+            owner: None,
+            permits: None,
+            guard: None,
+            client: None,
+            runtime: None,
+            explicit: None,
+            done: false,
+        }
+    }
+
     /// What the options mean together, and whether what they name is there.
     pub(crate) fn check(&self, params: &Params, errors: &mut Errors) {
+        self.check_kind(errors);
         if let (Some(retries), Some(_)) = (self.word("retries"), self.word("block")) {
             errors.at(
                 retries.span(),
@@ -88,23 +136,68 @@ impl Options {
             );
         }
         if let Some(name) = &self.name
-            && let Some(param) = params
-                .names()
-                .find(|param| name.value().contains(&format!("{{{param}}}")))
+            && let Some(param) = params.placeholder_in(&name.value())
         {
             errors.at(
                 name.span(),
                 format!("`name` is the same for every call: write `key = \"{{{param}}}\"` for a lock per `{param}`"),
             );
         }
-        if let Some(key) = &self.key {
-            key.check(params, self.key_inherited, errors);
+        if let Some(was) = &self.was
+            && let Some(param) = params.placeholder_in(&was.value())
+        {
+            errors.at(
+                was.span(),
+                format!("`was` is the old name without its key, to which the parts of `key` are added: leave `{{{param}}}` out"),
+            );
         }
+        if let Some(key) = &self.key {
+            key.check(self.kind, params, self.key_inherited, errors);
+        }
+        if let Some(keys) = &self.keys {
+            keys.check(self.kind, params, self.key_inherited, errors);
+        }
+    }
+
+    fn check_kind(&self, errors: &mut Errors) {
+        if self.kind == Kind::Semaphore && self.word("permits").is_none() {
+            errors.at(
+                self.span,
+                "`#[auto_semaphore]` needs the number of permits: write `#[auto_semaphore(permits = 5)]`",
+            );
+        }
+        if let (Some(keys), Some(_)) = (self.word("keys"), self.word("key")) {
+            errors.at(
+                keys.span(),
+                "`key` is one lock and `keys` are several: put all of them into `keys`",
+            );
+        }
+        if let (Some(owner), Some(other)) =
+            (self.word("owner"), self.word("keys").or(self.word("was")))
+        {
+            errors.at(
+                owner.span(),
+                format!("`owner` is for a single mutex, and `{other}` takes several: leave out one of them"),
+            );
+        }
+    }
+
+    /// Whether several locks are taken.
+    pub(crate) fn takes_several(&self) -> bool {
+        self.keys.is_some() || self.was.is_some()
     }
 
     /// The word as it was written, if the option was given.
     fn word(&self, option: &str) -> Option<&Ident> {
-        self.given.iter().find(|word| *word == option)
+        let mut words = self.given.iter().map(|given| &given.word);
+        words.find(|word| *word == option)
+    }
+
+    /// What was written about locks.
+    pub(crate) fn text(&self) -> String {
+        let given = self.given.iter().filter(|given| given.word != "crate");
+        let texts: Vec<&str> = given.map(|given| given.text.as_str()).collect();
+        texts.join(", ")
     }
 }
 
@@ -157,7 +250,10 @@ pub(crate) fn arguments(attribute: &syn::Attribute) -> Result<TokenStream> {
         syn::Meta::List(list) => Ok(list.tokens.clone()),
         syn::Meta::NameValue(pair) => Err(Error::new_spanned(
             pair.to_token_stream(),
-            "options go in parentheses: `#[auto_mutex(expire = 100)]`",
+            format!(
+                "options go in parentheses: `#[{}(expire = 100)]`",
+                attribute.path().to_token_stream()
+            ),
         )),
     }
 }

@@ -1,26 +1,36 @@
 //! Reads `word = value, …`, each option on its own.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
 use super::length::Least;
 use super::word::{self, DONE};
-use super::{Count, Guard, Handler, Key, Length, OnLost, Options};
+use super::{Count, Given, Guard, Handler, Key, Keys, Length, OnLost, Options};
 use crate::errors::Errors;
+use crate::kind::Kind;
+use crate::source;
 use crate::tokens::bare_expr;
 
 /// A shorter hold would be over before it could be used; the runtime refuses it too.
 const EXPIRE: Least = Least::Milliseconds(10);
 
+/// From here on a store means a readers-writer lock.
+const MOST_PERMITS: u32 = (1 << 30) - 1;
+
 impl Options {
     /// Reads everything that can be read and notes the rest.
-    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
-        let mut options = Self::default();
+    pub(crate) fn parse(kind: Kind, span: Span, tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Self::of(kind, span);
         let read = |input: ParseStream| {
             while !input.is_empty() {
+                let start = input.cursor();
                 let mut failed = options.option(input).err();
+                if let Some(given) = options.given.last_mut() {
+                    given.text = source::text(between(start, input.cursor()));
+                }
                 if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
                     failed = Some(Error::new(input.span(), "expected `,` between two options"));
                 }
@@ -60,7 +70,13 @@ impl Options {
                 format!("`{text}` is given twice: keep one"),
             ));
         }
-        self.given.push(word.clone());
+        if let Some(message) = word::misplaced(&text, self.kind) {
+            return Err(Error::new(word.span(), message));
+        }
+        self.given.push(Given {
+            word: word.clone(),
+            text: String::new(),
+        });
 
         if text == word::EXPLICIT {
             self.explicit = Some(word.span());
@@ -71,7 +87,7 @@ impl Options {
             return Ok(());
         }
         let Some(example) = word::example(&text) else {
-            return Err(word::unknown(&word));
+            return Err(word::unknown(&word, self.kind));
         };
         if !input.peek(Token![=]) || input.peek(Token![==]) {
             return Err(Error::new(
@@ -112,19 +128,36 @@ impl Options {
             "interval" => {
                 self.interval = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
             }
-            "retries" => self.retries = Some(Count::parse(&text, value)?),
+            "retries" => self.retries = Some(Count::parse(&text, 0..=u32::MAX, value)?),
+            "permits" => self.permits = Some(Count::parse(&text, 1..=MOST_PERMITS, value)?),
             "on_timeout" => self.on_timeout = Some(Handler::parse(&text, value)?),
             "on_error" => self.on_error = Some(Handler::parse(&text, value)?),
             "on_lost" => self.on_lost = Some(OnLost::parse(value)?),
             "ns" => self.ns = Some(literal(&text, example, &value)?),
             "name" => self.name = Some(literal(&text, example, &value)?),
             "key" => self.key = Some(Key::parse(value)?),
+            "keys" => self.keys = Some(Keys::parse(value)?),
+            "was" => self.was = Some(old_name(example, &value)?),
+            "owner" => self.owner = Some(value),
             "guard" => self.guard = Some(Guard::parse(value)?),
             "client" => self.client = Some(value),
-            _ => return Err(word::unknown(word)),
+            _ => return Err(word::unknown(word, self.kind)),
         }
         Ok(())
     }
+}
+
+/// The tokens from one place to another.
+fn between(start: Cursor, end: Cursor) -> TokenStream {
+    let mut place = start;
+    let mut tokens = TokenStream::new();
+    while place != end
+        && let Some((token, next)) = place.token_tree()
+    {
+        tokens.extend([token]);
+        place = next;
+    }
+    tokens
 }
 
 /// A text that is not empty.
@@ -148,6 +181,20 @@ fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
         ));
     }
     Ok(text.clone())
+}
+
+/// A whole name.
+fn old_name(example: &str, value: &Expr) -> Result<LitStr> {
+    let name = literal("was", example, value)?;
+    if !name.value().contains(':') {
+        return Err(Error::new(
+            name.span(),
+            format!(
+                "`was` is the whole old name with its namespace, without the key: write `{example}`"
+            ),
+        ));
+    }
+    Ok(name)
 }
 
 /// Goes on to the comma before the next option.

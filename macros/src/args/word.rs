@@ -3,9 +3,10 @@
 use proc_macro2::Ident;
 use syn::Error;
 
+use crate::kind::Kind;
 use crate::suggest;
 
-/// Every option, with an example of it.
+/// Every option, with an example of it. [`misplaced`] says which attributes have it.
 const KNOWN: &[(&str, &str)] = &[
     ("expire", "expire = 100"),
     ("block", "block = 10"),
@@ -18,6 +19,10 @@ const KNOWN: &[(&str, &str)] = &[
     ("ns", "ns = \"billing\""),
     ("name", "name = \"close-month\""),
     ("key", "key = \"{id}\""),
+    ("keys", "keys = [from, to]"),
+    ("was", "was = \"billing:Ledger:close\""),
+    ("owner", "owner = session.id"),
+    ("permits", "permits = 5"),
     ("guard", "guard = lock"),
     ("client", "client = self.locks"),
     ("crate", "crate = ::my_crate::auto_mutex"),
@@ -30,21 +35,8 @@ pub(crate) const EXPLICIT: &str = "explicit";
 /// attribute as used. Never written by users.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
-/// Words that will mean something, and words that users of other libraries try.
+/// Words that users of other libraries try.
 const ELSEWHERE: &[(&str, &str)] = &[
-    (
-        "keys",
-        "`keys` is not available yet: name a single lock with `key`",
-    ),
-    ("was", "`was` is not available yet"),
-    (
-        "owner",
-        "`owner` is not available yet: the owner of a lock is the calling task",
-    ),
-    (
-        "permits",
-        "a mutex has a single permit: leave `permits` out",
-    ),
     (
         "timeout",
         "say `block = …` for how long to wait, `expire = …` for how long to hold at most",
@@ -65,13 +57,38 @@ pub(crate) fn example(word: &str) -> Option<&'static str> {
         .map(|(_, example)| *example)
 }
 
+/// What to say of an option that this attribute does not have; `None` if it has it.
+pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
+    Some(match (word, kind) {
+        ("permits", Kind::Mutex) => {
+            "a mutex has a single permit: leave `permits` out, or use `#[auto_semaphore(permits = 5)]`"
+        }
+        ("permits", Kind::Read | Kind::Write) => {
+            "a readers-writer lock does not count permits: leave `permits` out, or use `#[auto_semaphore(permits = 5)]`"
+        }
+        ("keys", Kind::Semaphore | Kind::Read | Kind::Write) => {
+            "`keys` takes several mutexes at once, so it is for `#[auto_mutex]`: name a single lock with `key`"
+        }
+        ("was", Kind::Semaphore | Kind::Read | Kind::Write) => {
+            "`was` also takes the mutex of an old name, so it is for `#[auto_mutex]`: keep the old name with `name = …`"
+        }
+        ("owner", Kind::Semaphore | Kind::Read | Kind::Write) => {
+            "only a mutex has an owner, so `owner` is for `#[auto_mutex]`: leave it out"
+        }
+        _ => return None,
+    })
+}
+
 /// What to say of a word that is no option.
-pub(crate) fn unknown(word: &Ident) -> Error {
+pub(crate) fn unknown(word: &Ident, kind: Kind) -> Error {
     let text = word.to_string();
     if let Some((_, message)) = ELSEWHERE.iter().find(|(known, _)| *known == text) {
         return Error::new(word.span(), message);
     }
-    let names = || KNOWN.iter().map(|(name, _)| *name).chain([EXPLICIT]);
+    let names = || {
+        let names = KNOWN.iter().map(|(name, _)| *name).chain([EXPLICIT]);
+        names.filter(|name| misplaced(name, kind).is_none())
+    };
     let hint = match suggest::nearest(&text, names()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!(

@@ -7,7 +7,7 @@ use super::function::protect;
 use crate::args::Options;
 use crate::errors::Errors;
 use crate::fallback;
-use crate::item::{Block, Function, Marks, Member, TWICE, is_mark};
+use crate::item::{Block, Function, Marks, Member, is_mark, second_mark};
 
 /// A function of the block and what is said about it.
 struct Candidate {
@@ -17,7 +17,7 @@ struct Candidate {
 
 pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -> TokenStream {
     for second in block.attrs.iter().filter(|attribute| is_mark(attribute)) {
-        errors.on(second, TWICE);
+        errors.on(second, second_mark(defaults.kind, second));
     }
     // `Err` is what is no function.
     let mut members = Vec::new();
@@ -80,7 +80,10 @@ fn options(
     if marks.left_out || !(marked || by_default) {
         return None;
     }
-    Some(marks.options.unwrap_or_default().over(defaults))
+    Some(match marks.options {
+        Some(options) => options.over(defaults),
+        None => Options::of(defaults.kind, defaults.span).over(defaults),
+    })
 }
 
 /// The functions of the block that handlers in it call: protected, they would wait for the lock that was not

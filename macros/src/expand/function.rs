@@ -7,13 +7,13 @@ use super::body::Expansion;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::Flavor;
-use crate::item::{Function, Params, TWICE, forwarded, is_mark};
+use crate::item::{Function, Params, forwarded, is_mark, second_mark};
 use crate::tokens::{braced, private};
 
 /// A function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
     if let Some(second) = function.attrs.iter().find(|attribute| is_mark(attribute)) {
-        errors.on(second, TWICE);
+        errors.on(second, second_mark(options.kind, second));
     }
     protect(function, options, None, errors)
 }
@@ -25,14 +25,17 @@ pub(crate) fn protect(
     owner: Option<&str>,
     errors: &mut Errors,
 ) -> TokenStream {
-    function.check(errors);
+    function.check(options.kind, errors);
     options.check(&Params::of(&function.sig), errors);
     let Some(body) = function.body.take() else {
         return TokenStream::new();
     };
     let (flavor, returns) = Flavor::of(&function, &body);
     if flavor.is_protected(&body) {
-        errors.at(Span::call_site(), TWICE);
+        errors.at(
+            Span::call_site(),
+            "this function has its lock already: put all options into one attribute, under its own name",
+        );
         return TokenStream::new();
     }
     check_flavor(&flavor, options, errors);

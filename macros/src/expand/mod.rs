@@ -6,6 +6,7 @@ mod body;
 mod closure;
 mod function;
 mod request;
+mod site;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -14,15 +15,16 @@ use crate::args::{DONE, Options};
 use crate::errors::Errors;
 use crate::fallback;
 use crate::item::Item;
+use crate::kind::Kind;
 
-/// `#[auto_mutex(args)] item`
-pub(crate) fn auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
+/// `#[auto_mutex(args)] item`, or another of the attributes.
+pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let options = Options::parse(args, &mut errors);
+    let options = Options::parse(kind, Span::call_site(), args, &mut errors);
     if options.done {
         return item;
     }
-    match errors.note(Item::parse(item.clone())) {
+    match errors.note(Item::parse(kind, item.clone())) {
         Some(Item::Function(function)) => {
             let expansion = function::annotated(*function, &options, &mut errors);
             if errors.is_empty() {
@@ -44,7 +46,7 @@ pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream
     let mut errors = Errors::default();
     errors.at(
         Span::call_site(),
-        "`#[no_auto_mutex]` leaves a function out of an `impl` or `trait` block with `#[auto_mutex]`: \
+        "`#[no_auto_mutex]` leaves a function out of an `impl` or `trait` block with `#[auto_mutex]` or another of its kind: \
          there is none around it, so remove it",
     );
     let errors = errors.into_compile_errors();

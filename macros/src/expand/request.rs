@@ -1,10 +1,11 @@
 //! The beginning of every expansion: what is asked for.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::ext::IdentExt;
+use syn::Path;
 
-use crate::args::{Count, Key, Length, Options, Part};
+use super::site::site;
+use crate::args::{Count, Key, Keys, Length, Options, Part, is_place};
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, whole};
 
@@ -14,7 +15,7 @@ use crate::tokens::{ours, private, private_at, whole};
 /// ```text
 /// let mut __request = {
 ///     static __SITE: Site = Site { owner: Owner::Type("Ledger"), function: "close_month", … };
-///     Request::new(&__SITE)
+///     Request::<Mutex>::new(&__SITE)
 /// };
 /// Request::expire(&mut __request, Duration::from_secs(100));
 /// Request::part(&mut __request, &(month));
@@ -29,38 +30,21 @@ pub(crate) fn request(
 ) -> TokenStream {
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
-    let owner_is = if let Some(name) = &options.name {
-        quote_spanned!(span=> Named(#name))
-    } else if let Some(owner) = owner {
-        quote_spanned!(span=> Type(#owner))
-    } else if function.knows_self() {
-        quote_spanned!(span=> SelfType)
-    } else {
-        quote_spanned!(span=> Module)
-    };
+    let site = site(function, options, owner);
     let new = match (&options.name, owner) {
         (None, None) if function.knows_self() => quote_spanned!(span=> of::<Self>),
         _ => quote_spanned!(span=> new),
     };
-    let namespace = match &options.ns {
-        Some(ns) => quote_spanned!(span=> #private::Some(#ns)),
-        None => quote_spanned!(span=> #private::None),
+    let lock = if options.takes_several() {
+        Ident::new("Multi", span)
+    } else {
+        options.kind.ident()
     };
-    let name = function.sig.ident.unraw().to_string();
     let settings = settings(options);
     quote_spanned! {span=>
         let mut __request = {
-            static __SITE: #private::Site = #private::Site {
-                package: ::core::option_env!("CARGO_PKG_NAME"),
-                module: ::core::module_path!(),
-                file: ::core::file!(),
-                line: ::core::line!(),
-                owner: #private::Owner::#owner_is,
-                function: #name,
-                namespace: #namespace,
-                shown: #private::Shown::NEW,
-            };
-            #private::Request::#new(&__SITE)
+            #site
+            #private::Request::<#private::#lock>::#new(&__SITE)
         };
         #edge
         #settings
@@ -68,67 +52,99 @@ pub(crate) fn request(
 }
 
 fn settings(options: &Options) -> TokenStream {
-    let mut settings = TokenStream::new();
-    let mut set = |option: &str, value: TokenStream, span: Span| {
-        let private = private_at(options.runtime.as_ref(), span);
-        let option = proc_macro2::Ident::new(option, ours(span));
-        let span = ours(span);
-        settings.extend(quote_spanned!(span=> #private::Request::#option(&mut __request, #value);));
+    let mut settings = Settings {
+        runtime: options.runtime.as_ref(),
+        tokens: TokenStream::new(),
     };
-
     if let Some(client) = &options.client {
-        set("client", borrowed(client), whole(client));
+        settings.set("client", borrowed(client), whole(client));
     }
     let lengths = [
         ("expire", &options.expire),
         ("block", &options.block),
         ("at_least", &options.at_least),
+        ("interval", &options.interval),
     ];
     for (option, length) in lengths {
         if let Some(length) = length {
             let (value, span) = duration(length, options);
-            set(option, value, span);
+            settings.set(option, value, span);
         }
     }
-    if let Some(retries) = &options.retries {
-        let (value, span) = match retries {
-            Count::Known(count) => (count.to_token_stream(), Span::mixed_site()),
-            Count::Given(expr) => (expr.to_token_stream(), whole(expr)),
-        };
-        set("retries", value, span);
+    for (option, count) in [("retries", &options.retries), ("permits", &options.permits)] {
+        if let Some(count) = count {
+            let (value, span) = match count {
+                Count::Known(count) => (count.to_token_stream(), Span::mixed_site()),
+                Count::Given(expr) => (expr.to_token_stream(), whole(expr)),
+            };
+            settings.set(option, value, span);
+        }
     }
-    if let Some(interval) = &options.interval {
-        let (value, span) = duration(interval, options);
-        set("interval", value, span);
+    if let Some(owner) = &options.owner {
+        settings.set("owner", borrowed(owner), whole(owner));
     }
-    if let Some(Key::Parts(parts)) = &options.key {
+    if let Some(was) = &options.was {
+        settings.set("was", was.to_token_stream(), Span::mixed_site());
+    }
+    match (&options.key, &options.keys) {
+        (_, Some(Keys::List(keys))) => {
+            for parts in keys {
+                settings.set("another", TokenStream::new(), Span::mixed_site());
+                settings.parts(parts);
+            }
+        }
+        (_, Some(Keys::Each(values))) => {
+            let value = match is_place(values) {
+                true => borrowed(values),
+                false => values.to_token_stream(),
+            };
+            settings.set("each", value, whole(values));
+        }
+        (Some(Key::Parts(parts)), None) => settings.parts(parts),
+        _ => {}
+    }
+    settings.tokens
+}
+
+/// Statements that set an option each.
+struct Settings<'a> {
+    runtime: Option<&'a Path>,
+    tokens: TokenStream,
+}
+
+impl Settings<'_> {
+    /// `Request::expire(&mut __request, value);`
+    fn set(&mut self, option: &str, value: TokenStream, span: Span) {
+        let private = private_at(self.runtime, span);
+        let option = Ident::new(option, ours(span));
+        let span = ours(span);
+        self.tokens
+            .extend(quote_spanned!(span=> #private::Request::#option(&mut __request, #value);));
+    }
+
+    fn parts(&mut self, parts: &[Part]) {
         for part in parts {
             match part {
-                Part::Text(text) => set("part", text.to_token_stream(), Span::mixed_site()),
-                Part::Value(value) => set("part", borrowed(value), whole(value)),
+                Part::Text(text) => self.set("part", text.to_token_stream(), Span::mixed_site()),
+                Part::Value(value) => self.set("part", borrowed(value), whole(value)),
                 Part::Shown {
                     before,
                     place,
                     after,
                 } if before.is_empty() && after.is_empty() => {
-                    set("part", borrowed(place), whole(place));
+                    self.set("part", borrowed(place), whole(place));
                 }
                 Part::Shown {
                     before,
                     place,
                     after,
                 } => {
-                    let place_value = borrowed(place);
-                    set(
-                        "affixed",
-                        quote!(#before, #place_value, #after),
-                        whole(place),
-                    );
+                    let shown = borrowed(place);
+                    self.set("affixed", quote!(#before, #shown, #after), whole(place));
                 }
             }
         }
     }
-    settings
 }
 
 /// Input:  `self.id`

@@ -6,6 +6,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Ident, Result, Signature, Token, Visibility};
 
 use crate::errors::Errors;
+use crate::kind::Kind;
 use crate::tokens::{braced, find_word, ours};
 
 /// A function, wherever it stands.
@@ -99,7 +100,7 @@ impl Function {
     }
 
     /// What no lock can be put around.
-    pub(crate) fn check(&self, errors: &mut Errors) {
+    pub(crate) fn check(&self, kind: Kind, errors: &mut Errors) {
         let sig = &self.sig;
         if self.body.is_none() {
             errors.on(
@@ -117,12 +118,13 @@ impl Function {
             errors.on(variadic, "a variadic function cannot be protected: move its body to an ordinary function and annotate that");
         }
         if sig.asyncness.is_some() {
-            self.check_runtime(errors);
+            self.check_runtime(kind, errors);
         }
     }
 
     /// `main` and tests become sync by an attribute, which must have done its work.
-    fn check_runtime(&self, errors: &mut Errors) {
+    fn check_runtime(&self, kind: Kind, errors: &mut Errors) {
+        let attribute = kind.word();
         let runtime = self.attrs.iter().find(|attribute| {
             let last = attribute
                 .path()
@@ -137,11 +139,11 @@ impl Function {
                 .to_token_stream()
                 .to_string()
                 .replace(' ', "");
-            errors.on(runtime, format!("`#[{path}]` starts the runtime, so it comes first: put `#[auto_mutex]` below it"));
+            errors.on(runtime, format!("`#[{path}]` starts the runtime, so it comes first: put `#[{attribute}]` below it"));
         } else if self.sig.ident == "main" {
             errors.at(
                 self.sig.ident.span(),
-                "an `async fn main` needs a runtime: put an attribute like `#[tokio::main]` above `#[auto_mutex]`",
+                format!("an `async fn main` needs a runtime: put an attribute like `#[tokio::main]` above `#[{attribute}]`"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The attributes on the functions of a block: `#[auto_mutex]`, `#[no_auto_mutex]`.
+//! The attributes on the functions of a block: `#[auto_mutex]` and its kind, `#[no_auto_mutex]`.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -8,11 +8,13 @@ use syn::{Attribute, Meta, Token};
 use super::Function;
 use crate::args::{self, DONE, Options};
 use crate::errors::Errors;
+use crate::kind::Kind;
+use crate::tokens::start;
 
 /// What a function of a block is marked with.
 #[derive(Default)]
 pub(crate) struct Marks {
-    /// `#[auto_mutex(…)]`
+    /// `#[auto_mutex(…)]`, or another that protects.
     pub(crate) options: Option<Options>,
     /// `#[no_auto_mutex]`
     pub(crate) left_out: bool,
@@ -44,46 +46,59 @@ impl Marks {
         if is_done(&tokens) {
             return;
         }
-        if named(attribute, "no_auto_mutex") {
-            if !tokens.is_empty() {
-                errors.on(
-                    tokens,
-                    "`#[no_auto_mutex]` takes no options: a function without a lock needs none",
-                );
-            }
-            self.left_out = true;
-        } else if self.options.is_some() {
-            errors.on(attribute, TWICE);
-        } else {
-            self.options = Some(Options::parse(tokens, errors));
-        }
-        if self.left_out && self.options.is_some() {
-            errors.on(
-                attribute,
-                "`#[auto_mutex]` and `#[no_auto_mutex]` on one function: keep one",
-            );
-        }
         let path = attribute.path();
-        let done = Ident::new(DONE, path.segments[0].ident.span());
+        let span = start(path);
+        match (Kind::of(attribute), &self.options) {
+            (Some(_), Some(first)) => errors.on(attribute, second_mark(first.kind, attribute)),
+            (Some(kind), None) => self.options = Some(Options::parse(kind, span, tokens, errors)),
+            (None, _) => {
+                if !tokens.is_empty() {
+                    errors.on(
+                        tokens,
+                        "`#[no_auto_mutex]` takes no options: a function without a lock needs none",
+                    );
+                }
+                self.left_out = true;
+            }
+        }
+        if self.left_out
+            && let Some(options) = &self.options
+        {
+            errors.on(attribute, beside(options.kind.word(), LEFT_OUT));
+        }
+        let done = Ident::new(DONE, span);
         self.passed.extend(quote!(#[#path(#done)]));
     }
 }
 
-/// What to say of a second `#[auto_mutex]`.
-pub(crate) const TWICE: &str = "`#[auto_mutex]` is given twice: put all options into one";
+/// What to say of a second attribute behind one of a kind.
+pub(crate) fn second_mark(first: Kind, second: &Attribute) -> String {
+    match Kind::of(second) {
+        Some(second) if second == first => twice(first),
+        second => beside(first.word(), second.map_or(LEFT_OUT, Kind::word)),
+    }
+}
+
+fn beside(first: &str, second: &str) -> String {
+    format!("`#[{first}]` and `#[{second}]` on one item: keep one")
+}
+
+fn twice(kind: Kind) -> String {
+    let attribute = kind.word();
+    format!("`#[{attribute}]` is given twice: put all options into one")
+}
 
 /// Whether it is one of this crate's attributes.
 pub(crate) fn is_mark(attribute: &Attribute) -> bool {
-    named(attribute, "auto_mutex") || named(attribute, "no_auto_mutex")
+    let last = attribute.path().segments.last();
+    last.is_some_and(|segment| is_word(&segment.ident.to_string()))
 }
 
-fn named(attribute: &Attribute, name: &str) -> bool {
-    attribute
-        .path()
-        .segments
-        .last()
-        .is_some_and(|segment| segment.ident == name)
+fn is_word(word: &str) -> bool {
+    word == LEFT_OUT || Kind::named(word).is_some()
 }
+
+const LEFT_OUT: &str = "no_auto_mutex";
 
 fn is_done(tokens: &TokenStream) -> bool {
     tokens.to_string() == DONE
@@ -104,7 +119,7 @@ fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
             .segments
             .last()
             .map(|segment| segment.ident.to_string());
-        if matches!(last.as_deref(), Some("auto_mutex" | "no_auto_mutex")) {
+        if last.is_some_and(|word| is_word(&word)) {
             errors.on(
                 meta.to_token_stream(),
                 "a block cannot see through `cfg_attr`: write two functions, each with `#[cfg(…)]` and its own attribute",

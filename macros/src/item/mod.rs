@@ -13,9 +13,11 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Error, Result, Token, Visibility};
 
+use crate::kind::Kind;
+
 pub(crate) use block::{Block, Member};
 pub(crate) use function::{Body, Function};
-pub(crate) use marks::{Marks, TWICE, is_mark};
+pub(crate) use marks::{Marks, is_mark, second_mark};
 pub(crate) use params::{Params, forwarded};
 
 /// What the attribute stands on.
@@ -25,11 +27,12 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    pub(crate) fn parse(tokens: TokenStream) -> Result<Self> {
-        Self::read.parse2(tokens)
+    pub(crate) fn parse(kind: Kind, tokens: TokenStream) -> Result<Self> {
+        (|input: ParseStream| Self::read(kind, input)).parse2(tokens)
     }
 
-    fn read(input: ParseStream) -> Result<Self> {
+    fn read(kind: Kind, input: ParseStream) -> Result<Self> {
+        let refused = |span, what| refused(kind, span, what);
         let head = input.fork();
         head.call(Attribute::parse_outer)?;
         let visible = !matches!(head.parse()?, Visibility::Inherited);
@@ -65,11 +68,12 @@ impl Item {
     }
 }
 
-fn refused(span: Span, what: &str) -> Error {
+fn refused(kind: Kind, span: Span, what: &str) -> Error {
+    let attribute = kind.word();
     Error::new(
         span,
         format!(
-            "`#[auto_mutex]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"
+            "`#[{attribute}]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"
         ),
     )
 }

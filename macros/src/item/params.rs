@@ -29,6 +29,12 @@ impl Params {
         }
     }
 
+    /// A parameter that a text names in braces, as if the text were a template.
+    pub(crate) fn placeholder_in(&self, text: &str) -> Option<&str> {
+        self.names()
+            .find(|param| text.contains(&format!("{{{param}}}")))
+    }
+
     pub(crate) fn function(&self) -> &str {
         &self.function
     }

@@ -6,25 +6,25 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
+use super::lock::Lock;
 use super::request::Request;
 use crate::error::LockError;
 use crate::handle::Guard;
-use crate::mutex::{MutexGuard, ONE_OF_ONE};
 use crate::task;
 
 /// Takes the lock.
 ///
 /// # Errors
 ///
-/// Those of [`Mutex::lock`](crate::Mutex::lock), and an unusable key.
+/// Those of the lock, and an unusable key.
 ///
 /// # Cancel safety
 ///
-/// As [`Mutex::lock`](crate::Mutex::lock).
-pub async fn acquire(request: Request) -> Result<MutexGuard, LockError> {
-    let (handle, options) = request.handle()?;
-    let taken = handle.take(&options, ONE_OF_ONE).await;
-    taken.map(MutexGuard::new)
+/// Nothing stays behind.
+pub fn acquire<L: Lock>(
+    request: Request<L>,
+) -> impl Future<Output = Result<L::Guard, LockError>> + Send {
+    L::acquire(request)
 }
 
 /// As [`acquire`], blocking the thread.
@@ -32,10 +32,8 @@ pub async fn acquire(request: Request) -> Result<MutexGuard, LockError> {
 /// # Errors
 ///
 /// Those of [`acquire`], and [`LockError::Deadlock`].
-pub fn blocking_acquire(request: Request) -> Result<MutexGuard, LockError> {
-    let (handle, options) = request.handle()?;
-    let taken = handle.blocking_take(&options, ONE_OF_ONE);
-    taken.map(MutexGuard::new)
+pub fn blocking_acquire<L: Lock>(request: Request<L>) -> Result<L::Guard, LockError> {
+    L::blocking_acquire(request)
 }
 
 /// While it lives, calls of the same lock on this thread re-enter.
@@ -68,18 +66,18 @@ pub fn finish<G: Guard, F: Future>(
 }
 
 /// [`acquire`] and [`run`] in one.
-pub fn around<F: Future>(
-    request: Request,
+pub fn around<L: Lock, F: Future>(
+    request: Request<L>,
     body: F,
-) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, MutexGuard, F> {
+) -> Around<impl Future<Output = Result<L::Guard, LockError>>, L::Guard, F> {
     Around::new(acquire(request), body, false)
 }
 
 /// [`acquire`] and [`finish`] in one.
-pub fn around_finishing<F: Future>(
-    request: Request,
+pub fn around_finishing<L: Lock, F: Future>(
+    request: Request<L>,
     body: F,
-) -> Around<impl Future<Output = Result<MutexGuard, LockError>>, MutexGuard, F> {
+) -> Around<impl Future<Output = Result<L::Guard, LockError>>, L::Guard, F> {
     Around::new(acquire(request), body, true)
 }
 

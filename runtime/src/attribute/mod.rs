@@ -1,6 +1,6 @@
 //! What the attributes expand to calls: re-exported as `auto_mutex::__private`, for expansions only.
 //!
-//! [`site`] describes an annotated function, [`request`] collects what a call asks for, [`around`] runs the body
+//! [`Site`] describes an annotated function, [`request`] collects what a call asks for, [`value`] says what options take, [`lock`] what each attribute locks, [`around`] runs the body
 //! under the lock, [`carry`] and [`answer`] say what is returned without it. Locks themselves are
 //! the handles' business. Nothing here is covered by semantic versioning: the macro crate is pinned to the
 //! very version of this one.
@@ -9,9 +9,9 @@ mod answer;
 mod around;
 mod carry;
 mod kind;
+mod lock;
 mod request;
-mod site;
-mod type_name;
+mod value;
 
 pub use std::boxed::Box;
 pub use std::option::Option::{None, Some};
@@ -25,5 +25,9 @@ pub use around::{
 };
 pub use carry::{ErrorFromLockError, FromLockError, is_timeout};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
-pub use request::{IsDuration, KeyPart, Request};
-pub use site::{Owner, Shown, Site};
+pub use lock::{Lock, Multi, Mutex, Read, Semaphore, Write};
+pub use request::Request;
+pub use value::{IsDuration, KeyList, KeyPart, OwnerName};
+
+pub use crate::site::{Attribute, Listed, Owner, Site, State};
+pub use inventory::submit;

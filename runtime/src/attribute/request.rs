@@ -1,33 +1,45 @@
 //! [`Request`]: what one call of an annotated function asks for.
 
-use std::fmt::{Display, Write as _};
+use std::marker::PhantomData;
 use std::time::Duration;
 
-use super::site::Site;
+use super::lock::{Multi, Mutex, Semaphore};
+use super::value::{IsDuration, KeyList, KeyPart, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Expire, Handle, Options};
-use crate::name::Name;
+use crate::handle::{Demand, Expire, Handle, Options};
+use crate::name::{Name, NameBuilder};
+use crate::semaphore;
+use crate::site::Site;
+use crate::store::Owner;
 
 /// Between two attempts, unless `interval` says otherwise.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// What a call asks for. It owns everything, so it may be kept across an await.
 #[derive(Debug)]
-pub struct Request {
+pub struct Request<L> {
     site: &'static Site,
     self_type: &'static str,
     client: Option<Client>,
-    key: Vec<String>,
+    /// The parts of each key; nothing: there is no key.
+    keys: Vec<Vec<String>>,
+    /// `keys = …` was given, even if it yields none.
+    several: bool,
+    /// The `Display` of some part did not work.
     key_failed: bool,
     expire: Option<Duration>,
     block: Option<Duration>,
     at_least: Option<Duration>,
     retries: Option<u32>,
     interval: Option<Duration>,
+    permits: u32,
+    was: Option<&'static str>,
+    owner: Option<String>,
+    lock: PhantomData<fn() -> L>,
 }
 
-impl Request {
+impl<L> Request<L> {
     /// A request of a function whose name needs no `Self`.
     #[must_use]
     pub fn new(site: &'static Site) -> Self {
@@ -41,13 +53,18 @@ impl Request {
             site,
             self_type: std::any::type_name::<T>(),
             client: None,
-            key: Vec::new(),
+            keys: Vec::new(),
+            several: false,
             key_failed: false,
             expire: None,
             block: None,
             at_least: None,
             retries: None,
             interval: None,
+            permits: 0,
+            was: None,
+            owner: None,
+            lock: PhantomData,
         }
     }
 
@@ -91,16 +108,18 @@ impl Request {
         let mut text = before.to_owned();
         self.key_failed |= !part.write(&mut text);
         text.push_str(after);
-        self.key.push(text);
+        match self.keys.last_mut() {
+            Some(key) => key.push(text),
+            None => self.keys.push(vec![text]),
+        }
     }
 
-    /// The lock that is asked for, and how.
-    pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
-        let client = match self.client.clone() {
-            Some(client) => client,
+    /// How it is asked for, and of whom.
+    fn terms(&self) -> Result<(Client, Options), LockError> {
+        let client = match &self.client {
+            Some(client) => client.clone(),
             None => Client::in_force()?,
         };
-        let name = self.name(&client)?;
         let options = Options {
             expire: self.expire.map(Expire::After),
             block: self.block,
@@ -110,55 +129,101 @@ impl Request {
             at_least: self.at_least.unwrap_or_default(),
             reentrant: true,
         };
-        Ok((Handle::at(client, name, self.site.shown()), options))
+        Ok((client, options))
     }
 
-    fn name(&self, client: &Client) -> Result<Name, LockError> {
-        let mut name = self.site.name(client.namespace(), self.self_type);
-        for part in &self.key {
-            name.part(part);
+    /// The lock that is asked for, and how.
+    pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
+        let (client, options) = self.terms()?;
+        let scope = self.site.called(client.namespace(), self.self_type);
+        let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
+        let name = self.finish(self.site.keyed(scope, key))?;
+        let mut handle = Handle::at(client, name, self.site.shown());
+        if let Some(owner) = self.owner {
+            handle = handle.owned_by(Owner::Here(owner.into()));
         }
+        Ok((handle, options))
+    }
+
+    fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
+        let name = name.finish()?;
         if self.key_failed {
             return Err(LockError::InvalidName {
-                name: name.finish()?.to_string(),
+                name: name.to_string(),
                 reason: "the `Display` of a part of the key failed",
             });
         }
-        name.finish()
+        Ok(name)
     }
 }
 
-/// What can be a part of a key.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
-    label = "needs `Display`",
-    note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display`"
-)]
-pub trait KeyPart {
-    /// `false`: it failed, and `text` is incomplete.
-    fn write(&self, text: &mut String) -> bool;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Display + ?Sized> KeyPart for T {
-    fn write(&self, text: &mut String) -> bool {
-        write!(text, "{self}").is_ok()
+impl Request<Mutex> {
+    /// `owner = …`
+    pub fn owner<N: OwnerName + ?Sized>(&mut self, owner: &N) {
+        // One that cannot be displayed is none, and refused like an empty one.
+        self.owner = Some(owner.name().unwrap_or_default());
     }
 }
 
-/// A `Duration`; a trait of its own only for what the compiler says of other types.
-#[diagnostic::on_unimplemented(
-    message = "an expression for a length of time has the type `Duration`, not `{Self}`",
-    label = "not a `Duration`",
-    note = "write seconds as a literal (`100`, `0.5`, \"250ms\"), or convert: `Duration::from_secs(…)`"
-)]
-pub trait IsDuration {
-    /// Itself.
-    fn duration(self) -> Duration;
+impl Request<Multi> {
+    /// `was = …`
+    pub fn was(&mut self, was: &'static str) {
+        self.was = Some(was);
+    }
+
+    /// One more key, whose parts follow.
+    pub fn another(&mut self) {
+        self.several = true;
+        self.keys.push(Vec::new());
+    }
+
+    /// A key of one part each.
+    pub fn each<M, K>(&mut self, keys: K)
+    where
+        K: KeyList<M>,
+        K::Key: KeyPart,
+    {
+        self.several = true;
+        for key in keys.list() {
+            self.keys.push(Vec::new());
+            self.part(&key);
+        }
+    }
+
+    /// The locks that are asked for, and how.
+    pub(super) fn handles(mut self) -> Result<(Vec<Handle>, Options), LockError> {
+        let (client, options) = self.terms()?;
+        if self.keys.is_empty() && !self.several {
+            self.keys.push(Vec::new());
+        }
+        let scope = self.site.called(client.namespace(), self.self_type);
+        let mut handles = Vec::new();
+        for key in &self.keys {
+            let new = self.site.keyed(scope.clone(), key);
+            let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
+            for name in [Some(new), old].into_iter().flatten() {
+                let name = self.finish(name)?;
+                handles.push(Handle::at(client.clone(), name, self.site.shown()));
+            }
+        }
+        Ok((handles, options))
+    }
 }
 
-impl IsDuration for Duration {
-    fn duration(self) -> Duration {
-        self
+impl Request<Semaphore> {
+    /// `permits = …`
+    pub fn permits(&mut self, permits: u32) {
+        self.permits = permits;
+    }
+
+    /// One of the permits.
+    pub(super) fn permit(&self) -> Result<Demand, LockError> {
+        if self.permits == 0 {
+            return Err(LockError::InvalidOption {
+                option: "permits",
+                reason: "zero lets nobody in: give at least one",
+            });
+        }
+        semaphore::demand(1, self.permits)
     }
 }

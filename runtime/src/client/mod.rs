@@ -14,6 +14,7 @@ use crate::engine;
 use crate::error::{LockError, SetupError};
 use crate::member::Member;
 use crate::process;
+use crate::site;
 use crate::wait::{Promise, Wakes};
 
 /// One connected store, plus the defaults of its locks.
@@ -65,6 +66,7 @@ impl Client {
         let settings = config.try_into()?.validate()?;
         let member = engine::start(settings)?;
         process::watch(&member);
+        site::find_duplicates(member.settings().namespace.as_deref());
         Ok(Self {
             handle: Arc::new(Handle { member }),
         })

@@ -9,7 +9,8 @@ impl Condvar {
     /// Wakes the one that has waited for the longest; `false` if nobody waits. Whether the caller has the mutex
     /// does not matter.
     ///
-    /// A waiter that does not take the notification within two seconds (its process died) passes it on to the next.
+    /// A waiter that does not take the notification within two seconds (its process died) passes it on to the next; so
+    /// does one that is dropped or dies before it has the lock again.
     ///
     /// # Errors
     ///

@@ -93,8 +93,13 @@ impl Condvar {
         place.registered().await;
         let again = Again::of(&guard);
         drop(guard);
-        let timed_out = woken(place.await)?;
+        let notified = woken(place.await)?;
         let hold = again.enter(blocking)?.await?;
+        let timed_out = WaitTimeoutResult(matches!(notified, Woken::TimedOut));
+        // Not before: who gives up on the lock, or dies, has not used the notification.
+        if let Woken::Notified(notification) = notified {
+            drop(notification.leave());
+        }
         Ok((MutexGuard::new(Holding::new(hold)), timed_out))
     }
 
@@ -137,21 +142,24 @@ impl Condvar {
 const SHORTEST: Duration = Duration::from_millis(1);
 
 fn only(guard: &MutexGuard) -> &Arc<Hold> {
-    &guard.holds().all()[0]
+    guard.holds().first()
 }
 
-/// What the end of the wait means. A store in trouble is a reason to look at the condition again: the lock is
-/// asked for next, and says what is wrong.
-fn woken(ended: Result<Arc<Hold>, LockError>) -> Result<WaitTimeoutResult, LockError> {
+/// Why a wait ended.
+enum Woken {
+    /// The notification goes to the next waiter if it is dropped.
+    Notified(Holding),
+    TimedOut,
+    /// The store is in trouble: a reason to look at the condition again. The lock is asked for next, and says what is
+    /// wrong.
+    ForNoReason,
+}
+
+fn woken(ended: Result<Arc<Hold>, LockError>) -> Result<Woken, LockError> {
     match ended {
-        Ok(notified) => {
-            if notified.unshare() {
-                notified.local().release(&notified);
-            }
-            Ok(WaitTimeoutResult(false))
-        }
-        Err(LockError::Timeout { .. }) => Ok(WaitTimeoutResult(true)),
-        Err(LockError::Unavailable { .. }) => Ok(WaitTimeoutResult(false)),
+        Ok(notified) => Ok(Woken::Notified(Holding::unused(notified))),
+        Err(LockError::Timeout { .. }) => Ok(Woken::TimedOut),
+        Err(LockError::Unavailable { .. }) => Ok(Woken::ForNoReason),
         Err(error) => Err(error),
     }
 }

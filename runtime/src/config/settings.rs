@@ -32,6 +32,23 @@ pub(crate) struct Settings {
     /// How long a call puts up with a store that does not answer.
     pub(crate) patience: Duration,
     pub(crate) connect_timeout: Duration,
+    pub(crate) handover: Handover,
+}
+
+/// How much a process may hand on before other processes have their turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handover {
+    /// How often; zero: not at all.
+    pub(crate) times: u32,
+    /// For how long after the store's grant.
+    pub(crate) time: Duration,
+}
+
+impl Handover {
+    pub(super) const DEFAULT: Self = Self {
+        times: 100,
+        time: Duration::from_millis(5),
+    };
 }
 
 impl Settings {
@@ -71,10 +88,25 @@ impl Settings {
             expire,
             block: take("block", config.block)?,
             patience: at_least_a_millisecond("patience", config.patience)?.unwrap_or(lease),
+            handover: handover(config.handover)?,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })
     }
+}
+
+/// A fencing token has room for so many.
+const MOST_HANDOVERS: u32 = 1023;
+
+fn handover(given: Option<(u32, Result<Duration, &'static str>)>) -> Result<Handover, SetupError> {
+    let Some((times, time)) = given else {
+        return Ok(Handover::DEFAULT);
+    };
+    if times > MOST_HANDOVERS {
+        return Err(invalid("local_handover", "more than 1023 times"));
+    }
+    let time = time.map_err(|reason| invalid("local_handover", reason))?;
+    Ok(Handover { times, time })
 }
 
 type Given = Option<Result<Duration, &'static str>>;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::leaving::{Left, Releasing};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Holds, Terms};
-use crate::queue::{Confirmed, Unlocked};
+use crate::queue::Confirmed;
 use crate::wait::block_on;
 
 /// What one guard has. Dropped, it is released in the background.
@@ -60,7 +61,7 @@ impl Holding {
 
     /// The only hold, or the first of several.
     pub(crate) fn first(&self) -> &Arc<Hold> {
-        &self.holds.all()[0]
+        self.holds.first()
     }
 
     /// The terms count again from now.
@@ -128,33 +129,7 @@ impl Holding {
     /// Leaves each hold. All releases are on their way before any is waited for.
     pub(crate) fn leave(mut self) -> Left {
         self.left = true;
-        let leave = |hold: &Arc<Hold>| {
-            let last = hold.unshare();
-            (hold.clone(), last.then(|| hold.local().unlock(hold)))
-        };
-        Left(self.holds.all().iter().map(leave).collect())
-    }
-}
-
-/// What a guard has left; with the answer that the store will give, where it was the last guard.
-pub(crate) struct Left(Vec<(Arc<Hold>, Option<Unlocked>)>);
-
-impl Left {
-    /// What the store will say of the only hold, if this was its last guard.
-    pub(crate) fn into_first(self) -> Option<Unlocked> {
-        self.0.into_iter().next()?.1
-    }
-
-    /// Whether all of it was held until now.
-    pub(crate) async fn wait(self) -> Result<bool, LockError> {
-        let mut held = true;
-        for (hold, answer) in self.0 {
-            held &= match answer {
-                Some(answer) => answer.wait().await?.is_some(),
-                None => hold.is_valid(),
-            };
-        }
-        Ok(held)
+        Left::new(&self.holds)
     }
 }
 
@@ -165,22 +140,11 @@ impl Drop for Holding {
         }
         // Whoever panics has not done what a signalled token was for.
         let returns = self.unused || thread::panicking();
-        let release = |hold: &&Arc<Hold>| {
-            let last = hold.unshare();
-            match (last, returns) {
-                (true, false) => hold.local().release(hold),
-                (true, true) => hold.local().give_back(hold),
-                (false, _) => {}
+        let mut releasing = Releasing::new(&self.holds, returns);
+        while let Some(hold) = releasing.next() {
+            if !self.unused {
+                tracing::debug!(name = %hold.name(), held = ?hold.held(), "lock released");
             }
-            last
-        };
-        // First of all: a subscriber may do anything, also panic.
-        let released: Vec<_> = self.holds.all().iter().filter(release).collect();
-        if self.unused {
-            return;
-        }
-        for hold in released {
-            tracing::debug!(name = %hold.name(), held = ?hold.held(), "lock released");
         }
     }
 }

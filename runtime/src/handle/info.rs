@@ -11,7 +11,8 @@ use crate::store::{HolderRecord, Meta, NameRecord, TicketRecord};
 pub struct LockInfo {
     /// Whether somebody has it, also when it is only kept for its `at_least`.
     pub locked: bool,
-    /// Who has it, first come first; a mutex has one holder at most. A lock kept for its `at_least` names its last holder.
+    /// Who has it, first come first; a mutex has one holder at most. A lock kept for its `at_least` names its last
+    /// holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle named: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,

@@ -11,10 +11,13 @@ mod guard;
 mod holding;
 mod info;
 mod last;
+mod leaving;
 mod options;
 mod owned;
 mod query;
 mod take;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -26,6 +26,11 @@ impl Holds {
         }
     }
 
+    /// The only one, or the first of several.
+    pub(crate) fn first(&self) -> &Arc<Hold> {
+        &self.all()[0]
+    }
+
     /// Completes once one of them is lost or was released.
     pub(crate) async fn ended(&self) {
         match &self.0 {

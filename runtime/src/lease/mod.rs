@@ -1,6 +1,7 @@
 //! Leases as a holder sees them: how long a grant is valid here, and how its loss is told.
 //!
-//! [`Hold`] is one grant, [`Holds`] what one guard has of them; [`beat`] says when renewals are due. Sending renewals is the queue's part.
+//! [`Hold`] is one grant, [`Holds`] what one guard has of them; [`beat`] says when renewals are due. Sending renewals is
+//! the queue's part.
 
 pub(crate) mod beat;
 mod hold;

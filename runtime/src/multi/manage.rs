@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::MultiLock;
-use super::take::resolve;
+use super::names::resolve;
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;

@@ -4,9 +4,11 @@
 //! [`guard`], asking about them and acting on them without the guard in [`manage`]. It is built on the handles of single
 //! names: no store knows about it. What all locks have in common is in [`handle`](crate::handle).
 
+mod budget;
 mod guard;
 mod lock;
 mod manage;
+mod names;
 pub(crate) mod take;
 
 pub use guard::MultiGuard;

@@ -9,6 +9,8 @@
 use std::time::Duration;
 
 use super::MultiGuard;
+use super::budget::Budget;
+use super::names::resolve;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::handle::{Demand, Handle, Holding, NOT_AT_ALL, Options, Target};
@@ -36,23 +38,8 @@ pub(super) async fn try_take(
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
     let mut call = Call::new(handles, options, demand, blocking)?;
-    call.patience = NOT_AT_ALL;
+    call.budget = Budget::new(NOT_AT_ALL);
     call.run().await
-}
-
-/// Each name once, in order.
-pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target)>, LockError> {
-    if handles.is_empty() {
-        return Err(LockError::InvalidName {
-            name: String::new(),
-            reason: "there is none: give at least one",
-        });
-    }
-    let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
-    let mut names: Vec<_> = handles.iter().map(resolve).collect::<Result<_, _>>()?;
-    names.sort_by(|one, other| one.1.name.cmp(&other.1.name));
-    names.dedup_by(|one, other| one.1.name == other.1.name);
-    Ok(names)
 }
 
 /// What a call has of one name.
@@ -69,14 +56,10 @@ struct Call<'a> {
     slots: Vec<Slot>,
     demand: Demand,
     terms: Terms,
-    patience: Patience,
+    budget: Budget,
     blocking: bool,
-    started: Instant,
-    attempts: u32,
     /// Some name was waited for: the terms of those before it count from the end.
     waits: bool,
-    /// Attempts at names that were waited for by retrying.
-    retried: u32,
 }
 
 impl<'a> Call<'a> {
@@ -91,6 +74,7 @@ impl<'a> Call<'a> {
         let mut slots = Vec::with_capacity(names.len());
         for (handle, target) in &names {
             let held = handle.held_already(target, options.reentrant, demand, blocking)?;
+            held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
         Ok(Self {
@@ -98,12 +82,9 @@ impl<'a> Call<'a> {
             slots,
             demand,
             terms,
-            patience,
+            budget: Budget::new(patience),
             blocking,
-            started: Instant::now(),
-            attempts: 0,
             waits: false,
-            retried: 0,
         })
     }
 
@@ -111,8 +92,8 @@ impl<'a> Call<'a> {
         let mut anew = 0;
         loop {
             while let Some((index, busy)) = self.try_rest().await? {
-                let Some(patience) = self.patience_left() else {
-                    return Err(self.give_up(busy));
+                let Some(patience) = self.budget.left() else {
+                    return Err(self.budget.give_up(busy));
                 };
                 self.wait_for(index, patience).await?;
             }
@@ -133,7 +114,7 @@ impl<'a> Call<'a> {
                 asked.push((index, self.enter(index, NOT_AT_ALL)?));
             }
         }
-        self.attempts += u32::from(!asked.is_empty());
+        self.budget.tried(!asked.is_empty());
         for (index, acquire) in asked {
             match acquire.await {
                 Ok(hold) => self.slots[index] = Slot::Own(Holding::unused(hold)),
@@ -157,9 +138,8 @@ impl<'a> Call<'a> {
             }
         }
         let acquire = self.enter(index, patience)?;
-        let hold = acquire.await.map_err(|error| self.told(error))?;
-        self.attempts = self.attempts.saturating_add(hold.grant().attempts);
-        self.retried = self.retried.saturating_add(hold.grant().attempts);
+        let hold = acquire.await.map_err(|error| self.budget.tell(error))?;
+        self.budget.waited_for(hold.grant().attempts);
         self.slots[index] = Slot::Own(Holding::unused(hold));
         Ok(())
     }
@@ -171,70 +151,6 @@ impl<'a> Call<'a> {
             ..self.terms
         };
         handle.enter(target, self.demand, terms, patience, self.blocking)
-    }
-
-    /// How the next name may be waited for; `None`: not at all.
-    fn patience_left(&self) -> Option<Patience> {
-        let left = |block: Option<Duration>| match block {
-            Some(block) => {
-                let left = block.saturating_sub(self.waited());
-                (!left.is_zero()).then_some(Some(left))
-            }
-            None => Some(None),
-        };
-        match self.patience {
-            Patience::Queue(block) => left(block).map(Patience::Queue),
-            Patience::Poll {
-                retries,
-                interval,
-                block,
-            } => Some(Patience::Poll {
-                retries: retries.checked_sub(self.retried + 1)?,
-                interval,
-                block: left(block)?,
-            }),
-        }
-    }
-
-    /// Why it ends where a name is busy.
-    fn give_up(&self, busy: LockError) -> LockError {
-        match (self.patience, busy) {
-            (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })
-                if self.retried >= retries =>
-            {
-                LockError::TooManyAttempts {
-                    name,
-                    attempts: self.attempts,
-                    holder,
-                }
-            }
-            (_, busy) => self.told(busy),
-        }
-    }
-
-    /// An error of one name, as that of the whole call.
-    fn told(&self, error: LockError) -> LockError {
-        match error {
-            LockError::Timeout { name, holder, .. } => LockError::Timeout {
-                name,
-                waited: self.waited(),
-                holder,
-            },
-            LockError::TooManyAttempts {
-                name,
-                attempts,
-                holder,
-            } => LockError::TooManyAttempts {
-                name,
-                attempts: self.attempts.saturating_add(attempts),
-                holder,
-            },
-            error => error,
-        }
-    }
-
-    fn waited(&self) -> Duration {
-        self.started.until(Instant::now())
     }
 
     /// Why what was obtained is not all there any more, if so.
@@ -258,7 +174,7 @@ impl<'a> Call<'a> {
     }
 
     fn finish(self) -> MultiGuard {
-        let waited = self.waited();
+        let waited = self.budget.waited();
         let mut parts = Vec::with_capacity(self.slots.len());
         for slot in self.slots {
             match slot {
@@ -277,6 +193,6 @@ impl<'a> Call<'a> {
         for ((handle, _), hold) in self.names.iter().zip(holding.holds().all()) {
             handle.obtained(hold, self.blocking);
         }
-        MultiGuard::new(holding, waited, self.attempts)
+        MultiGuard::new(holding, waited, self.budget.attempts())
     }
 }

@@ -48,7 +48,7 @@ impl Name {
                 builder.verbatim(name);
                 builder
             }
-            None => NameBuilder(utf8_percent_encode(name, VERBATIM).to_string()),
+            None => NameBuilder::complete(name),
         };
         builder.finish()
     }
@@ -96,6 +96,17 @@ impl NameBuilder {
         Self(escape(namespace).to_string())
     }
 
+    /// A name that is the user's own text, with its namespace.
+    pub(crate) fn complete(name: &str) -> Self {
+        Self(utf8_percent_encode(name, VERBATIM).to_string())
+    }
+
+    /// Adds parts; they are escaped.
+    pub(crate) fn parts(mut self, parts: &[String]) -> Self {
+        parts.iter().for_each(|part| self.part(part));
+        self
+    }
+
     /// Adds a part; it is escaped.
     pub(crate) fn part(&mut self, part: &str) {
         self.push(escape(part));
@@ -104,6 +115,16 @@ impl NameBuilder {
     /// Adds the user's own text: its colons separate parts.
     pub(crate) fn verbatim(&mut self, text: &str) {
         self.push(utf8_percent_encode(text, VERBATIM));
+    }
+
+    /// Adds what stands for a part, as it is: the result is a template, no name.
+    pub(crate) fn placeholder(&mut self, shown: &str) {
+        self.push(shown);
+    }
+
+    /// What there is so far, checked or not.
+    pub(crate) fn into_text(self) -> String {
+        self.0
     }
 
     fn push(&mut self, escaped: impl fmt::Display) {

@@ -92,6 +92,9 @@ impl Step<'_> {
     /// Whether the tickets that wait are those that the first `wanted` waiters need, in their order.
     fn matches(&self, wanted: usize) -> bool {
         let waiters = self.state.waiters.iter().take(wanted);
+        if wanted == 0 && self.state.asks.len() == 1 && self.keeps_spare() {
+            return true;
+        }
         self.state.asks.len() == wanted
             && waiters
                 .zip(&self.state.asks)
@@ -181,6 +184,11 @@ impl Step<'_> {
         self.withdraw(&sendings);
     }
 
+    /// When to claim what is `valid` for so long only.
+    pub(super) fn claim_at(&self, valid: Instant) -> Instant {
+        self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
+    }
+
     /// Gives a granted ticket to `waiter`; it comes back if the waiter has gone.
     pub(super) fn hand(
         &mut self,
@@ -210,8 +218,7 @@ impl Step<'_> {
         // It may have been asked for by one before, who wanted to hold for less long.
         let cut = lease < self.lease_for(&waiter.want);
         let renew = if granted.provisional || cut {
-            self.now
-                .after(CLAIM_WITHIN.min(self.now.until(granted.valid) / 4))
+            self.claim_at(granted.valid)
         } else {
             self.next_beat()
         };
@@ -221,6 +228,9 @@ impl Step<'_> {
             hold,
             renew,
             granted: granted.counter,
+            since: self.now,
+            handed: 0,
+            owned: !waiter.want.share.owner.is_empty(),
             refreshers: Vec::new(),
         });
         Ok(())

@@ -7,7 +7,7 @@ use super::local::{Local, Step};
 use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::Hold;
+use crate::lease::{Hold, Terms};
 use crate::store::{Owner, Ticket};
 
 impl Local {
@@ -183,8 +183,12 @@ impl Step<'_> {
     }
 
     pub(super) fn lease_for(&self, want: &Want) -> Duration {
+        self.lease_of(want.terms)
+    }
+
+    pub(super) fn lease_of(&self, terms: Terms) -> Duration {
         let lease = self.local.lease();
-        want.terms.expire.map_or(lease, |expire| expire.min(lease))
+        terms.expire.map_or(lease, |expire| expire.min(lease))
     }
 
     /// Nobody who waits or tries here will get anything.

@@ -50,7 +50,7 @@ impl Local {
             return false;
         }
         self.step(|step| {
-            let index = step.find_held(hold.grant().ticket)?;
+            let index = step.find_hold(hold)?;
             if !hold.end(step.wakes) {
                 return None;
             }
@@ -69,7 +69,7 @@ impl Local {
         }
         let promise = Arc::new(Promise::new());
         self.step(|step| {
-            let index = step.find_held(hold.grant().ticket)?;
+            let index = step.find_hold(hold)?;
             let mut held = step.state.held.swap_remove(index);
             let counter = step.touch_held(&mut held);
             let deadline = step.now.after(self.member().settings().patience);
@@ -136,10 +136,15 @@ impl Step<'_> {
             .position(|held| held.hold.grant().ticket == ticket)
     }
 
+    /// Where `hold` is; its ticket may have gone on to the next waiter.
+    fn find_hold(&self, hold: &Arc<Hold>) -> Option<usize> {
+        let held = &self.state.held;
+        held.iter().position(|held| Arc::ptr_eq(&held.hold, hold))
+    }
+
     fn release(&mut self, hold: &Arc<Hold>, returns: bool, unlocker: Option<Unlocked>) {
         let valid = hold.end(self.wakes);
-        let found = self.find_held(hold.grant().ticket);
-        let Some(index) = found else {
+        let Some(index) = self.find_hold(hold) else {
             // It was lost or released before, and the store knows.
             if let Some(unlocker) = unlocker {
                 let _ = unlocker.complete(Ok(None), self.wakes);
@@ -153,6 +158,14 @@ impl Step<'_> {
         } else {
             self.now
         };
+        // Whoever waits for the word of the store wants to hear it.
+        if valid && unlocker.is_none() && park_until == self.now {
+            match self.pass_on(held) {
+                Some(unused) => held = unused,
+                None => return,
+            }
+        }
+        self.withdraw_spare();
         let patience = self.now.after(self.local.member().settings().patience);
         let mut leaving = self.leaving(&held.sendings, park_until);
         leaving.held = valid;

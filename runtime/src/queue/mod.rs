@@ -17,6 +17,7 @@
 //! | `ask` | the ticket that waits for the first waiter, and its grant |
 //! | `attempt` | tickets that do not wait in the store |
 //! | `leave` | a hold ends: release, refresh, resending |
+//! | `pass_on` | a hold goes to the next waiter here |
 //! | `answer` | the store answers a request |
 //! | `hint` | the store tells something unasked |
 //! | `due` | a point in time has come |
@@ -32,6 +33,7 @@ mod enter;
 mod hint;
 mod leave;
 mod local;
+mod pass_on;
 mod query;
 #[cfg(test)]
 mod simulation;

@@ -111,6 +111,12 @@ pub(super) struct Held {
     pub(super) renew: Instant,
     /// The counter that the store had executed when it granted: answers up to it are older than the grant.
     pub(super) granted: u64,
+    /// When the store's grant arrived.
+    pub(super) since: Instant,
+    /// How often it was handed on here since.
+    pub(super) handed: u32,
+    /// The store knows an owner of it.
+    pub(super) owned: bool,
     /// Who waits for a renewal.
     pub(super) refreshers: Vec<Refresher>,
 }

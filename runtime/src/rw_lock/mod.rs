@@ -14,7 +14,7 @@ use crate::error::kind;
 use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
 
 /// What a reader takes of the name.
-const ONE_OF_ALL: Demand = Demand {
+pub(crate) const ONE_OF_ALL: Demand = Demand {
     units: 1,
     capacity: kind::RW_LOCK,
     takes_token: false,
@@ -22,7 +22,7 @@ const ONE_OF_ALL: Demand = Demand {
 };
 
 /// What a writer takes of the name.
-const ALL_OF_ALL: Demand = Demand {
+pub(crate) const ALL_OF_ALL: Demand = Demand {
     units: kind::RW_LOCK,
     ..ONE_OF_ALL
 };
@@ -78,7 +78,8 @@ impl RwLock {
     }
 
     /// A task that reads may read again, and one that writes may read and write again; the guards share one hold, and
-    /// `expire` starts again. A task that reads and asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+    /// `expire` starts again. A task that reads and asks to write gets
+    /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
     /// The same task is one inside [`synchronize_read`](Self::synchronize_read),
     /// [`synchronize_write`](Self::synchronize_write) or an annotated function; for guards taken by hand through this

@@ -83,28 +83,37 @@ impl Semaphore {
 
     /// `units` of the permits.
     fn demand(&self, units: u32) -> Result<Demand, LockError> {
-        self.check()?;
-        if units == 0 {
-            return Err(invalid("asked for none: acquire at least one"));
-        }
-        // A semaphore without permits hands out signalled tokens, one by one.
-        if units > self.permits.max(1) {
-            return Err(invalid("more permits asked for than the semaphore has"));
-        }
-        Ok(Demand {
-            units,
-            capacity: self.permits,
-            takes_token: units == 1,
-            nested: Nested::Another,
-        })
+        demand(units, self.permits)
     }
 
     fn check(&self) -> Result<(), LockError> {
-        if self.permits >= kind::RW_LOCK {
-            return Err(invalid("a semaphore has less than 2^30 permits"));
-        }
-        Ok(())
+        check(self.permits)
     }
+}
+
+/// `units` of `permits`.
+pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
+    check(permits)?;
+    if units == 0 {
+        return Err(invalid("asked for none: acquire at least one"));
+    }
+    // A semaphore without permits hands out signalled tokens, one by one.
+    if units > permits.max(1) {
+        return Err(invalid("more permits asked for than the semaphore has"));
+    }
+    Ok(Demand {
+        units,
+        capacity: permits,
+        takes_token: units == 1,
+        nested: Nested::Another,
+    })
+}
+
+fn check(permits: u32) -> Result<(), LockError> {
+    if permits >= kind::RW_LOCK {
+        return Err(invalid("a semaphore has less than 2^30 permits"));
+    }
+    Ok(())
 }
 
 fn invalid(reason: &'static str) -> LockError {

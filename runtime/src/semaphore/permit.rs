@@ -9,8 +9,8 @@ use crate::lease::Hold;
 use crate::store::Op;
 use crate::wait::block_on;
 
-/// Some permits of a [`Semaphore`](super::Semaphore), held. Dropping it releases them in the background, from any thread, with or
-/// without a runtime.
+/// Some permits of a [`Semaphore`](super::Semaphore), held. Dropping it releases them in the background, from any
+/// thread, with or without a runtime.
 ///
 /// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
 /// [`check`](Self::check) and [`lost`](Self::lost) tell.

@@ -4,47 +4,16 @@
 //! and the local queue share; each store lives in a folder of its own. Nothing here knows about handles,
 //! futures or guards.
 
+mod id;
 pub(crate) mod memory;
 pub(crate) mod redis;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use uuid::Uuid;
-
+pub(crate) use self::id::{MemberId, Ticket};
 use crate::error::{Holder, StoreError};
 use crate::name::Name;
-
-/// One request for a lock, unique for ever; identifies a waiter, then a holder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Ticket(Uuid);
-
-/// One client in one process, as the store knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct MemberId(Uuid);
-
-macro_rules! id {
-    ($id:ident) => {
-        impl $id {
-            pub(crate) fn random() -> Self {
-                Self(Uuid::new_v4())
-            }
-
-            pub(crate) fn parse(text: &str) -> Option<Self> {
-                Uuid::try_parse(text).ok().map(Self)
-            }
-        }
-
-        impl std::fmt::Display for $id {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                self.0.simple().fmt(f)
-            }
-        }
-    };
-}
-
-id!(Ticket);
-id!(MemberId);
 
 /// Whether an acquire that does not fit joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

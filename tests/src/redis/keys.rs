@@ -70,13 +70,15 @@ impl Redis {
         self.inspect().iter().map(|info| info.waiters.len()).sum()
     }
 
-    /// What a member that comes for the purpose is told about every name.
+    /// What a member that comes for the purpose is told about every name that it can ask for: those of condition
+    /// variables it cannot.
     #[track_caller]
     fn inspect(&self) -> Vec<LockInfo> {
         let keys = self.keys();
         let names = keys
             .iter()
-            .filter_map(|key| key.name.strip_prefix("auto_mutex:{")?.strip_suffix('}'));
+            .filter_map(|key| key.name.strip_prefix("auto_mutex:{")?.strip_suffix('}'))
+            .filter(|name| !name.ends_with(":%condvar"));
         let mut clients = BTreeMap::new();
         let infos = names
             .map(|name| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex::{Client, Config};
 
 pub use memory::Memory;
-pub use redis::OnRedis;
+pub use redis::{OnRedis, WithoutHandover};
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -27,10 +27,7 @@ pub trait TestStore: Send + Sync {
     /// A configuration for a new member, with a lease that no test outlives: what happens in time did not
     /// wait for its end.
     fn config(&self) -> Config {
-        Config::new(self.url())
-            .expect("a good URL")
-            .namespace("suite")
-            .lease(LONG)
+        config(self.url())
     }
 
     /// A new member, with the lease of [`config`](Self::config).
@@ -42,6 +39,11 @@ pub trait TestStore: Send + Sync {
     fn brief_member(&self) -> Client {
         Client::connect(self.config().lease(BRIEF)).expect("a client")
     }
+}
+
+fn config(url: String) -> Config {
+    let config = Config::new(url).expect("a good URL");
+    config.namespace("suite").lease(LONG)
 }
 
 /// A lease whose end a test can wait for, long enough to be renewed in time on a slow machine.
@@ -77,6 +79,15 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OnRedis::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod redis_without_handover {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    let store = $crate::stores::WithoutHandover::new();
+                    $crate::stores::run(store, super::super::$module::$test);
                 })+
             })+
         }

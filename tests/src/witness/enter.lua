@@ -1,14 +1,14 @@
--- A holder enters: counts it, and writes to the fenced register.
--- KEYS  counter, register, log, who entered last and has not left
--- ARGV  token (20 digits, so that they compare as text), who, the evidence of its last section (or empty)
--- Reply how many are inside, now (µs), 1 if the register took the token
-local time = redis.call('TIME')
-local now = string.format('%d%06d', time[1], time[2])
-local inside = redis.call('INCR', KEYS[1])
-local last = redis.call('GET', KEYS[2]) or ''
-local taken = ARGV[1] >= last and 1 or 0
-if taken == 1 then redis.call('SET', KEYS[2], ARGV[1]) end
-redis.call('SET', KEYS[4], ARGV[2])
-redis.call('RPUSH', KEYS[3], 'enter ' .. ARGV[2] .. ' ' .. ARGV[1] .. ' ' .. now .. ' ' .. inside .. ' ' .. taken)
-if ARGV[3] ~= '' then redis.call('RPUSH', KEYS[3], ARGV[3]) end
-return { inside, now, taken }
+-- (behind register.lua) A holder enters: counts its units, and writes to the registers. The evidence of its last
+-- section comes along, or is empty.
+-- Reply now (µs), 1 if the registers took it
+local taken = take()
+local line = 'enter ' .. ARGV[1] .. ' ' .. now .. ' ' .. taken
+each(function(key, name, token, units, capacity)
+    local inside = redis.call('HINCRBY', key, 'inside', units)
+    line = line .. ' ' .. name .. '/' .. token .. '/' .. units .. '/' .. capacity .. '/' .. inside
+end)
+redis.call('SADD', KEYS[2], ARGV[1])
+redis.call('INCR', KEYS[3])
+redis.call('RPUSH', KEYS[1], line)
+if ARGV[2] ~= '' then redis.call('RPUSH', KEYS[1], ARGV[2]) end
+return { now, taken }

@@ -1,27 +1,35 @@
-//! An independent witness: a Redis of its own that sees who is inside, when, and with which token.
+//! An independent witness: a Redis of its own that sees who is inside, when, and with which tokens.
 //!
-//! A holder reports when it enters and when it leaves. Whoever was killed or suspended inside cannot
-//! report, so a counter alone would see overlaps that are none. Therefore a holder also asks its guard *after*
-//! each answer of the witness: if it still believes in the lock then, it did at the witness' instant too.
-//! From such instants come intervals during which a holder surely believed to hold; these must not overlap,
-//! however much was killed. The fenced register plays the protected resource: it takes a write only with a
-//! token that is not below the last one.
+//! A holder of one or several names, of all units of each or of some, reports when it enters and when it leaves.
+//! Whoever was killed or suspended inside cannot report, so a counter alone would see too many where there are
+//! not. Therefore a holder also asks its guard *after* each answer of the witness: if it still believes in the lock
+//! then, it did at the witness' instant too. From such instants come intervals during which a holder surely believed to
+//! hold; at no instant may they have more units of a name than there are, however much was killed. The fenced registers
+//! play the protected resources: see `register.lua`.
 
+mod part;
 mod section;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod verdict;
 
+pub use part::Part;
 pub use section::{Section, Sections};
+pub use usage::Usage;
 pub use verdict::Verdict;
 
 use crate::redis::Redis;
-use crate::resp::Value;
 
-const COUNTER: &str = "witness:inside";
-const REGISTER: &str = "witness:register";
 const LOG: &str = "witness:log";
-const INSIDE: &str = "witness:last";
+const INSIDE: &str = "witness:inside";
+/// Counts whatever gets on, for those who look whether anything does.
+pub(crate) const PROGRESS: &str = "witness:progress";
+
+/// The register of a name.
+fn register(name: &str) -> String {
+    format!("witness:register:{name}")
+}
 
 /// The witness, as the test that runs the contest sees it.
 pub struct Witness {
@@ -42,12 +50,15 @@ impl Witness {
         self.redis.port()
     }
 
-    /// Who entered last, unless it has left.
-    pub fn inside(&self) -> Option<String> {
-        match self.redis.command(&["GET", INSIDE]) {
-            Value::Text(who) => Some(who),
-            _ => None,
-        }
+    /// Who has entered and not left; the dead too, who cannot.
+    pub fn inside(&self) -> Vec<String> {
+        self.redis.command(&["SMEMBERS", INSIDE]).texts()
+    }
+
+    /// How often somebody has got on so far.
+    pub fn progress(&self) -> u64 {
+        let count = self.redis.command(&["INCRBY", PROGRESS, "0"]).int();
+        u64::try_from(count).unwrap_or_default()
     }
 
     /// What was seen.

@@ -1,10 +1,10 @@
 //! What a holder reports.
 
-use super::{COUNTER, INSIDE, LOG, REGISTER};
+use super::{INSIDE, LOG, PROGRESS, Part, register};
 use crate::resp::{Connection, Value};
 
-const ENTER: &str = include_str!("enter.lua");
-const LEAVE: &str = include_str!("leave.lua");
+const ENTER: &str = concat!(include_str!("register.lua"), include_str!("enter.lua"));
+const LEAVE: &str = concat!(include_str!("register.lua"), include_str!("leave.lua"));
 
 /// The reports of one task, one section after the other.
 pub struct Sections {
@@ -17,11 +17,9 @@ pub struct Sections {
 /// A holder is inside.
 #[derive(Debug)]
 pub struct Section {
-    token: String,
+    parts: Vec<Part>,
     entered: String,
-    /// Whether the witness saw nobody else inside.
-    pub alone: bool,
-    /// Whether the register took the token.
+    /// Whether the registers took the tokens.
     pub taken: bool,
 }
 
@@ -35,33 +33,29 @@ impl Sections {
         }
     }
 
-    /// A holder enters.
-    pub fn enter(&mut self, token: u64) -> Section {
-        let token = format!("{token:020}");
+    /// A holder enters, with all that it has.
+    pub fn enter(&mut self, parts: Vec<Part>) -> Section {
         let evidence = std::mem::take(&mut self.evidence);
-        let reply = self.run(ENTER, &[&token, &self.who.clone(), &evidence]);
-        let (inside, entered, taken) = read(&reply);
+        let (entered, taken) = self.run(ENTER, &evidence, &parts);
         Section {
-            token,
+            parts,
             entered,
-            alone: inside == 1,
             taken,
         }
     }
 
-    /// It leaves; returns whether the register took its last write. Ask the guard after this.
+    /// It leaves; returns whether the registers took its last write, and when that was. Ask the guard after this.
     pub fn leave(&mut self, section: &Section) -> (bool, String) {
-        let reply = self.run(LEAVE, &[&section.token, &self.who.clone()]);
-        let (_, left, taken) = read(&reply);
+        let (left, taken) = self.run(LEAVE, "", &section.parts);
         (taken, left)
     }
 
     /// It believed to hold from when it entered until `left` (as [`leave`](Self::leave) returned it).
     pub fn testify(&mut self, section: &Section, left: &str) {
-        self.evidence = format!(
-            "held {} {} {} {left}",
-            self.who, section.token, section.entered
-        );
+        self.evidence = format!("held {} {} {left}", self.who, section.entered);
+        for part in &section.parts {
+            self.evidence += &format!(" {part}");
+        }
     }
 
     /// It believed to hold when it entered, and no longer when it left.
@@ -77,16 +71,23 @@ impl Sections {
         }
     }
 
-    fn run(&mut self, script: &str, arguments: &[&str]) -> Value {
-        let mut command = vec!["EVAL", script, "4", COUNTER, REGISTER, LOG, INSIDE];
-        command.extend(arguments);
-        self.connection.call(&command)
+    fn run(&mut self, script: &str, evidence: &str, parts: &[Part]) -> (String, bool) {
+        let mut command = vec!["EVAL".to_owned(), script.to_owned()];
+        command.push((3 + parts.len()).to_string());
+        command.extend([LOG, INSIDE, PROGRESS].map(str::to_owned));
+        command.extend(parts.iter().map(|part| register(&part.name)));
+        command.extend([self.who.clone(), evidence.to_owned()]);
+        for part in parts {
+            let (units, capacity) = (part.units.to_string(), part.capacity.to_string());
+            command.extend([part.name.clone(), part.token_text(), units, capacity]);
+        }
+        read(&self.connection.call(&command))
     }
 }
 
-fn read(reply: &Value) -> (i64, String, bool) {
-    let [inside, now, taken] = reply.list() else {
+fn read(reply: &Value) -> (String, bool) {
+    let [now, taken] = reply.list() else {
         panic!("the witness answered {reply:?}");
     };
-    (inside.int(), now.text().to_owned(), taken.int() == 1)
+    (now.text().to_owned(), taken.int() == 1)
 }

@@ -1,6 +1,10 @@
 //! The witness, tried with holders that are made up.
 
-use super::{Sections, Witness};
+use super::{Part, Sections, Witness};
+
+fn mutex(token: u64) -> Vec<Part> {
+    vec![Part::all("m", token)]
+}
 
 #[test]
 fn honest_holders_leave_a_clean_record() {
@@ -8,16 +12,17 @@ fn honest_holders_leave_a_clean_record() {
     let mut a = Sections::report_to(witness.port(), "a".into());
     let mut b = Sections::report_to(witness.port(), "b".into());
     for (sections, token) in [(&mut a, u64::MAX >> 2), (&mut b, (u64::MAX >> 2) + 1)] {
-        let section = sections.enter(token);
-        assert!(section.alone && section.taken);
+        let section = sections.enter(mutex(token));
+        assert!(section.taken);
         let (taken, left) = sections.leave(&section);
         assert!(taken);
         sections.testify(&section, &left);
         sections.flush();
     }
     let verdict = witness.verdict();
-    assert_eq!(verdict.proven, 2);
-    assert_eq!(witness.inside(), None);
+    assert_eq!((verdict.proven, verdict.crowded), (2, 0));
+    assert_eq!(witness.inside(), [""; 0]);
+    assert_eq!(witness.progress(), 2);
     assert!(verdict.overlaps.is_empty() && verdict.token_faults.is_empty());
 }
 
@@ -26,12 +31,12 @@ fn two_inside_are_seen_and_the_stale_write_is_refused() {
     let witness = Witness::new();
     let mut a = Sections::report_to(witness.port(), "a".into());
     let mut b = Sections::report_to(witness.port(), "b".into());
-    let first = a.enter(1);
-    let second = b.enter(2);
-    assert_eq!(witness.inside().as_deref(), Some("b"));
-    assert!(!second.alone);
+    let first = a.enter(mutex(1));
+    let second = b.enter(mutex(2));
+    assert_eq!(witness.inside().len(), 2);
     let (taken, left) = a.leave(&first);
     assert!(!taken);
+    assert_eq!(witness.inside(), ["b"]);
     a.testify(&first, &left);
     let (_, left) = b.leave(&second);
     b.testify(&second, &left);
@@ -40,4 +45,34 @@ fn two_inside_are_seen_and_the_stale_write_is_refused() {
     let verdict = witness.verdict();
     assert_eq!(verdict.overlaps.len(), 1);
     assert_eq!((verdict.crowded, verdict.stale_writes), (1, 1));
+}
+
+#[test]
+fn readers_go_in_together_and_are_stale_behind_a_writer() {
+    let witness = Witness::new();
+    let mut who = ["a", "b", "c"].map(|who| Sections::report_to(witness.port(), who.into()));
+    let read = |token| vec![Part::some("l", token, 1, 10)];
+    let write = |token| vec![Part::some("l", token, 10, 10)];
+    let later = who[0].enter(read(3));
+    let earlier = who[1].enter(read(2));
+    assert!(later.taken && earlier.taken);
+    let too_late = who[2].enter(write(2));
+    assert!(!too_late.taken, "a reader with a later token was here");
+    who[2].leave(&too_late);
+    assert!(who[1].leave(&earlier).0);
+    let writer = who[2].enter(write(4));
+    assert!(writer.taken);
+    assert!(!who[0].leave(&later).0, "it reads what was written since");
+    assert_eq!(witness.verdict().crowded, 2);
+}
+
+#[test]
+fn registers_of_several_names_take_all_or_nothing() {
+    let witness = Witness::new();
+    let mut a = Sections::report_to(witness.port(), "a".into());
+    let both = |x, y| vec![Part::all("x", x), Part::all("y", y)];
+    let section = a.enter(both(5, 5));
+    assert!(section.taken && a.leave(&section).0);
+    assert!(!a.enter(both(6, 4)).taken);
+    assert!(a.enter(both(5, 6)).taken);
 }

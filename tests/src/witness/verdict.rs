@@ -3,14 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// An interval during which a holder surely believed to hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Held {
-    who: String,
-    token: u64,
-    entered: u64,
-    left: u64,
-}
+use super::usage::Held;
+use super::{Part, Usage};
 
 /// What a [`Witness`](super::Witness) saw.
 #[derive(Clone, Debug, Default)]
@@ -19,13 +13,15 @@ pub struct Verdict {
     pub entered: BTreeMap<String, u64>,
     /// Sections for which there is evidence.
     pub proven: usize,
-    /// Pairs of sections whose holders believed to hold at the same time.
+    /// How each name was used.
+    pub usage: BTreeMap<String, Usage>,
+    /// Sections that had no room beside those whose holders believed to hold at the same time.
     pub overlaps: Vec<String>,
-    /// Sections that did not bring a higher token than the one before.
+    /// Sections whose token was not above those that they had to wait for.
     pub token_faults: Vec<String>,
-    /// Entries at which the plain counter saw somebody else: only meaningful if nobody is killed.
+    /// Entries at which the plain counter saw too many: only meaningful if nobody is killed.
     pub crowded: usize,
-    /// Writes that the register refused.
+    /// Writes that the registers refused.
     pub stale_writes: usize,
     /// The longest time during which nobody entered.
     pub longest_gap: Duration,
@@ -34,14 +30,14 @@ pub struct Verdict {
 impl Verdict {
     pub(super) fn of(log: &[String]) -> Self {
         let mut verdict = Self::default();
-        let mut held = Vec::new();
+        let mut held = BTreeMap::<String, Vec<Held>>::new();
         let mut last_entry = None;
         for line in log {
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
-                ["enter", who, _, now, inside, taken] => {
+                ["enter", who, now, taken, ref parts @ ..] => {
                     *verdict.entered.entry(who.to_owned()).or_default() += 1;
-                    verdict.crowded += usize::from(inside != "1");
+                    verdict.crowded += usize::from(parts.iter().any(|part| is_crowded(part)));
                     verdict.stale_writes += usize::from(taken != "1");
                     let now = number(now);
                     if let Some(last) = last_entry.replace(now) {
@@ -50,37 +46,27 @@ impl Verdict {
                     }
                 }
                 ["stale", ..] => verdict.stale_writes += 1,
-                ["held", who, token, entered, left] => held.push(Held {
-                    who: who.to_owned(),
-                    token: number(token),
-                    entered: number(entered),
-                    left: number(left),
-                }),
+                ["held", who, entered, left, ref parts @ ..] => {
+                    verdict.proven += 1;
+                    for part in parts.iter().map(|part| Part::parse(part)) {
+                        held.entry(part.name.clone()).or_default().push(Held {
+                            who: who.to_owned(),
+                            entered: number(entered),
+                            left: number(left),
+                            part,
+                        });
+                    }
+                }
                 _ => panic!("the witness wrote {line:?}"),
             }
         }
-        verdict.judge(held);
-        verdict
-    }
-
-    fn judge(&mut self, mut held: Vec<Held>) {
-        held.sort_by_key(|held| held.entered);
-        self.proven = held.len();
-        let Some(mut longest) = held.first().cloned() else {
-            return;
-        };
-        for next in held.into_iter().skip(1) {
-            if next.entered < longest.left {
-                self.overlaps.push(format!("{longest:?} and {next:?}"));
-            }
-            if next.token <= longest.token {
-                self.token_faults
-                    .push(format!("{longest:?}, then {next:?}"));
-            }
-            if next.left >= longest.left {
-                longest = next;
-            }
+        for (name, sections) in held {
+            let mut usage = Usage::of(sections);
+            verdict.overlaps.append(&mut usage.overlaps);
+            verdict.token_faults.append(&mut usage.token_faults);
+            verdict.usage.insert(name, usage);
         }
+        verdict
     }
 
     /// Jain's index of fairness between groups of those who entered: 1 is perfectly fair. `group` says which
@@ -94,6 +80,12 @@ impl Verdict {
         let squares: f64 = groups.values().map(|count| count * count).sum();
         sum * sum / (groups.len() as f64 * squares)
     }
+}
+
+/// Whether the counter saw more units inside than there are.
+fn is_crowded(entry: &str) -> bool {
+    let (part, inside) = Part::parse_with_rest(entry);
+    number(inside) > u64::from(part.capacity)
 }
 
 fn number(text: &str) -> u64 {
@@ -114,27 +106,25 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_fine() {
-        let verdict = verdict(&["held a 1 10 20", "held b 2 21 30", "held a 3 31 31"]);
-        assert!(verdict.overlaps.is_empty() && verdict.token_faults.is_empty());
+    fn who_holds_several_names_is_inside_all_of_them() {
+        let verdict = verdict(&[
+            "held a 10 50 x/1/1/1 y/2/1/1",
+            "held b 20 30 z/1/1/1",
+            "held c 20 30 y/3/1/1 z/2/1/1",
+        ]);
         assert_eq!(verdict.proven, 3);
-    }
-
-    #[test]
-    fn an_overlap_is_seen_even_behind_a_short_section() {
-        let verdict = verdict(&["held a 1 10 50", "held b 2 20 30", "held c 3 40 45"]);
         assert_eq!(verdict.overlaps.len(), 2);
-    }
-
-    #[test]
-    fn a_token_that_does_not_grow_is_seen() {
-        let verdict = verdict(&["held a 5 10 20", "held b 5 21 30", "held b 4 31 32"]);
-        assert_eq!(verdict.token_faults.len(), 2);
+        assert!(verdict.token_faults.is_empty());
+        assert_eq!(verdict.usage["x"].most_holders, 1);
     }
 
     #[test]
     fn entries_and_gaps_are_counted() {
-        let verdict = verdict(&["enter a 1 1000 1 1", "enter b 2 4000 2 0", "stale b 2 4001"]);
+        let verdict = verdict(&[
+            "enter a 1000 1 n/1/1/2/1",
+            "enter b 4000 0 n/2/2/2/3",
+            "stale b 4001",
+        ]);
         assert_eq!((verdict.crowded, verdict.stale_writes), (1, 2));
         assert_eq!(verdict.longest_gap.as_micros(), 3000);
         assert!((verdict.fairness(str::to_owned) - 1.0).abs() < 1e-9);

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, MutexGuard, Permit, RwLockReadGuard, RwLockWriteGuard};
+use auto_mutex::{
+    Client, LockError, MultiGuard, MutexGuard, Permit, RwLockReadGuard, RwLockWriteGuard,
+};
 
 pub(super) enum Held {
     Mutex(MutexGuard),
     Permit(Permit),
     Read(RwLockReadGuard),
     Write(RwLockWriteGuard),
+    Multi(MultiGuard),
 }
 
 /// The same method of each.
@@ -19,6 +22,7 @@ macro_rules! each {
             Held::Permit($guard) => $call,
             Held::Read($guard) => $call,
             Held::Write($guard) => $call,
+            Held::Multi($guard) => $call,
         }
     };
 }
@@ -62,6 +66,7 @@ impl Held {
             Self::Mutex(guard) => guard.unlock().await,
             Self::Read(guard) => guard.unlock().await,
             Self::Write(guard) => guard.unlock().await,
+            Self::Multi(guard) => guard.unlock().await,
             Self::Permit(permit) => match permit.release().await {
                 Ok(_) => Ok(true),
                 Err(LockError::Lost { .. }) => Ok(false),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `lock NAME [BLOCK_MS]` | `got NAME TOKEN`, or `failed NAME ERROR` |
 //! | `acquire NAME PERMITS`, `read NAME`, `write NAME` | as `lock NAME`, for a semaphore or a readers-writer lock |
+//! | `wait NAME` | `waits NAME` while it has the mutex NAME and is about to wait for the condition variable NAME; then `woken NAME`, or `failed NAME ERROR` |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
@@ -14,7 +15,7 @@
 //! | `again URL` | `ok`, or `failed again ERROR`: `setup` once more |
 //! | `shutdown` | `ok` |
 //! | `termination` | `ok`: from now on SIGTERM releases |
-//! | `contest NAME MILLISECONDS TASKS PORT SEED` | see [`contest`] |
+//! | `contest KIND NAME MILLISECONDS TASKS PORT SEED` | see [`contest`] |
 //! | `return`, `exit`, `abort` | none: the process ends that way, holding what it holds |
 //! | `finish NAME` | `got NAME TOKEN`, then it drops the guard and returns from main at once |
 

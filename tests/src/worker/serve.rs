@@ -97,6 +97,9 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 Ok(None) => say(&format!("busy {name}")),
                 Err(error) => say(&format!("failed {name} {error:?}")),
             },
+            ["wait", name] => {
+                tokio::spawn(wait(client.clone(), name.to_owned()));
+            }
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
             ["drop", name] => ask(&guards, name, Ask::Drop),
             ["check", name] => ask(&guards, name, Ask::Check),
@@ -104,8 +107,9 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");
             }
-            ["contest", name, millis, tasks, port, seed] => {
+            ["contest", kind, name, millis, tasks, port, seed] => {
                 let contest = contest::Contest {
+                    kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
                     duration: Duration::from_millis(millis.parse().expect("milliseconds")),
                     tasks: tasks.parse().expect("a number"),
@@ -141,6 +145,21 @@ fn start(client: Client, name: &str, line: String, got: Got) {
             Err(error) => say(&format!("failed {name} {error:?}")),
         }
     });
+}
+
+async fn wait(client: Client, name: String) {
+    let waited = async {
+        let guard = client.mutex(&name).lock().await?;
+        say(&format!("waits {name}"));
+        client.condvar(&name).wait(guard).await
+    };
+    match waited.await {
+        Ok(guard) => {
+            say(&format!("woken {name}"));
+            drop(guard);
+        }
+        Err(error) => say(&format!("failed {name} {error:?}")),
+    }
 }
 
 /// Registered before it is reported, so that the next line can be about it.

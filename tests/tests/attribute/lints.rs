@@ -20,7 +20,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, auto_mutex};
+use auto_mutex::{Client, LockError, auto_mutex, auto_read, auto_semaphore, auto_write};
 
 #[derive(Debug)]
 struct Ledger {
@@ -70,6 +70,39 @@ impl Ledger {
         async move { Ok(id + self.id) }
     }
 
+    #[auto_write(client = self.locks, guard = g)]
+    fn write(&self, month: u32) -> Result<u64, LockError> {
+        Ok(u64::from(month) + g.fencing_token())
+    }
+
+    #[auto_read(client = self.locks, key = "{month}")]
+    async fn read(&self, month: u32) -> Result<u32, LockError> {
+        std::future::ready(()).await;
+        Ok(self.id + month)
+    }
+
+    #[auto_semaphore(permits = self.id, client = self.locks)]
+    async fn limited(&self) -> Result<u32, LockError> {
+        std::future::ready(()).await;
+        Ok(self.id)
+    }
+
+    #[auto_mutex(keys = [self.id, 2], was = "n:old", client = self.locks, guard = g)]
+    fn several(&self) -> Result<usize, LockError> {
+        Ok(g.names().count())
+    }
+
+    #[auto_mutex(keys = ids, client = self.locks)]
+    async fn each(&self, ids: &[u32]) -> Result<usize, LockError> {
+        std::future::ready(()).await;
+        Ok(ids.len())
+    }
+
+    #[auto_mutex(owner = self.id, client = self.locks)]
+    fn owned(&self) -> Result<u32, LockError> {
+        Ok(self.id)
+    }
+
     fn busy(&self, month: u32) -> Result<u64, LockError> {
         let sum = month.checked_add(self.id).ok_or(LockError::NotSetUp)?;
         Ok(u64::from(sum))
@@ -84,9 +117,15 @@ fn it_runs_all_the_same() {
     };
     assert_eq!(ledger.open(1).unwrap(), 2);
     ledger.nothing();
+    assert!(ledger.write(1).unwrap() > 1);
+    assert_eq!(ledger.several().unwrap(), 4);
+    assert_eq!(ledger.owned().unwrap(), 1);
     futures::executor::block_on(async {
         assert!(ledger.close(1).await.unwrap() > 1);
         ledger.nothing_async().await;
         assert_eq!(ledger.made().await.unwrap(), 2);
+        assert_eq!(ledger.read(1).await.unwrap(), 2);
+        assert_eq!(ledger.limited().await.unwrap(), 1);
+        assert_eq!(ledger.each(&[1, 2]).await.unwrap(), 2);
     });
 }

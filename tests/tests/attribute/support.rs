@@ -56,6 +56,10 @@ impl Witness {
         self.0.calls.load(Ordering::SeqCst)
     }
 
+    pub(crate) fn now(&self) -> usize {
+        self.0.inside.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn most(&self) -> usize {
         self.0.most.load(Ordering::SeqCst)
     }

@@ -1,8 +1,16 @@
-//! Long contests between many processes, judged by an independent witness.
+//! Long contests between many processes, judged by an independent witness: each lock of the family, in peace and
+//! while processes are killed and suspended. One after the other: they would starve each other of processors.
 //!
-//! `AUTO_MUTEX_CAMPAIGN_SECONDS` sets how long each lasts; `AUTO_MUTEX_SEED` replays the choices of one
-//! (printed at its start). One after the other: they would starve each other of processors.
+//! | variable | sets |
+//! |---|---|
+//! | `AUTO_MUTEX_CAMPAIGN_SECONDS` | how long each lasts |
+//! | `AUTO_MUTEX_CAMPAIGN_PAIRS` | how many pairs of locks are taken in `random_pairs_never_close_a_circle` |
+//! | `AUTO_MUTEX_SEED` | the choices of one, as printed at its start, to repeat it |
 
 mod arena;
-mod calm;
-mod chaos;
+mod condvar;
+mod judge;
+mod multi;
+mod mutex;
+mod rw_lock;
+mod semaphore;

@@ -132,6 +132,26 @@ pub(crate) async fn a_waiter_that_gave_up_takes_nothing(store: &dyn TestStore) {
     assert!(members[0].mutex("m").try_lock().await.unwrap().is_some());
 }
 
+pub(crate) async fn a_woken_waiter_that_gives_up_on_the_lock_passes_the_notification_on(
+    store: &dyn TestStore,
+) {
+    let (sender, mut woken) = mpsc::unbounded_channel();
+    let members = [store.member(), store.member(), store.member()];
+    let first = waiter(members[0].clone(), sender.clone(), 1).await;
+    let _second = waiter(members[1].clone(), sender.clone(), 2).await;
+    let mutex = members[2].mutex("m");
+    let inside = mutex.lock().await.unwrap();
+    assert!(members[2].condvar("m").notify_one().await.unwrap());
+    becomes("the first one wants the lock again", async || {
+        mutex.info().await.unwrap().waiters.len() == 1
+    })
+    .await;
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    inside.unlock().await.unwrap();
+    assert_eq!(soon("the second one", woken.recv()).await, Some(2));
+}
+
 pub(crate) async fn a_wait_needs_the_lock_for_itself(store: &dyn TestStore) {
     let client = store.member();
     let mutex = client.mutex("m").reentrant();

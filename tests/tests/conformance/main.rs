@@ -32,6 +32,7 @@ auto_mutex_tests::conformance! {
         notify_all_wakes_everybody,
         a_notification_for_nobody_is_not_kept,
         a_waiter_that_gave_up_takes_nothing,
+        a_woken_waiter_that_gives_up_on_the_lock_passes_the_notification_on,
         a_wait_needs_the_lock_for_itself,
         threads_wait_and_notify_too;
     owners:
@@ -89,6 +90,7 @@ auto_mutex_tests::conformance! {
         several_busy_ones_are_waited_for_one_after_another,
         opposite_orders_cannot_block_each_other,
         block_is_one_time_for_all,
+        block_zero_does_not_wait,
         a_cancelled_call_gives_everything_back,
         cancelling_at_any_moment_frees_all_names,
         retries_end_with_too_many_attempts_in_all,
@@ -196,6 +198,7 @@ auto_mutex_tests::conformance! {
         it_can_be_spawned;
     tokens:
         they_grow_with_every_grant_of_any_member,
+        they_grow_beside_other_holders,
         they_grow_across_expiry_and_force_unlock,
         they_grow_across_members_that_come_and_go,
         they_fit_a_signed_column;

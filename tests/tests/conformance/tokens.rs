@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_tests::events::soon;
+use auto_mutex::Client;
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestStore) {
@@ -31,6 +32,24 @@ pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestSto
     tokens.sort_unstable();
     tokens.dedup();
     assert_eq!(tokens.len(), 100, "no token twice");
+}
+
+pub(crate) async fn they_grow_beside_other_holders(store: &dyn TestStore) {
+    let config = store.config().local_handover(100, 60);
+    let (a, b) = (Client::connect(config).unwrap(), store.member());
+    let first = a.semaphore("s", 2).acquire().await.unwrap();
+    let beside = b.semaphore("s", 2).acquire().await.unwrap();
+    let next = tokio::spawn({
+        let semaphore = a.semaphore("s", 2);
+        async move { semaphore.acquire().await.unwrap() }
+    });
+    becomes("it waits", async || {
+        b.semaphore("s", 2).info().await.unwrap().waiters.len() == 1
+    })
+    .await;
+    drop(first);
+    let next = soon("the permit of the first", next).await.unwrap();
+    assert!(next.fencing_token() > beside.fencing_token());
 }
 
 pub(crate) async fn they_grow_across_expiry_and_force_unlock(store: &dyn TestStore) {

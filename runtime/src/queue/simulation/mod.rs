@@ -18,7 +18,15 @@ mod world;
 
 use self::world::World;
 
-fn run(seed: u64, calm: bool) -> (u32, u32) {
+/// What came of some runs.
+#[derive(Debug, Default)]
+struct Tally {
+    served: u32,
+    lost: u32,
+    handed: u32,
+}
+
+fn run(seed: u64, calm: bool) -> Tally {
     let mut world = World::new(seed, calm);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         for _ in 0..600 {
@@ -32,34 +40,37 @@ fn run(seed: u64, calm: bool) -> (u32, u32) {
         eprintln!("replay with AUTO_MUTEX_SEED={seed}");
         std::panic::resume_unwind(panic);
     }
-    (world.served, world.lost)
+    Tally {
+        served: world.served,
+        lost: world.lost,
+        handed: world.handed,
+    }
 }
 
-fn runs(calm: bool) -> (u32, u32) {
+fn runs(calm: bool) -> Tally {
     let number = |variable: &str| std::env::var(variable).ok()?.parse::<u64>().ok();
     if let Some(seed) = number("AUTO_MUTEX_SEED") {
-        run(seed, calm);
-        return (1, 0);
+        return run(seed, calm);
     }
-    let (mut served, mut lost) = (0, 0);
+    let mut tally = Tally::default();
     for seed in 0..number("AUTO_MUTEX_RUNS").unwrap_or(1000) {
-        let result = run(seed, calm);
-        served += result.0;
-        lost += result.1;
+        let one = run(seed, calm);
+        tally.served += one.served;
+        tally.lost += one.lost;
+        tally.handed += one.handed;
     }
-    println!("{served} served, {lost} lost");
-    (served, lost)
+    println!("{tally:?}");
+    assert!(tally.served > 0 && tally.handed > 0, "{tally:?}");
+    tally
 }
 
 #[test]
 fn whatever_the_network_does_one_holds_and_all_are_served() {
-    let (served, _) = runs(false);
-    assert!(served > 0);
+    runs(false);
 }
 
 #[test]
 fn whatever_the_order_nothing_is_lost() {
-    let (served, lost) = runs(true);
-    assert!(served > 0);
+    let Tally { lost, .. } = runs(true);
     assert_eq!(lost, 0, "a lock was lost for no reason");
 }

@@ -38,6 +38,8 @@ pub(super) struct Node {
     pub(super) late: Vec<(Instant, Request)>,
     pub(super) waiting: Vec<Pin<Box<Acquire>>>,
     pub(super) holds: Vec<Arc<Hold>>,
+    /// What was released.
+    pub(super) old: Vec<Arc<Hold>>,
     /// Who waits for the word of the store: a release with what it should be told, or a renewal.
     pub(super) unlocks: Vec<(Unlocked, bool)>,
     pub(super) renewals: Vec<Confirmed>,

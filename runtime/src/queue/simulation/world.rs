@@ -33,8 +33,12 @@ pub(super) struct World {
     pub(super) kept_until: Instant,
     pub(super) served: u32,
     pub(super) lost: u32,
+    /// Got from another waiter of the same process.
+    pub(super) handed: u32,
     pub(super) log: Vec<String>,
     pub(super) shape: Shape,
+    /// How often a process may hand on, and for how long.
+    handover: (u32, Duration),
     pub(super) signals: Signals,
 }
 
@@ -51,8 +55,14 @@ impl World {
             kept_until: Instant::START,
             served: 0,
             lost: 0,
+            handed: 0,
             log: Vec::new(),
             shape: Shape::of(seed),
+            handover: [
+                (0, Duration::ZERO),
+                (100, Duration::from_millis(5)),
+                (3, Duration::from_secs(20)),
+            ][(seed / 16 % 3) as usize],
             signals: Signals::default(),
         };
         by_hand::set(world.now);
@@ -63,8 +73,9 @@ impl World {
     }
 
     pub(super) fn join(&mut self) {
-        let settings = Config::new("memory://").unwrap().lease(10).patience(1000);
-        let settings = settings.validate().unwrap();
+        let config = Config::new("memory://").unwrap().lease(10).patience(1000);
+        let (times, time) = self.handover;
+        let settings = config.local_handover(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings, wire.clone());
         member.connected(1);
@@ -81,6 +92,7 @@ impl World {
             late: Vec::new(),
             waiting: Vec::new(),
             holds: Vec::new(),
+            old: Vec::new(),
             unlocks: Vec::new(),
             renewals: Vec::new(),
         });
@@ -140,6 +152,7 @@ impl World {
                         self.obtained(&hold);
                     }
                     self.served += 1;
+                    self.handed += u32::from(!token.is_multiple_of(1024));
                     self.nodes[index].holds.push(hold);
                 }
                 Poll::Ready(Err(error)) => {
@@ -160,6 +173,8 @@ impl World {
 
     /// Somebody has `hold`, for sure.
     fn obtained(&mut self, hold: &Hold) {
+        let handed = hold.grant().token % 1024;
+        assert!(handed <= u64::from(self.handover.0), "handed on too often");
         // Of several that go in together, one may learn of it before another.
         if self.shape == Shape::Mutex {
             let token = hold.grant().token;
@@ -208,6 +223,12 @@ impl World {
                 let renewal = hold.local().renew(&hold);
                 self.nodes[index].renewals.extend(renewal);
             }
+            57 if !self.nodes[index].old.is_empty() => {
+                // Its ticket may be somebody else's by now.
+                let old = self.nodes[index].old.swap_remove(0);
+                old.local().release(&old);
+                assert!(old.local().renew(&old).is_none());
+            }
             50..=51 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds[0].clone();
                 self.downgrade(index, &hold);
@@ -252,6 +273,7 @@ impl World {
             let park = hold.park(self.now).saturating_sub(Duration::from_millis(1));
             self.kept_until = self.now.after(park);
         }
+        self.nodes[index].old.push(hold.clone());
         if held && self.dice.chance(20) {
             hold.local().give_back(hold);
             return;

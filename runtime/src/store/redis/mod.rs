@@ -1,6 +1,6 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! - `scripts/`: one file per operation; `scripts.rs` puts them together.
+//! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command.rs`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways.
 //! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
 //! - `link.rs`: requests and replies on one connection, until it is lost.

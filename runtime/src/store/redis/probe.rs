@@ -8,17 +8,17 @@ use super::refusal::Refusal;
 use super::scripts::Scripts;
 use super::{error, reply};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op, Share, Ticket};
+use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
-/// One holder, one waiter that is told of its grant, a tombstone that refuses: together they run nearly
-/// every command of the scripts.
+/// One holder, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
+/// together they run every command of the scripts.
 pub(super) async fn run(
     link: &mut Link,
     scripts: &Scripts,
     member: MemberId,
 ) -> Result<(), Refusal> {
     let name = Name::from_escaped(&format!(":probe:{member}"));
-    let [first, second] = [Ticket::random(), Ticket::random()];
+    let [first, second, signal] = [(); 3].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
@@ -41,6 +41,11 @@ pub(super) async fn run(
         release(first, true),
         acquire(first),
         release(second, false),
+        Op::Signal {
+            ticket: signal,
+            signal: Signal::Token("probe".into()),
+        },
+        Op::Delete,
     ];
     let mut pipeline = redis::pipe();
     for op in &life {
@@ -53,7 +58,7 @@ pub(super) async fn run(
     }
     let replies = link.exchange(&pipeline).await;
     let mut replies = replies.map_err(|error| Refusal::of(error::of_client(&error)))?;
-    // The DEL only tidies up; whoever may not use it loses nothing but a few bytes for ten minutes.
+    // The last one only tidies up.
     replies.truncate(life.len());
     for value in replies {
         reply::parse(value).map_err(Refusal::of)?;

@@ -70,10 +70,14 @@ pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore)
 pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     let guard = holder.mutex("b").lock().await.unwrap();
+    let telltale = client.mutex("c").lock().await.unwrap();
     let waiting = tokio::spawn(async move { client.multi(["a", "b"]).lock().await.unwrap() });
     waiters(&holder, "b", 1).await;
     assert!(holder.mutex("a").force_unlock().await.unwrap());
     let other = soon("free", holder.mutex("a").lock()).await.unwrap();
+    // The same member is told of both, one after the other.
+    assert!(holder.mutex("c").force_unlock().await.unwrap());
+    soon("the loss is known", telltale.lost()).await;
     guard.unlock().await.unwrap();
     // Now it waits for the first of them, and keeps nothing that comes after it.
     waiters(&holder, "a", 1).await;

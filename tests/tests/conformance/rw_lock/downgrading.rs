@@ -10,16 +10,20 @@ pub(crate) async fn a_downgraded_writer_lets_readers_in_but_no_writer(store: &dy
     let (holder, reader, writer) = (store.member(), store.member(), store.member());
     let guard = holder.rw_lock("l").write().await.unwrap();
     let token = guard.fencing_token();
-    let reading = tokio::spawn({
-        let reader = reader.clone();
-        async move { reader.rw_lock("l").read().await.unwrap() }
-    });
+    let reading = tokio::spawn(async move { reader.rw_lock("l").read().await.unwrap() });
     waiters(&holder, 1).await;
-    let writing = tokio::spawn(async move { writer.rw_lock("l").write().await.unwrap() });
+    // Another task of the very client.
+    let beside = tokio::spawn({
+        let holder = holder.clone();
+        async move { holder.rw_lock("l").read().await.unwrap() }
+    });
     waiters(&holder, 2).await;
+    let writing = tokio::spawn(async move { writer.rw_lock("l").write().await.unwrap() });
+    waiters(&holder, 3).await;
     let guard = soon("the downgrade", guard.downgrade()).await.unwrap();
     assert_eq!(guard.fencing_token(), token, "it is the same hold");
     let other = soon("the reader", reading).await.unwrap();
+    drop(soon("the other task", beside).await.unwrap());
     assert!(!writing.is_finished());
     assert!(other.unlock().await.unwrap());
     guard.check().unwrap();

@@ -19,6 +19,13 @@ pub struct Box;
 pub struct Duration;
 pub struct Request;
 pub struct Site;
+pub struct Mutex;
+pub struct Multi;
+pub struct Semaphore;
+pub struct Read;
+pub struct Write;
+pub struct Attribute;
+pub struct Listed;
 
 #[allow(unused_macros)]
 macro_rules! concat {
@@ -27,9 +34,25 @@ macro_rules! concat {
     };
 }
 
+#[allow(unused_macros)]
+macro_rules! submit {
+    ($($t:tt)*) => {
+        compile_error!("the user's")
+    };
+}
+
 /// Methods on everything.
 pub trait Everything {
     fn part(&self, _: &str) {
+        panic!("the user's")
+    }
+    fn each(&self, _: &str) {
+        panic!("the user's")
+    }
+    fn into_iter(&self) {
+        panic!("the user's")
+    }
+    fn list(&self) {
         panic!("the user's")
     }
     fn lock(&self) {
@@ -71,9 +94,27 @@ async fn guarded() -> Out<u32> {
     ::std::result::Result::Ok(if __guard > 0 { __SITE } else { 0 })
 }
 
+#[auto_mutex::auto_mutex(keys = ids, guard = g)]
+fn several(ids: &[u32]) -> Out<usize> {
+    ::std::result::Result::Ok(ids.len() + g.names().count())
+}
+
+#[auto_mutex::auto_semaphore(permits = 2)]
+fn semaphore() -> Out<u32> {
+    ::std::result::Result::Ok(2)
+}
+
+#[auto_mutex::auto_write]
+async fn write() -> Out<u32> {
+    ::std::result::Result::Ok(3)
+}
+
 fn main() {
     let client = Client::connect("memory://").unwrap();
     assert_eq!(client.blocking_scope(|| sync(1)), 15);
+    assert_eq!(client.blocking_scope(|| several(&[1, 2])).unwrap(), 4);
+    assert_eq!(client.blocking_scope(semaphore).unwrap(), 2);
+    assert_eq!(::futures::executor::block_on(client.scope(write())).unwrap(), 3);
     assert_eq!(::futures::executor::block_on(client.scope(future(1))), 15);
     assert_eq!(::futures::executor::block_on(client.scope(guarded())).unwrap(), 7);
 }

@@ -42,7 +42,7 @@ return guard(function()
     reply = 'TOO_MANY'
   elseif s.tombs > 0 and s.rare().is_buried(ticket) or r and r.flag == 2 then
     reply = 'REFUSED'
-  elseif not r and s.in_use() and s.cap ~= tonumber(capacity) then
+  elseif not r and s.holders + s.waiting > 0 and s.cap ~= tonumber(capacity) then
     reply = 'MISMATCH ' .. int(s.cap)
   end
   if reply then

@@ -14,7 +14,7 @@ return guard(function()
   s.prune(true)
   s.grant(member)
   local reply
-  if s.in_use() then
+  if s.holders + s.waiting > 0 then
     reply = 'IN_USE ' .. int(s.holders) .. ' ' .. int(s.waiting)
   else
     reply = s.signal().delete() and 'DELETED 1' or 'DELETED 0'

@@ -13,5 +13,5 @@ return guard(function()
   local s = open(now, state)
   local used, signals, holders, waiters = s.rare().list()
   local exists = (s.known == 1 or signals > 0) and 1 or 0
-  return {'INFO', int(s.tok), s.in_use() and s.cap or '', used, signals, exists, holders, waiters}
+  return {'INFO', int(s.tok), s.holders + s.waiting > 0 and s.cap or '', used, signals, exists, holders, waiters}
 end)

@@ -92,11 +92,10 @@ async fn a_user_with_exactly_these_rights_can_lock() {
 
 #[tokio::test]
 async fn a_missing_right_is_found_at_set_up() {
-    // Not missed by the probe: leftovers of a removed key, and keeping an idle connection alive.
-    let rare = ["del", "hlen", "zcard", "ping"];
     let server = Server::start();
     let all = [SCRIPTS, CONNECTION].concat();
-    for missing in all.iter().filter(|command| !rare.contains(command)) {
+    // What keeps an idle connection alive is not probed.
+    for missing in all.iter().filter(|command| **command != "ping") {
         let rest: Vec<_> = all
             .iter()
             .copied()

@@ -6,7 +6,7 @@ fn close() -> Result<(), LockError> {
     Ok(())
 }
 
-#[auto_mutex(ttl = 100, timeout = 10, permits = 5, keys = [1, 2], was = "a:b", owner = 3)]
+#[auto_mutex(ttl = 100, timeout = 10, permits = 5)]
 fn open() -> Result<(), LockError> {
     Ok(())
 }

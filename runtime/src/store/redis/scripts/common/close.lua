@@ -45,7 +45,7 @@
     if s.tombs > 0 then call('PEXPIRE', GONE, TOMB_MS) end
     local text
     local r = s.one and need(s.one)
-    if s.tombs + s.signals == 0 and not s.in_use() then
+    if s.tombs + s.signals == 0 and not in_use() then
       if s.tok + s.known == 0 then
         -- Nothing to remember.
         if state then call('DEL', MAIN) end
@@ -59,7 +59,7 @@
         .. int(s.cap) .. ' ' .. r.member .. ' ' .. r.meta
     else
       text = '1 f ' .. pack(STATE, s.tok, s.cap, s.seq, s.clk, s.used, s.tombs, s.holders, s.waiting, s.due,
-        s.expires, s.told, s.known, s.signals, s.last, s.lent, s.owned, s.asking)
+        s.expires, s.told, s.known, s.signals, s.last, s.lent, s.owned, s.asking, s.eldest)
       if r then text = text .. pack(ONE, s.one, s.one_ends) .. text_of(r) end
     end
     call('SET', MAIN, text, 'PX', ttl)

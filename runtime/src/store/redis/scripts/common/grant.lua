@@ -44,9 +44,10 @@
 
   local function take(ticket, r, hold, token, number, text)
     r.token, r.number, r.text = token, number, text
-    s.tok = max(s.tok, token)
     if number > 0 then s.signal().take(number, text) end
     add_holder(ticket, now + hold * 1000)
+    -- It may be the eldest only if it joins.
+    if token <= s.tok then s.eldest = '' else s.tok = token end
   end
 
   -- Grants an offer to a waiter, unless it would not take it; `own` is the ticket that the reply reaches.

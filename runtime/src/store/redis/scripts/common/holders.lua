@@ -1,6 +1,6 @@
   -- Holders and waiters. The only holder is part of the first key; more are in the sorted set.
 
-  function s.in_use()
+  local function in_use()
     return s.holders > 0 or s.waiting > 0
   end
 
@@ -29,6 +29,7 @@
         if s.waiting == 0 then begin() end
         to_set(s.one, s.one_ends)
         changed[s.one] = true
+        s.eldest = s.one
         s.one = nil
         s.expires = 0
       end
@@ -43,6 +44,7 @@
     local units = r.owner ~= '' and s.owners().remove(ticket, r) or r.number == 0 and r.units or 0
     if r.number > 0 then s.lent = max(0, s.lent - 1) end
     if ticket == s.one then s.one = nil else call('ZREM', HELD, ticket) end
+    if ticket == s.eldest then s.eldest = '' end
     s.holders, s.used = max(0, s.holders - 1), max(0, s.used - units)
   end
 
@@ -90,6 +92,6 @@
   end
 
   local function forget()
-    if not s.in_use() then s.cap, s.seq, s.used, s.told, s.due = 0, 0, 0, 0, FAR end
+    if not in_use() then s.cap, s.seq, s.used, s.told, s.due = 0, 0, 0, 0, FAR end
     if s.signals == 0 and s.lent == 0 then s.last = 0 end
   end

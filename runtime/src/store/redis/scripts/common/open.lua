@@ -1,7 +1,7 @@
 -- The state, and the records of the tickets. `open` reads the first key, whose text it is given; it changes nothing.
 --
 -- STATE is, as doubles, tok cap seq clk used tombs holders waiting due expires told known signals last lent owned asking,
--- and, if there is just one holder, its ticket, the end of its lease and its record. A record is, as doubles, place
+-- and eldest; then, if there is just one holder, its ticket, the end of its lease and its record. A record is, as doubles, place
 -- units hold_ms place_ms counter heard told token number, as bytes, flag takes, as strings, owner member meta, and then,
 -- up to its end, the text of the signal with that number, if that is not 0. (Doubles hold microseconds exactly, and to
 -- read and write them as text would take most of the time of an operation.)
@@ -11,7 +11,7 @@
 -- sorted set and no place ends before `due`; the other keys live until `expires` at least; who waits at a place up
 -- to `told` and is not quiet was told that it is near (0: look again); `known` is 1 if it was used and not deleted since;
 -- `signals` wait, `lent` are held, and the last number of one was `last`; of the holders, `owned` have an owner, of the
--- waiters, `asking` have one.
+-- waiters, `asking` have one; of many holders, the one that has held for the longest is `eldest` (empty: look again).
 local function open(now, state)
   local call, match, max, min, pack, unpack_struct =
     redis.call, string.match, math.max, math.min, struct.pack, struct.unpack
@@ -22,14 +22,13 @@ local function open(now, state)
   local KEPT_MS, SIGNALS_KEPT_MS, LONGEST_LEASE_MS = 600000, 86400000, 30000
 
   -- Flags: 0 plain, 1 provisional, 2 parked, 3 a quiet waiter. The token is 0 exactly while it waits.
-  local STATE, ONE, RECORD = '<ddddddddddddddddd', '<sd', '<dddddddddBBsss'
+  local STATE, ONE, RECORD = '<ddddddddddddddddds', '<sd', '<dddddddddBBsss'
 
-  -- All fields at once, so that the table is made in its final size.
+  -- All fields at once, so that the table is made in its final size. (With more than 32 it would be twice as large.)
   local s = {tok = 0, cap = 0, seq = 0, clk = 0, used = 0, tombs = 0, holders = 0, waiting = 0, due = FAR,
-    expires = 0, told = 0, known = 0, signals = 0, last = 0, lent = 0, owned = 0, asking = 0,
+    expires = 0, told = 0, known = 0, signals = 0, last = 0, lent = 0, owned = 0, asking = 0, eldest = '',
     one = nil, one_ends = nil, record = nil, prune = nil, grant = nil, enter = nil, hear = nil, standing = nil,
-    close = nil, drop_holder = nil, drop_waiter = nil, in_use = nil, owners = nil, signal = nil,
-    rare = nil}
+    close = nil, drop_holder = nil, drop_waiter = nil, owners = nil, signal = nil, rare = nil}
   local records = {} -- ticket -> record; false: there is none
   local stored = {}  -- tickets with a record in the hash
   local changed = {} -- tickets whose record there is to be written or removed

@@ -40,7 +40,7 @@
     function x.mend()
       if held_by_many() then
         if now >= s.clk and now < s.clk + LONGEST_LEASE_MS * 1000 then foreign('a part of the state is missing') end
-        s.holders, s.used, s.lent, s.owned = 0, 0, 0, 0
+        s.holders, s.used, s.lent, s.owned, s.eldest = 0, 0, 0, 0, ''
       end
       x.clear()
       s.waiting, s.asking, s.told, s.expires, s.due = 0, 0, 0, 0, FAR
@@ -180,6 +180,12 @@
       forget()
     end
 
+    -- Whether a ticket comes before another: by token, then by place. Waiters have the token 0 all.
+    local function before(a, b)
+      local one, other = need(a), need(b)
+      return one.token < other.token or one.token == other.token and one.place < other.place
+    end
+
     -- Who waits for what an owner has enters, whatever its place.
     function x.let_in(member, own, owner)
       local _, units, token = s.owners().share(owner)
@@ -189,7 +195,7 @@
         local r = need(ticket)
         if r.owner == owner and r.units <= units then found[#found + 1] = ticket end
       end
-      table.sort(found, function(a, b) return need(a).place < need(b).place end)
+      table.sort(found, before)
       for _, ticket in ipairs(found) do
         local r = need(ticket)
         if not give(member, own, ticket, r, token, true, 0, '') and r.flag ~= 3 then
@@ -201,14 +207,12 @@
 
     -- The record of the one of many that has held for the longest.
     function x.eldest()
-      local eldest
-      for _, ticket in ipairs(holders()) do
-        local r = need(ticket)
-        if not eldest or r.token < eldest.token or r.token == eldest.token and r.place < eldest.place then
-          eldest = r
+      if s.eldest == '' then
+        for _, ticket in ipairs(holders()) do
+          if s.eldest == '' or before(ticket, s.eldest) then s.eldest = ticket end
         end
       end
-      return eldest
+      return need(s.eldest)
     end
 
     -- The units that are used, the number of signals, the holders (in order of token, then of place) and the waiters (of
@@ -217,7 +221,7 @@
     function x.list()
       local used, shared = 0, {}
       local signals = s.signals > 0 and call('ZCARD', SIGNALS) or 0
-      local holders, waiters = {}, {}
+      local held, waiters = {}, {}
 
       local function describe(found, ticket, r, ends)
         if ends <= now then return false end
@@ -227,7 +231,7 @@
 
       local function holder(ticket, ends)
         local r = need(ticket)
-        if not describe(holders, ticket, r, ends) then
+        if not describe(held, ticket, r, ends) then
           if r.number > 0 then signals = signals + 1 end
         elseif r.owner == '' then
           if r.number == 0 then used = used + r.units end
@@ -238,17 +242,13 @@
         end
       end
 
-      -- Waiters have the token 0 all.
-      local function in_order(a, b)
-        local one, other = need(a[1]), need(b[1])
-        return one.token < other.token or one.token == other.token and one.place < other.place
-      end
+      local function in_order(a, b) return before(a[1], b[1]) end
 
       if s.one then holder(s.one, s.one_ends) end
       if held_by_many() then
-        local list = call('ZRANGE', HELD, 0, -1, 'WITHSCORES')
-        for ticket, ends in pairs_of(list) do holder(ticket, ends) end
-        table.sort(holders, in_order)
+        holders()
+        for ticket, ends in held_ends() do holder(ticket, ends) end
+        table.sort(held, in_order)
       end
       if s.waiting > 0 then
         for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
@@ -257,7 +257,7 @@
         end
         table.sort(waiters, in_order)
       end
-      return used, signals, holders, waiters
+      return used, signals, held, waiters
     end
 
     return x

@@ -13,7 +13,7 @@
   local function read_full()
     local next
     s.tok, s.cap, s.seq, s.clk, s.used, s.tombs, s.holders, s.waiting, s.due, s.expires, s.told, s.known, s.signals,
-      s.last, s.lent, s.owned, s.asking, next = unpack_struct(STATE, state, 5)
+      s.last, s.lent, s.owned, s.asking, s.eldest, next = unpack_struct(STATE, state, 5)
     if next <= #state then
       s.one, s.one_ends, next = unpack_struct(ONE, state, next)
       records[s.one] = read_record(state, next)

@@ -5,6 +5,7 @@
 
 mod both;
 mod dice;
+mod notes;
 mod ops;
 mod play;
 

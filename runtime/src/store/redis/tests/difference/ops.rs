@@ -33,7 +33,7 @@ pub(super) struct Use {
     owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
     crowd: bool,
-    /// Tickets of which some release was asked, and the latest token of each.
+    /// The latest token of each ticket.
     tokens: HashMap<Ticket, u64>,
     /// Identities of signals.
     signalled: Vec<Ticket>,
@@ -101,12 +101,23 @@ impl Use {
         })
     }
 
-    /// The next operation; a ticket that it is about is one of `tickets`, unless it is of a signal.
-    pub(super) fn op(&mut self, dice: &mut Dice, tickets: &[Ticket], counter: u64) -> Op {
-        let ticket = dice.of(tickets);
+    /// The next operation; a ticket that it is about is one of `tickets`, unless it is of a signal. Some of these are
+    /// `holding`.
+    pub(super) fn op(
+        &mut self,
+        dice: &mut Dice,
+        tickets: &[Ticket],
+        holding: &[Ticket],
+        counter: u64,
+    ) -> Op {
+        let mut ticket = dice.of(tickets);
+        let kind = dice.below(56);
+        if kind >= 20 && !holding.is_empty() && dice.one_in(2) {
+            ticket = dice.of(holding);
+        }
         let hold = self.hold(dice);
         let place = self.place(dice);
-        match dice.below(56) {
+        match kind {
             0..20 => Op::Acquire {
                 ticket,
                 counter,
@@ -184,7 +195,7 @@ impl Use {
         };
         self.signalled.push(ticket);
         let signal = match dice.below(6) {
-            0..3 if dice.one_in(30) => Signal::Token("long\n".repeat(9_000).into()),
+            0..3 if dice.one_in(30) => Signal::Token("long\n".repeat(900).into()),
             0..3 => Signal::Token(dice.of(&TEXTS).into()),
             3..5 => Signal::One,
             _ => Signal::All,

@@ -1,10 +1,10 @@
 //! One run: a few members use a few names, fall silent, crash, and time passes, forth and sometimes back.
 
 use std::collections::HashSet;
-use std::thread::panicking;
 
 use super::both::{Bench, Both, Outcome};
 use super::dice::Dice;
+use super::notes::{Trail, kinds};
 use super::ops::Use;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
 
@@ -70,10 +70,7 @@ impl<'a> Play<'a> {
             uses: (0..names).map(|_| Use::any(&mut dice, crowd)).collect(),
             infos: vec![NameRecord::default(); names],
             ends: vec![Vec::new(); names],
-            trail: Trail {
-                seed,
-                asked: Vec::new(),
-            },
+            trail: Trail::new(seed, START),
             dice,
         }
     }
@@ -86,7 +83,9 @@ impl<'a> Play<'a> {
         // Now and then a late copy of something sent earlier.
         let counter = u64::from(step) + if self.dice.one_in(8) { 0 } else { 10 };
         let tickets = &self.clients[client].tickets;
-        let op = self.uses[index].op(&mut self.dice, tickets, counter);
+        let holders = self.infos[index].holders.iter().map(|holder| holder.ticket);
+        let holding: Vec<_> = holders.filter(|holder| tickets.contains(holder)).collect();
+        let op = self.uses[index].op(&mut self.dice, tickets, &holding, counter);
         // Sometimes a stranger asks.
         let member = if self.dice.one_in(15) {
             let strangers: Vec<_> = self.clients.iter().map(|client| client.member).collect();
@@ -184,85 +183,5 @@ impl<'a> Play<'a> {
             assert_eq!(keys, left, "name {index}");
         }
         self.both.end();
-    }
-}
-
-/// What of interest happened.
-fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<String> {
-    let kind = |value: &dyn std::fmt::Debug| {
-        let text = format!("{value:?}");
-        let end = text.find(|c: char| !c.is_alphanumeric());
-        text[..end.unwrap_or(text.len())].to_owned()
-    };
-    let mut asked = kind(op);
-    if let Op::Signal { signal, .. } = op {
-        asked = format!("{asked} {}", kind(signal));
-    }
-    let detail = match outcome.reply {
-        Reply::Granted {
-            signal: Some(_), ..
-        } => " of a signal",
-        Reply::Told { holders: 0 } | Reply::Signalled { count: 0 } => " nobody",
-        Reply::Deleted { existed: false } => " nothing",
-        _ => "",
-    };
-    let mut kinds = vec![format!("{asked} {}{detail}", kind(&outcome.reply))];
-    for (_, message) in &outcome.messages {
-        let signal = matches!(
-            message,
-            Message::Grant {
-                signal: Some(_),
-                ..
-            }
-        );
-        let detail = if signal { " of a signal" } else { "" };
-        kinds.push(format!("told {}{detail}", kind(message)));
-    }
-    let holders = &outcome.info.holders;
-    if holders.windows(2).any(|two| two[0].token == two[1].token) {
-        kinds.push("a shared hold".into());
-    }
-    let units = |info: &NameRecord, ticket| {
-        let mut holders = info.holders.iter();
-        holders
-            .find(|holder| Some(holder.ticket) == ticket)
-            .map(|holder| holder.units)
-    };
-    if units(&outcome.info, op.ticket()) < units(before, op.ticket())
-        && matches!(op, Op::Touch { .. })
-    {
-        kinds.push("a downgrade".into());
-    }
-    kinds
-}
-
-/// Says how a run that fails is repeated, and what was asked of the name before.
-struct Trail {
-    seed: u64,
-    asked: Vec<(u64, usize, MemberId, Op)>,
-}
-
-impl Drop for Trail {
-    fn drop(&mut self) {
-        if !panicking() {
-            return;
-        }
-        let Some(&(_, failed, ..)) = self.asked.last() else {
-            return;
-        };
-        let of_name = self.asked.iter().filter(|asked| asked.1 == failed);
-        let mut of_name: Vec<_> = of_name.collect();
-        for (now, _, member, op) in of_name.split_off(of_name.len().saturating_sub(12)) {
-            let at = now.cast_signed() - START.cast_signed();
-            eprintln!("{at} µs, {member:?}: {op:?}");
-        }
-        eprintln!(
-            "The last is operation {} of the run. Repeat it:",
-            self.asked.len()
-        );
-        eprintln!(
-            "AUTO_MUTEX_SEED={} cargo test -p auto-mutex --lib the_scripts_do_what_the_model_does",
-            self.seed
-        );
     }
 }

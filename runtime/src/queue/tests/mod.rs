@@ -1,5 +1,7 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
+mod pass_on;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;

@@ -1,20 +1,29 @@
-//! Eight processes of eight tasks on one name, and those who watch them.
+//! Eight processes of eight tasks in a contest, and those who watch them.
+
+mod dead;
+mod plan;
+mod victims;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_tests::events::{eventually, eventually_within};
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::{Setup, Worker};
 
+use dead::Dead;
+pub(crate) use plan::{Plan, duration};
+
 pub(crate) const PROCESSES: usize = 8;
 const TASKS: usize = 8;
 
-/// The longest that a task may have to wait to the end of its last attempt.
-const LAST_ATTEMPTS: Duration = Duration::from_secs(60);
+/// How long nobody may get on: the lease of a holder that died, the two seconds that a dead waiter may cost,
+/// the start of a server, and what a slow machine adds.
+pub(crate) const STUCK: Duration = Duration::from_secs(8);
 
 /// One campaign at a time.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -22,47 +31,55 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long a campaign lasts.
-pub(crate) fn duration(default: u64) -> Duration {
-    let seconds = std::env::var("AUTO_MUTEX_CAMPAIGN_SECONDS");
-    let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(default))
-}
-
 pub(crate) struct Arena {
     pub(crate) redis: Redis,
     pub(crate) witness: Witness,
     pub(crate) seed: Seed,
     pub(crate) workers: Vec<Worker>,
+    pub(crate) plan: Plan,
+    /// A member that only looks.
+    pub(crate) observer: Client,
+    /// The process that sleeps beside those that are harmed.
+    suspended: Option<u32>,
+    /// What became of those that were killed.
+    pub(crate) dead: Dead,
     setup: Setup,
     until: Instant,
+    /// How far they had got, and when that was new.
+    progress: (u64, Instant),
     /// What workers said, those that have been killed included.
     pub(crate) said: Vec<String>,
 }
 
 impl Arena {
     /// Starts the store, the witness and the workers, and lets them begin.
-    pub(crate) fn open(what: &str, lease: Duration, duration: Duration) -> Self {
+    pub(crate) fn open(plan: Plan) -> Self {
         let redis = Redis::with(Options::default().persistent());
         let setup = Setup {
             program: env!("CARGO_BIN_EXE_test-worker"),
             url: redis.url(),
-            lease,
+            lease: plan.lease,
         };
+        let config = Config::new(redis.url()).expect("a good URL");
         let mut arena = Self {
+            observer: Client::connect(config.namespace("suite")).expect("an observer"),
             redis,
             witness: Witness::new(),
-            seed: Seed::announce(what),
+            seed: Seed::announce(plan.what),
             workers: Vec::new(),
+            suspended: None,
+            dead: Dead::default(),
             setup,
             until: Instant::now(),
+            progress: (0, Instant::now()),
             said: Vec::new(),
+            plan,
         };
         let workers: Vec<_> = (0..PROCESSES).map(|_| arena.setup.launch()).collect();
         for worker in &workers {
             worker.expect("ready");
         }
-        arena.until = Instant::now() + duration;
+        arena.until = Instant::now() + arena.plan.duration;
         for worker in workers {
             arena.admit(worker);
         }
@@ -72,7 +89,9 @@ impl Arena {
     fn admit(&mut self, mut worker: Worker) {
         let left = self.until.saturating_duration_since(Instant::now());
         worker.say(&format!(
-            "contest m {} {TASKS} {} {}",
+            "contest {} {} {} {TASKS} {} {}",
+            self.plan.kind,
+            self.plan.name,
             left.as_millis(),
             self.witness.port(),
             self.seed.below(u64::MAX),
@@ -88,53 +107,43 @@ impl Arena {
     pub(crate) fn watch(&mut self, duration: Duration) {
         let until = self.until.min(Instant::now() + duration);
         while Instant::now() < until {
-            assert_eq!(
-                self.redis.keys_without_ttl(),
-                [],
-                "a key that would stay for ever"
-            );
-            self.listen();
+            self.look();
             thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// A worker to harm, suspended: mostly caught inside, where it hurts, sometimes any.
-    pub(crate) fn victim(&mut self) -> usize {
-        if self.seed.below(4) > 0 {
-            return self.caught_inside();
+    /// Lets it go on to its end.
+    pub(crate) fn watch_to_the_end(&mut self) {
+        let left = self.until.saturating_duration_since(Instant::now());
+        self.watch(left);
+    }
+
+    fn look(&mut self) {
+        assert_eq!(
+            self.redis.keys_without_ttl(),
+            [],
+            "a key that would stay for ever"
+        );
+        self.listen();
+        self.dead.look(&self.observer, &self.plan);
+        let progress = self.witness.progress() + self.said.len() as u64;
+        if progress != self.progress.0 {
+            self.progress = (progress, Instant::now());
         }
-        let any = self.seed.below(PROCESSES as u64) as usize;
-        self.workers[any].stop();
-        any
+        if self.progress.1.elapsed() > STUCK {
+            panic!("nobody gets on any more: {}", self.standing());
+        }
     }
 
-    /// A worker suspended while it is inside.
-    pub(crate) fn caught_inside(&self) -> usize {
-        let mut caught = None;
-        eventually("a worker is caught inside", || {
-            caught = self.inside().filter(|&index| {
-                self.workers[index].stop();
-                // It may have left before it stopped, but not after; a signal takes a moment.
-                thread::sleep(Duration::from_millis(1));
-                let still = self.inside() == Some(index);
-                if !still {
-                    self.workers[index].cont();
-                }
-                still
-            });
-            // Over: nobody will be inside any more, and any will do.
-            caught.is_some() || self.is_over()
-        });
-        caught.unwrap_or_else(|| {
-            self.workers[0].stop();
-            0
-        })
-    }
-
-    fn inside(&self) -> Option<usize> {
-        let pid = process(&self.witness.inside()?);
-        let mut workers = self.workers.iter();
-        workers.position(|worker| worker.pid().to_string() == pid)
+    /// Who has what and who waits, for a message.
+    fn standing(&self) -> String {
+        let names = self.plan.names().into_iter();
+        let infos = names.map(|name| self.observer.mutex(name).blocking_info());
+        let used: Vec<_> = infos
+            .filter(|info| !info.as_ref().is_ok_and(|info| info.holders.is_empty()))
+            .collect();
+        let belt = Ledger::waiting(self.witness.port());
+        format!("{used:#?}\nat the belt: {belt}\n{:#?}", self.said)
     }
 
     fn listen(&mut self) {
@@ -154,6 +163,7 @@ impl Arena {
         self.listen();
         let mut victim = self.workers.swap_remove(index);
         victim.kill9();
+        self.dead.killed(victim.pid());
         while let Some(line) = victim.overhear() {
             self.said.push(line);
         }
@@ -164,12 +174,11 @@ impl Arena {
 
     /// Waits until all workers are done, and returns the verdict.
     pub(crate) fn close(&mut self) -> Verdict {
-        let alive = self.workers.len();
-        eventually_within(LAST_ATTEMPTS, "all workers finish", || {
-            self.listen();
-            let done = self.said.iter().filter(|line| *line == "done").count();
-            done == alive
-        });
+        let done = |said: &[String]| said.iter().filter(|line| *line == "done").count();
+        while done(&self.said) < self.workers.len() || !self.dead.all_freed() {
+            self.look();
+            thread::sleep(Duration::from_millis(20));
+        }
         let violations: Vec<_> = self
             .said
             .iter()
@@ -188,21 +197,11 @@ impl Arena {
             .map(|value| value.parse().expect("a number"))
             .collect()
     }
-}
 
-/// What must hold after every contest, whatever happened in it.
-pub(crate) fn is_clean(verdict: &Verdict) {
-    assert_eq!(
-        verdict.overlaps,
-        Vec::<String>::new(),
-        "two holders at the same time"
-    );
-    assert_eq!(
-        verdict.token_faults,
-        Vec::<String>::new(),
-        "a token that did not grow"
-    );
-    assert!(verdict.proven > 0, "nobody was ever inside");
+    /// The sum of such a figure.
+    pub(crate) fn sum(&self, figure: &str) -> u64 {
+        self.figures(figure).iter().sum()
+    }
 }
 
 /// The process that somebody belongs to.

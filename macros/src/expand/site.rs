@@ -1,0 +1,60 @@
+//! The static description of an annotated function, entered into the list of all.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::ext::IdentExt;
+
+use crate::args::{Key, Options, Part};
+use crate::item::Function;
+use crate::source;
+use crate::tokens::private;
+
+/// Input:  `#[auto_mutex(expire = 100, key = month)] fn close(…)` in a block `impl Ledger`
+/// Output:
+///
+/// ```text
+/// static __SITE: Site = Site { owner: Owner::Type("Ledger"), function: "close", key: &["{month}"], … };
+/// submit! { Listed(&__SITE) }
+/// ```
+pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
+    let span = Span::mixed_site();
+    let private = private(options.runtime.as_ref());
+    let owner = if let Some(name) = &options.name {
+        quote_spanned!(span=> Named(#name))
+    } else if let Some(owner) = owner {
+        quote_spanned!(span=> Type(#owner))
+    } else if function.knows_self() {
+        quote_spanned!(span=> SelfType)
+    } else {
+        quote_spanned!(span=> Module)
+    };
+    let namespace = match &options.ns {
+        Some(ns) => quote_spanned!(span=> #private::Some(#ns)),
+        None => quote_spanned!(span=> #private::None),
+    };
+    let name = function.sig.ident.unraw().to_string();
+    let (file, line) = source::place(function.sig.ident.span());
+    let parts: Vec<String> = match (&options.key, &options.keys) {
+        (_, Some(keys)) => vec![keys.shown()],
+        (Some(Key::Parts(parts)), None) => parts.iter().map(Part::shown).collect(),
+        _ => Vec::new(),
+    };
+    let attribute = options.kind.ident();
+    let text = options.text();
+    quote_spanned! {span=>
+        static __SITE: #private::Site = #private::Site {
+            package: ::core::option_env!("CARGO_PKG_NAME"),
+            module: ::core::module_path!(),
+            file: #file,
+            line: #line,
+            attribute: #private::Attribute::#attribute,
+            owner: #private::Owner::#owner,
+            function: #name,
+            namespace: #namespace,
+            key: &[#(#parts),*],
+            options: #text,
+            state: #private::State::NEW,
+        };
+        #private::submit! { #private::Listed(&__SITE) }
+    }
+}

@@ -1,0 +1,55 @@
+//! Which attribute it is, and what only some of them have.
+
+use proc_macro2::{Ident, Span};
+use syn::Attribute;
+
+/// The attributes that protect a function.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    #[default]
+    Mutex,
+    Semaphore,
+    Read,
+    Write,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Mutex, Self::Semaphore, Self::Read, Self::Write];
+
+    /// The attribute's name.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Mutex => "auto_mutex",
+            Self::Semaphore => "auto_semaphore",
+            Self::Read => "auto_read",
+            Self::Write => "auto_write",
+        }
+    }
+
+    /// What the runtime calls it.
+    pub(crate) fn ident(self) -> Ident {
+        let ident = match self {
+            Self::Mutex => "Mutex",
+            Self::Semaphore => "Semaphore",
+            Self::Read => "Read",
+            Self::Write => "Write",
+        };
+        Ident::new(ident, Span::mixed_site())
+    }
+
+    /// The one that an attribute is, by the last word of its path.
+    pub(crate) fn of(attribute: &Attribute) -> Option<Self> {
+        let segment = attribute.path().segments.last()?;
+        Self::named(&segment.ident.to_string())
+    }
+
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether a lock of the one can be one of the other too.
+    pub(crate) fn shares_locks_with(self, other: Self) -> bool {
+        let is_rw = |kind| matches!(kind, Self::Read | Self::Write);
+        self == other || is_rw(self) && is_rw(other)
+    }
+}

@@ -1,0 +1,72 @@
+//! What the user wrote, as text, and where.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+/// Input:  `expire   = 100 , key = (a,  b)` over several lines
+/// Output: `expire = 100 , key = (a, b)`
+///
+/// Spaces are where there was room between two tokens. The compiler's own text of tokens varies between versions.
+pub(crate) fn text(tokens: TokenStream) -> String {
+    let mut text = Text::default();
+    text.add(tokens);
+    text.written
+}
+
+#[derive(Default)]
+struct Text {
+    written: String,
+    /// Where the last token ended.
+    end: Option<Place>,
+}
+
+/// Line and column.
+type Place = (usize, usize);
+
+impl Text {
+    fn add(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => {
+                    let (open, close) = match group.delimiter() {
+                        Delimiter::Parenthesis => ("(", ")"),
+                        Delimiter::Brace => ("{", "}"),
+                        Delimiter::Bracket => ("[", "]"),
+                        Delimiter::None => {
+                            self.add(group.stream());
+                            continue;
+                        }
+                    };
+                    // Not the delimiters' own spans: parsing does not keep them.
+                    let (start, end) = ends(group.span());
+                    self.token(open, start, (start.0, start.1 + 1));
+                    self.add(group.stream());
+                    self.token(close, (end.0, end.1.saturating_sub(1)), end);
+                }
+                token => {
+                    let (start, end) = ends(token.span());
+                    self.token(&token.to_string(), start, end);
+                }
+            }
+        }
+    }
+
+    fn token(&mut self, text: &str, start: Place, end: Place) {
+        if self.end.is_some_and(|last| last != start) {
+            self.written.push(' ');
+        }
+        self.written.push_str(text);
+        self.end = Some(end);
+    }
+}
+
+fn ends(span: Span) -> (Place, Place) {
+    let place = |span: proc_macro::Span| (span.line(), span.column());
+    let span = span.unwrap();
+    (place(span.start()), place(span.end()))
+}
+
+/// The file and line of a token.
+pub(crate) fn place(span: Span) -> (String, u32) {
+    let span = span.unwrap();
+    (span.file(), u32::try_from(span.line()).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,101 @@
+//! What options take: traits of their own, for what the compiler says of other types.
+
+use std::fmt::{Display, Write as _};
+use std::time::Duration;
+
+/// What can be a part of a key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
+    label = "needs `Display`",
+    note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display`"
+)]
+pub trait KeyPart {
+    /// `false`: it failed, and `text` is incomplete.
+    fn write(&self, text: &mut String) -> bool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display + ?Sized> KeyPart for T {
+    fn write(&self, text: &mut String) -> bool {
+        write!(text, "{self}").is_ok()
+    }
+}
+
+/// Marks what is iterated over as it is.
+#[derive(Debug)]
+pub struct AsItIs(());
+/// Marks a reference to what is.
+#[derive(Debug)]
+pub struct Behind(());
+
+/// What `keys` takes. `M` tells values from references to references: an expression that is a place is borrowed.
+#[diagnostic::on_unimplemented(
+    message = "`keys` cannot iterate over `{Self}`",
+    label = "not a list",
+    note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)",
+    note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
+)]
+pub trait KeyList<M> {
+    /// A key. What it can be is not asked here: the compiler shall say which of the two is wrong.
+    type Key;
+
+    /// All of them.
+    fn list(self) -> impl Iterator<Item = Self::Key>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: IntoIterator> KeyList<AsItIs> for T {
+    type Key = T::Item;
+
+    fn list(self) -> impl Iterator<Item = T::Item> {
+        self.into_iter()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T: ?Sized> KeyList<Behind> for &&'a T
+where
+    &'a T: IntoIterator,
+{
+    type Key = <&'a T as IntoIterator>::Item;
+
+    fn list(self) -> impl Iterator<Item = Self::Key> {
+        (*self).into_iter()
+    }
+}
+
+/// What can name an owner.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
+    label = "needs `Display`",
+    note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display`"
+)]
+pub trait OwnerName {
+    /// `None`: it failed.
+    fn name(&self) -> Option<String>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display + ?Sized> OwnerName for T {
+    fn name(&self) -> Option<String> {
+        let mut name = String::new();
+        write!(name, "{self}").is_ok().then_some(name)
+    }
+}
+
+/// A `Duration`.
+#[diagnostic::on_unimplemented(
+    message = "an expression for a length of time has the type `Duration`, not `{Self}`",
+    label = "not a `Duration`",
+    note = "write seconds as a literal (`100`, `0.5`, \"250ms\"), or convert: `Duration::from_secs(…)`"
+)]
+pub trait IsDuration {
+    /// Itself.
+    fn duration(self) -> Duration;
+}
+
+impl IsDuration for Duration {
+    fn duration(self) -> Duration {
+        self
+    }
+}

@@ -1,0 +1,83 @@
+//! Handing a lease on to the next waiter of this process, without asking the store.
+//!
+//! Within a budget of number and time, counted from the store's grant: then the ticket is released, and whoever waits
+//! in other processes has its turn. Each hand-over makes a hold of its own, with a fencing token and an `expire` of its
+//! own, on the same ticket and lease.
+
+use std::time::Duration;
+
+use super::local::Step;
+use super::ticket::Held;
+use crate::lease::{Grant, Hold};
+
+/// A lease that is over sooner is not worth handing on.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+impl Step<'_> {
+    /// Gives the ticket of `held`, which nobody uses any more, to the first waiter, if it wants the same; else it comes
+    /// back.
+    pub(super) fn pass_on(&mut self, mut held: Held) -> Option<Held> {
+        let limit = self.local.member().settings().handover;
+        let before = held.hold.clone();
+        let grant = before.grant();
+        let number = held.handed + 1;
+        // What others hold beside it may have been granted since, with a later token.
+        let alone = grant.units == grant.capacity;
+        let fits = alone
+            && number <= limit.times
+            && self.now < held.since.after(limit.time)
+            && self.now.after(SHORTEST) < before.valid()
+            && grant.signal.is_none()
+            && before.given_back().is_none();
+        if !fits {
+            return Some(held);
+        }
+        while let Some(waiter) = self.state.waiters.front().cloned() {
+            let share = &waiter.want.share;
+            let same = (share.units, share.capacity) == (grant.units, grant.capacity);
+            if !same || !share.owner.is_empty() || held.owned {
+                return Some(held);
+            }
+            self.state.waiters.pop_front();
+            let next = Grant {
+                token: grant.token - grant.token % 1024 + u64::from(number),
+                owner: waiter.want.owner.clone(),
+                valid: before.valid(),
+                waited: waiter.started.until(self.now),
+                attempts: held.sendings.count(),
+                meta: waiter.want.meta.clone(),
+                home: waiter.want.home,
+                ..grant.clone()
+            };
+            let hold = Hold::new(self.local.clone(), next, waiter.want.terms, self.now);
+            if !waiter.obtain(hold.clone(), self.wakes) {
+                continue;
+            }
+            self.share_with_owner(&hold);
+            held.hold = hold;
+            held.handed = number;
+            // The lease may have been cut to what was left of the `expire` of the one before.
+            if self.lease_of(before.terms()) < self.lease_for(&waiter.want) {
+                held.renew = held.renew.min(self.claim_at(before.valid()));
+            }
+            self.state.held.push(held);
+            return None;
+        }
+        Some(held)
+    }
+
+    /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
+    /// handed on, and the ticket keeps this process's place.
+    pub(super) fn keeps_spare(&self) -> bool {
+        !self.state.held.is_empty() && self.local.member().settings().handover.times > 0
+    }
+
+    /// Before the last release: nobody here wants to be next.
+    pub(super) fn withdraw_spare(&mut self) {
+        if self.state.waiters.is_empty() && self.state.held.is_empty() {
+            for ask in std::mem::take(&mut self.state.asks) {
+                self.withdraw(&ask.sendings);
+            }
+        }
+    }
+}

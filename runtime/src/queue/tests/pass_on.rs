@@ -1,0 +1,175 @@
+//! Handing on inside a process: to whom, how often, for how long, and what the store hears of it.
+
+use std::time::Duration;
+
+use super::{Rig, SECOND, TOKEN, granted, lock, poll, queued};
+use crate::lease::Terms;
+use crate::queue::Want;
+use crate::store::{Op, Reply, Share};
+
+const MILLI: Duration = Duration::from_millis(1);
+
+impl Rig {
+    /// Nothing was submitted since.
+    fn is_silent(&self) -> bool {
+        lock(&self.wire.0).is_empty()
+    }
+
+    /// The next request is the release of a ticket.
+    fn released(&self) -> bool {
+        let request = self.next();
+        let released = matches!(request.op, Op::Release { .. });
+        self.answer(request, Reply::Released { free: 1 });
+        released
+    }
+}
+
+#[test]
+fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
+    let rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    let mut third = rig.enter(&Rig::want());
+    first.local().release(&first);
+    let second = poll(&mut second).expect("handed on").unwrap();
+    assert!(poll(&mut third).is_none(), "one after another");
+    assert_eq!(second.grant().token, TOKEN * 1024 + 1);
+    assert_eq!(second.grant().ticket, first.grant().ticket);
+    assert!(second.is_valid() && !first.is_valid());
+    assert!(rig.is_silent());
+    // Of the former holder, nothing ends the new one's.
+    first.local().release(&first);
+    assert!(second.is_valid());
+    second.local().release(&second);
+    let third = poll(&mut third).expect("handed on").unwrap();
+    assert!(rig.is_silent());
+    // Nobody waits: what was asked for them goes first, or the store would grant it.
+    third.local().release(&third);
+    assert!(rig.released() && rig.released());
+    assert!(rig.is_silent());
+}
+
+#[test]
+fn a_ticket_that_waits_keeps_its_place_between_two_waiters() {
+    let rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    first.local().release(&first);
+    let _second = poll(&mut second).expect("handed on").unwrap();
+    assert!(rig.is_silent(), "the ticket waits on");
+    let _third = rig.enter(&Rig::want());
+    assert!(rig.is_silent(), "for the next one");
+}
+
+#[test]
+fn the_budget_has_a_number() {
+    let rig = Rig::new();
+    let mut hold = rig.take(&Rig::want());
+    for round in 0..=100 {
+        let mut next = rig.enter(&Rig::want());
+        if round == 0 {
+            rig.answer(rig.next(), queued());
+        }
+        hold.local().release(&hold);
+        match poll(&mut next) {
+            Some(handed) => hold = handed.unwrap(),
+            None => {
+                assert_eq!(round, 100);
+                assert!(rig.released());
+                return;
+            }
+        }
+    }
+    panic!("it goes on for ever");
+}
+
+#[test]
+fn the_budget_has_an_end() {
+    let mut rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    rig.pass(4 * MILLI);
+    first.local().release(&first);
+    let second = poll(&mut second).expect("handed on").unwrap();
+    let mut third = rig.enter(&Rig::want());
+    rig.pass(MILLI);
+    second.local().release(&second);
+    assert!(poll(&mut third).is_none(), "others have their turn");
+    assert!(rig.released());
+}
+
+#[test]
+fn each_holder_has_an_expire_of_its_own() {
+    let mut rig = Rig::new();
+    let brief = Want {
+        terms: Terms {
+            expire: Some(SECOND),
+            at_least: Duration::ZERO,
+        },
+        ..Rig::want()
+    };
+    let first = rig.take(&brief);
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    first.local().release(&first);
+    let second = poll(&mut second).expect("handed on").unwrap();
+    // The lease was asked for as long as the first could hold: the store must hear of it.
+    rig.pass(20 * MILLI);
+    let renewal = rig.next();
+    assert!(
+        matches!(renewal.op, Op::Touch { hold, .. } if hold == 10 * SECOND),
+        "{renewal:?}"
+    );
+    rig.answer(renewal, granted());
+    rig.pass(2 * SECOND);
+    assert!(second.is_valid());
+}
+
+#[test]
+fn what_must_be_said_to_the_store_is_said() {
+    // Parked; wanted for something else; the word of the store is waited for.
+    let rig = Rig::new();
+    let keep = Want {
+        terms: Terms {
+            expire: None,
+            at_least: SECOND,
+        },
+        ..Rig::want()
+    };
+    let parked = rig.take(&keep);
+    let mut next = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    parked.local().release(&parked);
+    assert!(poll(&mut next).is_none());
+    assert!(rig.released());
+    drop(next);
+    assert!(rig.released());
+
+    let reader = Want {
+        share: Share::of(1, 100),
+        ..Rig::want()
+    };
+    let writer = Want {
+        share: Share::of(100, 100),
+        ..Rig::want()
+    };
+    let read = rig.take(&reader);
+    let mut write = rig.enter(&writer);
+    rig.answer(rig.next(), queued());
+    read.local().release(&read);
+    assert!(poll(&mut write).is_none());
+    assert!(rig.released());
+    drop(write);
+    assert!(rig.released());
+
+    let told = rig.take(&Rig::want());
+    let mut next = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    let unlocked = told.local().unlock(&told);
+    assert!(poll(&mut next).is_none());
+    assert!(rig.released());
+    assert!(unlocked.blocking_wait().unwrap().is_some());
+}

@@ -1,0 +1,220 @@
+//! Sites that derive the same name without meaning to: two types with one bare name, or two functions with one name in
+//! impls of one type. They exclude each other, so the user is told, once.
+//!
+//! A name that was given (`name = "…"`) is meant. What only a call knows, the type behind `Self`, is compared at the
+//! first call with that type; everything else when a client is made.
+
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+use std::sync::{LazyLock, Mutex};
+
+use super::{Owner, Site, list};
+use crate::name::NameBuilder;
+use crate::wait::lock;
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+/// Which sites make which names.
+#[derive(Default)]
+struct Known {
+    by_name: HashMap<String, Vec<&'static Site>>,
+    namespaces: HashSet<Option<String>>,
+    /// Which types the sites that do not know theirs were called with.
+    types: HashSet<(usize, &'static str)>,
+    /// The sites that were told of: another client with another namespace is no news.
+    told: HashSet<usize>,
+}
+
+/// Tells sites apart.
+fn address(site: &'static Site) -> usize {
+    ptr::from_ref(site).addr()
+}
+
+/// Sites that meet in one name.
+#[derive(Debug)]
+struct Duplicates {
+    name: String,
+    sites: Vec<&'static Site>,
+}
+
+/// Compares what is known without a call, under the namespace of a new client.
+pub(crate) fn find_duplicates(namespace: Option<&str>) {
+    let found = lock(&KNOWN).find(list::all(), namespace);
+    found.iter().for_each(Duplicates::tell);
+}
+
+/// Compares what a call found out: the type behind `Self`.
+pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
+    let first_type = &site.state.first_type;
+    if first_type.get() == Some(&self_type) {
+        return;
+    }
+    let _ = first_type.set(self_type);
+    let found = lock(&KNOWN).add_type(site, self_type, scope);
+    if let Some(found) = found {
+        found.tell();
+    }
+}
+
+impl Known {
+    fn find(
+        &mut self,
+        sites: impl Iterator<Item = &'static Site>,
+        namespace: Option<&str>,
+    ) -> Vec<Duplicates> {
+        if !self.namespaces.insert(namespace.map(str::to_owned)) {
+            return Vec::new();
+        }
+        let mut found: Vec<Duplicates> = sites
+            .filter(|site| matches!(site.owner, Owner::Module | Owner::Type(_)))
+            .filter_map(|site| self.add(site, &site.scope(namespace, "")))
+            .collect();
+        // The last of each name has all of its sites.
+        found.reverse();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found.dedup_by(|a, b| a.name == b.name);
+        found
+    }
+
+    fn add_type(
+        &mut self,
+        site: &'static Site,
+        self_type: &'static str,
+        scope: &NameBuilder,
+    ) -> Option<Duplicates> {
+        let is_new = self.types.insert((address(site), self_type));
+        is_new.then(|| self.add(site, scope)).flatten()
+    }
+
+    /// `None` unless this site is news.
+    fn add(&mut self, site: &'static Site, scope: &NameBuilder) -> Option<Duplicates> {
+        let name = with_key(scope, site.key);
+        let sites = self.by_name.entry(name.clone()).or_default();
+        if sites.iter().any(|known| ptr::eq(*known, site)) {
+            return None;
+        }
+        sites.push(site);
+        let news = sites.len() > 1
+            && !sites.iter().all(|site| site.attribute.is_per_type())
+            && self.told.insert(address(site));
+        news.then(|| Duplicates {
+            name,
+            sites: sites.clone(),
+        })
+    }
+}
+
+/// What varies is taken for the same: keys of as many parts can meet.
+fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
+    let mut name = scope.clone();
+    for part in key {
+        name.placeholder(if part.contains('{') { "{}" } else { part });
+    }
+    name.into_text()
+}
+
+impl Duplicates {
+    fn tell(&self) {
+        let places: Vec<String> = self.sites.iter().map(|site| site.place()).collect();
+        tracing::warn!(
+            name = %self.name,
+            functions = %places.join(", "),
+            "annotated functions derive the same name, so they exclude each other: give one of them another name, \
+             or, if that is meant, both the same: `name = \"…\"`"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::super::tests::site;
+    use super::*;
+
+    fn leaked(site: Site) -> &'static Site {
+        Box::leak(Box::new(site))
+    }
+
+    fn found(known: &mut Known, sites: &[&'static Site], namespace: Option<&str>) -> Vec<String> {
+        let found = known.find(sites.iter().copied(), namespace);
+        found
+            .iter()
+            .map(|found| format!("{} {}", found.name, found.sites.len()))
+            .collect()
+    }
+
+    #[test]
+    fn sites_of_one_derived_name_are_found_once() {
+        let sites = [
+            leaked(site(Owner::Type("Ledger"))),
+            leaked(site(Owner::Type("Ledger"))),
+            leaked(site(Owner::Type("Book"))),
+            leaked(site(Owner::Type("Ledger"))),
+            leaked(site(Owner::Named("x"))),
+            leaked(site(Owner::Named("x"))),
+            leaked(site(Owner::SelfType)),
+            leaked(site(Owner::SelfType)),
+        ];
+        let mut known = Known::default();
+        assert_eq!(
+            found(&mut known, &sites, None),
+            ["my-package:Ledger:close 3"]
+        );
+        assert!(found(&mut known, &sites, None).is_empty());
+        assert!(found(&mut known, &sites, Some("prod")).is_empty());
+    }
+
+    #[test]
+    fn a_namespace_may_make_two_packages_meet() {
+        let other = Site {
+            package: Some("other"),
+            ..site(Owner::Type("Ledger"))
+        };
+        let sites = [leaked(site(Owner::Type("Ledger"))), leaked(other)];
+        let mut known = Known::default();
+        assert!(found(&mut known, &sites, None).is_empty());
+        assert_eq!(
+            found(&mut known, &sites, Some("prod")),
+            ["prod:Ledger:close 2"]
+        );
+    }
+
+    #[test]
+    fn keys_that_never_meet_keep_names_apart() {
+        let keyed = |key: &'static [&'static str]| {
+            leaked(Site {
+                key,
+                state: State::NEW,
+                ..site(Owner::Module)
+            })
+        };
+        let apart = [
+            keyed(&[]),
+            keyed(&["a"]),
+            keyed(&["b"]),
+            keyed(&["{n}"]),
+            keyed(&["{n}", "{m}"]),
+        ];
+        assert!(found(&mut Known::default(), &apart, None).is_empty());
+        let meet = [keyed(&["{n}"]), keyed(&["{self.id}"])];
+        assert_eq!(
+            found(&mut Known::default(), &meet, None),
+            ["my-package:billing.ledger:close:{} 2"]
+        );
+    }
+
+    #[test]
+    fn a_type_is_compared_when_it_is_known() {
+        let (first, second) = (leaked(site(Owner::SelfType)), leaked(site(Owner::SelfType)));
+        let mut known = Known::default();
+        let mut add = |site: &'static Site, self_type: &'static str| {
+            let scope = site.scope(None, self_type);
+            known.add_type(site, self_type, &scope).is_some()
+        };
+        assert!(!add(first, "a::Ledger"));
+        assert!(!add(first, "b::Ledger"));
+        assert!(!add(second, "a::Book"));
+        assert!(add(second, "b::Ledger"));
+        assert!(!add(second, "b::Ledger"));
+    }
+}

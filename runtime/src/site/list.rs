@@ -1,0 +1,60 @@
+//! All annotated functions of the program.
+
+use super::Site;
+
+/// An entry of the list: each expansion makes one.
+#[derive(Debug)]
+pub struct Listed(pub &'static Site);
+
+inventory::collect!(Listed);
+
+/// Every annotated function of this program, sorted by the names of their locks: also those that are never called,
+/// generic ones, and those of the libraries that are linked into it.
+///
+/// A lock's name is a contract between the versions of a program that run side by side during a deploy, and renaming a
+/// function, its type or its module renames its lock. A test that compares the list with a file of the repository
+/// shows such a rename in review; then the options `name` and `was` keep the old name.
+///
+/// ```standalone_crate
+/// use auto_mutex::{LockError, auto_mutex};
+///
+/// struct Ledger;
+///
+/// #[auto_mutex(ns = "billing", expire = 100)]
+/// impl Ledger {
+///     #[auto_mutex(key = "{month}")]
+///     fn close(&self, month: u32) -> Result<u32, LockError> {
+///         Ok(month)
+///     }
+/// }
+///
+/// // Better in a file beside the test: `include_str!("locks.txt")`.
+/// const LOCKS: &str = r#"
+/// billing:Ledger:close:{month} #[auto_mutex(key = "{month}", ns = "billing", expire = 100)] fn close
+/// "#;
+///
+/// # /*
+/// #[test]
+/// # */
+/// fn locks_keep_their_names() {
+///     let sites: String = auto_mutex::sites().iter().map(|site| format!("{site}\n")).collect();
+///     assert_eq!(sites.trim(), LOCKS.trim(), "if this is meant, write it to the file:\n{sites}");
+/// }
+/// # locks_keep_their_names();
+/// # let _ = Ledger.close(5);
+/// ```
+///
+/// The linker leaves out a library that is not used: in a test of the folder `tests`, name the library under test
+/// (`use my_library as _;`).
+#[must_use]
+pub fn sites() -> Vec<&'static Site> {
+    let mut sites: Vec<&'static Site> = all().collect();
+    // The name first; the place only keeps the order of equal ones.
+    sites.sort_by_cached_key(|site| (site.to_string(), site.file, site.line));
+    sites
+}
+
+/// In no order.
+pub(super) fn all() -> impl Iterator<Item = &'static Site> {
+    inventory::iter::<Listed>().map(|Listed(site)| *site)
+}

@@ -1,0 +1,227 @@
+//! [`Site`]: an annotated function, as far as it is known when it is compiled.
+//!
+//! What it is and how it is shown are here; the names it makes in [`name`], the list of all sites in [`list`], which
+//! of them share a name without meaning to in [`duplicates`]. What a call does is the attributes' business.
+
+mod duplicates;
+mod list;
+mod name;
+mod type_name;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use duplicates::find_duplicates;
+pub use list::{Listed, sites};
+
+/// An annotated function of this program, as [`sites`] lists it.
+#[derive(Debug)]
+pub struct Site {
+    /// The annotated crate's package.
+    #[doc(hidden)]
+    pub package: Option<&'static str>,
+    /// The module, with the crate first.
+    #[doc(hidden)]
+    pub module: &'static str,
+    #[doc(hidden)]
+    pub file: &'static str,
+    #[doc(hidden)]
+    pub line: u32,
+    #[doc(hidden)]
+    pub attribute: Attribute,
+    /// What the function's name is told apart by.
+    #[doc(hidden)]
+    pub owner: Owner,
+    #[doc(hidden)]
+    pub function: &'static str,
+    /// `ns = "…"`
+    #[doc(hidden)]
+    pub namespace: Option<&'static str>,
+    /// The parts of the key: escaped texts, and what varies in braces.
+    #[doc(hidden)]
+    pub key: &'static [&'static str],
+    #[doc(hidden)]
+    pub options: &'static str,
+    #[doc(hidden)]
+    pub state: State,
+}
+
+/// Which attribute it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// `#[auto_mutex]`
+    Mutex,
+    /// `#[auto_semaphore]`
+    Semaphore,
+    /// `#[auto_read]`
+    Read,
+    /// `#[auto_write]`
+    Write,
+}
+
+/// What stands before a function's name.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner {
+    /// The module below the crate: a free function.
+    Module,
+    /// The type, as a block's header spells it.
+    Type(&'static str),
+    /// The type `Self`, which only the compiler knows.
+    SelfType,
+    /// Nothing, and not the function's name either: `name = "…"` is the user's own text.
+    Named(&'static str),
+}
+
+/// What is found out while the program runs.
+#[derive(Debug)]
+pub struct State {
+    /// What the store is told, for people to read. Shared by all calls.
+    shown: OnceLock<Arc<str>>,
+    /// The `Self` of the first call.
+    first_type: OnceLock<&'static str>,
+}
+
+impl State {
+    /// Nothing yet.
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "each static gets one of its own"
+    )]
+    pub const NEW: Self = Self {
+        shown: OnceLock::new(),
+        first_type: OnceLock::new(),
+    };
+}
+
+impl Site {
+    /// The name of its locks as a template: `{Self}` stands for the type where only a method is marked, other braces
+    /// for what varies from call to call; several keys are a list in brackets. The namespace is that of the option `ns`, else the package's name; at run time
+    /// the client's comes before the latter.
+    ///
+    /// `billing:Ledger:close:{month}`
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.template()
+    }
+
+    /// `auto_mutex`, `auto_semaphore`, `auto_read` or `auto_write`.
+    #[must_use]
+    pub fn attribute(&self) -> &'static str {
+        self.attribute.word()
+    }
+
+    /// The options as they were written, those of the block around it after its own.
+    #[must_use]
+    pub fn options(&self) -> &'static str {
+        self.options
+    }
+
+    /// The function's name.
+    #[must_use]
+    pub fn function(&self) -> &'static str {
+        self.function
+    }
+
+    /// The module that it stands in, with the crate first.
+    #[must_use]
+    pub fn module(&self) -> &'static str {
+        self.module
+    }
+
+    /// The file that it stands in, as the compiler was given it.
+    #[must_use]
+    pub fn file(&self) -> &'static str {
+        self.file
+    }
+
+    /// The line that the function's name stands in.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// Who holds or waits, for others to read.
+    pub(crate) fn shown(&self) -> Arc<str> {
+        self.state.shown.get_or_init(|| self.place().into()).clone()
+    }
+
+    fn place(&self) -> String {
+        let Self {
+            module,
+            function,
+            file,
+            line,
+            ..
+        } = self;
+        format!("{module}::{function} at {file}:{line}")
+    }
+}
+
+/// Name, attribute and function, without the place: moving a function in its file changes nothing.
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} #[{}", self.template(), self.attribute.word())?;
+        if !self.options.is_empty() {
+            write!(f, "({})", self.options)?;
+        }
+        write!(f, "] fn {}", self.function)
+    }
+}
+
+impl Attribute {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Mutex => "auto_mutex",
+            Self::Semaphore => "auto_semaphore",
+            Self::Read => "auto_read",
+            Self::Write => "auto_write",
+        }
+    }
+
+    /// Whether all functions of a type share a lock.
+    fn is_per_type(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn site(owner: Owner) -> Site {
+        Site {
+            package: Some("my-package"),
+            module: "my_package::billing::ledger",
+            file: "src/ledger.rs",
+            line: 7,
+            attribute: Attribute::Mutex,
+            owner,
+            function: "close",
+            namespace: None,
+            key: &[],
+            options: "",
+            state: State::NEW,
+        }
+    }
+
+    #[test]
+    fn what_is_shown_leaves_out_the_place() {
+        assert_eq!(
+            site(Owner::SelfType).to_string(),
+            "my-package:{Self}:close #[auto_mutex] fn close"
+        );
+        let with_options = Site {
+            options: "expire = 100, key = month",
+            key: &["{month}"],
+            ..site(Owner::Type("Ledger"))
+        };
+        assert_eq!(
+            with_options.to_string(),
+            "my-package:Ledger:close:{month} #[auto_mutex(expire = 100, key = month)] fn close"
+        );
+        assert_eq!(
+            &*with_options.shown(),
+            "my_package::billing::ledger::close at src/ledger.rs:7"
+        );
+    }
+}

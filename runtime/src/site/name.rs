@@ -1,0 +1,172 @@
+//! The names of a site's locks, and their template.
+
+use super::{Owner, Site, duplicates, type_name};
+use crate::name::NameBuilder;
+
+impl Site {
+    /// As [`scope`](Self::scope), for a call: says so if another site makes the same name.
+    pub(crate) fn called(
+        &'static self,
+        client: Option<&str>,
+        self_type: &'static str,
+    ) -> NameBuilder {
+        let scope = self.scope(client, self_type);
+        if let Owner::SelfType = self.owner {
+            duplicates::note_type(self, self_type, &scope);
+        }
+        scope
+    }
+
+    /// A name without a key, and one.
+    pub(crate) fn keyed(&self, scope: NameBuilder, key: &[String]) -> NameBuilder {
+        self.before_key(scope, key.len()).parts(key)
+    }
+
+    /// The name of this site's locks without a key. `self_type` is the full name of `Self` where
+    /// [`Owner::SelfType`] asks for it.
+    pub(super) fn scope(&self, client: Option<&str>, self_type: &str) -> NameBuilder {
+        self.scope_of(client, |name| name.part(&type_name::bare(self_type)))
+    }
+
+    pub(super) fn template(&self) -> String {
+        let scope = self.scope_of(None, |name| name.placeholder("{Self}"));
+        let mut template = self.before_key(scope, self.key.len());
+        for part in self.key {
+            template.placeholder(part);
+        }
+        template.into_text()
+    }
+
+    fn scope_of(
+        &self,
+        client: Option<&str>,
+        add_self: impl FnOnce(&mut NameBuilder),
+    ) -> NameBuilder {
+        let krate = || self.module.split("::").next().unwrap_or_default();
+        let namespace = self.namespace.or(client).or(self.package);
+        let mut name = NameBuilder::new(namespace.unwrap_or_else(krate));
+        match self.owner {
+            Owner::Module => name.part(&self.module_below()),
+            Owner::Type(ty) => name.part(ty),
+            Owner::SelfType => add_self(&mut name),
+            Owner::Named(text) => {
+                name.verbatim(text);
+                return name;
+            }
+        }
+        if !self.attribute.is_per_type() {
+            name.part(self.function);
+        }
+        name
+    }
+
+    /// Where a type's functions share a lock, the place of the function stays empty before a key, so that a key is
+    /// never mistaken for a function.
+    fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
+        let has_function = matches!(self.owner, Owner::Named(_)) || !self.attribute.is_per_type();
+        if parts > 0 && !has_function {
+            scope.part("");
+        }
+        scope
+    }
+
+    /// `billing.ledger`, or `crate` at the root.
+    fn module_below(&self) -> String {
+        match self.module.split_once("::") {
+            Some((_, below)) => below.replace("::", "."),
+            None => "crate".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Attribute;
+    use super::super::tests::site;
+    use super::*;
+
+    fn name(site: &Site, client: Option<&str>) -> String {
+        site.scope(client, "other::Book<'_, other::Page>")
+            .finish()
+            .unwrap()
+            .to_string()
+    }
+
+    #[test]
+    fn the_scope_stands_before_the_function() {
+        assert_eq!(
+            name(&site(Owner::Module), None),
+            "my-package:billing.ledger:close"
+        );
+        assert_eq!(
+            name(&site(Owner::Type("Ledger")), None),
+            "my-package:Ledger:close"
+        );
+        assert_eq!(name(&site(Owner::SelfType), None), "my-package:Book:close");
+        assert_eq!(
+            name(&site(Owner::Named("a:b c")), None),
+            "my-package:a:b%20c"
+        );
+        let root = Site {
+            module: "my_package",
+            ..site(Owner::Module)
+        };
+        assert_eq!(name(&root, None), "my-package:crate:close");
+    }
+
+    #[test]
+    fn readers_and_writers_of_a_type_share_a_name() {
+        for attribute in [Attribute::Read, Attribute::Write] {
+            let site = |owner| Site {
+                attribute,
+                key: &["{n}"],
+                ..site(owner)
+            };
+            let ledger = site(Owner::Type("Ledger"));
+            assert_eq!(name(&ledger, None), "my-package:Ledger");
+            assert_eq!(name(&site(Owner::SelfType), None), "my-package:Book");
+            assert_eq!(
+                name(&site(Owner::Module), None),
+                "my-package:billing.ledger"
+            );
+            // A function `close` has another lock.
+            let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
+            assert_eq!(keyed.into_text(), "my-package:Ledger::close");
+            assert_eq!(ledger.template(), "my-package:Ledger::{n}");
+            assert_eq!(site(Owner::Named("x")).template(), "my-package:x:{n}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_namespace_counts() {
+        let plain = site(Owner::Type("T"));
+        assert_eq!(name(&plain, Some("prod")), "prod:T:close");
+        let own = Site {
+            namespace: Some("own"),
+            ..site(Owner::Type("T"))
+        };
+        assert_eq!(name(&own, Some("prod")), "own:T:close");
+        let script = Site {
+            package: None,
+            ..site(Owner::Type("T"))
+        };
+        assert_eq!(name(&script, None), "my_package:T:close");
+    }
+
+    #[test]
+    fn a_template_shows_what_varies_in_braces() {
+        let keyed = Site {
+            key: &["{self.id}", "%7Bfixed%7D", "{month}-th"],
+            ..site(Owner::SelfType)
+        };
+        assert_eq!(
+            keyed.template(),
+            "my-package:{Self}:close:{self.id}:%7Bfixed%7D:{month}-th"
+        );
+        let named = Site {
+            key: &["{n}"],
+            ..site(Owner::Named("a:b"))
+        };
+        assert_eq!(named.template(), "my-package:a:b:{n}");
+    }
+}

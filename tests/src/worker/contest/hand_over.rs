@@ -1,0 +1,138 @@
+//! Putting numbered items on a belt, or taking them, with a mutex and two condition variables.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Condvar, LockError, MutexGuard};
+
+use super::{Contestant, STARVED};
+use crate::belt::{Belt, Deed, Outcome};
+
+struct Task {
+    own: Contestant,
+    belt: Belt,
+    deed: Deed,
+    /// Something was done to the belt that this one waits for.
+    mine: Condvar,
+    /// Who waits for what this one does.
+    theirs: Condvar,
+    over: bool,
+}
+
+pub(super) async fn run(own: Contestant, witness: u16, bound: u32, puts: bool) {
+    let was_put = own.client.condvar(format!("{}-put", own.name));
+    let was_taken = own.client.condvar(format!("{}-taken", own.name));
+    let mut task = Task {
+        belt: Belt::at(witness, own.who.clone(), bound),
+        deed: if puts { Deed::Put } else { Deed::Take },
+        mine: if puts { &was_taken } else { &was_put }.clone(),
+        theirs: if puts { was_put } else { was_taken },
+        over: false,
+        own,
+    };
+    // It may come in the place of a dead one, which may have had the mutex and not done what it was woken for.
+    task.wake_all().await;
+    while !task.over {
+        if let Err(error) = task.turn().await
+            && let Some(error) = task.own.tally.trouble(error).await
+        {
+            task.own.violation(&format!("{error:?}"));
+        }
+    }
+    task.belt.flush();
+    task.own.report();
+}
+
+impl Task {
+    async fn turn(&mut self) -> Result<(), LockError> {
+        let asked = Instant::now();
+        let mutex = self.own.client.mutex(&self.own.name).block(STARVED);
+        let mut guard = mutex.lock().await?;
+        if self.deed == Deed::Put && self.own.is_over() {
+            self.deed = Deed::Close;
+        }
+        loop {
+            let token = guard.fencing_token();
+            let outcome = self.belt.step(token, self.deed);
+            match outcome {
+                Outcome::Done if self.deed == Deed::Close => {
+                    self.over = true;
+                    self.wake_all().await;
+                    return Ok(());
+                }
+                Outcome::Done => {
+                    self.own.tally.turns += 1;
+                    self.own.tally.longest = self.own.tally.longest.max(asked.elapsed());
+                    return self.tell(guard).await;
+                }
+                Outcome::Closed => {
+                    self.over = true;
+                    return Ok(());
+                }
+                Outcome::Full | Outcome::Empty => match self.wait(guard).await? {
+                    Some(again) => guard = again,
+                    None => return Ok(()),
+                },
+                Outcome::Stale if guard.check().is_ok() => {
+                    self.own
+                        .violation("the belt refused a holder that still believes");
+                    return Ok(());
+                }
+                Outcome::Stale => return guard.check(),
+            }
+        }
+    }
+
+    /// One is told, sometimes all, before or after the mutex is released.
+    async fn tell(&mut self, guard: MutexGuard) -> Result<(), LockError> {
+        let guard = (self.own.seed.below(2) == 0).then_some(guard);
+        let count = match self.own.seed.below(16) {
+            0 => self.theirs.notify_all().await?,
+            _ => u64::from(self.theirs.notify_one().await?),
+        };
+        self.notified(count);
+        drop(guard);
+        if self.own.seed.below(4) == 0 {
+            tokio::time::sleep(Duration::from_micros(self.own.seed.below(3000))).await;
+        }
+        Ok(())
+    }
+
+    /// Mostly for as long as it takes. Sometimes for a short time only, and sometimes it gives up, at any moment: then
+    /// there is no guard any more.
+    async fn wait(&mut self, guard: MutexGuard) -> Result<Option<MutexGuard>, LockError> {
+        let brief = Duration::from_micros(self.own.seed.below(5000));
+        let (guard, woken) = match self.own.seed.below(16) {
+            0 => match tokio::time::timeout(brief, self.mine.wait(guard)).await {
+                Ok(guard) => (guard?, true),
+                Err(_) => {
+                    self.own.tally.cancelled += 1;
+                    return Ok(None);
+                }
+            },
+            1 => {
+                let (guard, ended) = self.mine.wait_timeout(guard, brief).await?;
+                (guard, !ended.timed_out())
+            }
+            _ => (self.mine.wait(guard).await?, true),
+        };
+        if woken {
+            self.belt.woken();
+        }
+        Ok(Some(guard))
+    }
+
+    /// Reported at once, before it can die.
+    fn notified(&mut self, count: u64) {
+        self.belt.notified(count);
+        self.belt.flush();
+    }
+
+    async fn wake_all(&mut self) {
+        for condvar in [self.mine.clone(), self.theirs.clone()] {
+            match condvar.notify_all().await {
+                Ok(count) => self.notified(count),
+                Err(error) => self.own.violation(&format!("{error:?}")),
+            }
+        }
+    }
+}

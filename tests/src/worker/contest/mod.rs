@@ -1,0 +1,87 @@
+//! A contest: many tasks of many processes on one lock, or several, under the eyes of a witness.
+//!
+//! Lines out: `begun`; `violation …` for what must never be; at the end `task WHO turns=… longest_ms=…
+//! lost=… unavailable=… timeouts=… cancelled=…` for each task, then `done`.
+
+mod hand_over;
+mod kind;
+mod tally;
+mod turns;
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::Client;
+
+pub(super) use kind::Kind;
+use tally::Tally;
+
+use super::serve::say;
+use crate::seed::Seed;
+
+/// How long a task waits before it calls itself starved.
+const STARVED: Duration = Duration::from_secs(30);
+
+pub(super) struct Contest {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) duration: Duration,
+    pub(super) tasks: u64,
+    pub(super) witness: u16,
+    pub(super) seed: u64,
+}
+
+/// What each task of a contest has.
+struct Contestant {
+    client: Client,
+    name: String,
+    who: String,
+    until: Instant,
+    seed: Seed,
+    tally: Tally,
+}
+
+impl Contest {
+    pub(super) async fn run(self, client: &Client) {
+        say("begun");
+        let until = Instant::now() + self.duration;
+        let tasks: Vec<_> = (0..self.tasks)
+            .map(|number| {
+                let contestant = Contestant {
+                    client: client.clone(),
+                    name: self.name.clone(),
+                    who: format!("{}/{number}", std::process::id()),
+                    until,
+                    seed: Seed::new(self.seed.wrapping_add(number)),
+                    tally: Tally::default(),
+                };
+                match self.kind {
+                    Kind::HandOver { bound } => {
+                        let puts = number % 2 == 0;
+                        tokio::spawn(hand_over::run(contestant, self.witness, bound, puts))
+                    }
+                    kind => tokio::spawn(turns::run(contestant, self.witness, kind)),
+                }
+            })
+            .collect();
+        for task in tasks {
+            if let Err(error) = task.await {
+                say(&format!("violation a task panicked: {error}"));
+            }
+        }
+        say("done");
+    }
+}
+
+impl Contestant {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    fn violation(&self, what: &str) {
+        say(&format!("violation {} {what}", self.who));
+    }
+
+    fn report(&self) {
+        say(&format!("task {} {}", self.who, self.tally));
+    }
+}

@@ -1,0 +1,118 @@
+//! Taking a lock, being inside, and leaving, again and again.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::{Contestant, Kind};
+use crate::witness::Sections;
+use crate::worker::guards::Held;
+
+struct Task {
+    own: Contestant,
+    kind: Kind,
+    sections: Sections,
+    /// The last of each name.
+    tokens: HashMap<String, u64>,
+}
+
+pub(super) async fn run(own: Contestant, witness: u16, kind: Kind) {
+    let sections = Sections::report_to(witness, own.who.clone());
+    let mut task = Task {
+        own,
+        kind,
+        sections,
+        tokens: HashMap::new(),
+    };
+    while !task.own.is_over() || task.own.tally.turns == 0 {
+        task.turn().await;
+    }
+    task.sections.flush();
+    task.own.report();
+}
+
+impl Task {
+    async fn turn(&mut self) {
+        let asked = Instant::now();
+        let own = &mut self.own;
+        // Now and then somebody gives up, at any moment.
+        let patience = match own.seed.below(16) {
+            0 => Duration::from_micros(own.seed.below(5000)),
+            _ => Duration::MAX,
+        };
+        let take = self.kind.take(&own.client, &own.name, &mut own.seed);
+        match tokio::time::timeout(patience, take).await {
+            Ok(Ok(Some(held))) => {
+                own.tally.turns += 1;
+                own.tally.longest = own.tally.longest.max(asked.elapsed());
+                self.grows(&held);
+                self.inside(held).await;
+            }
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => {
+                if let Some(error) = own.tally.trouble(error).await {
+                    own.violation(&format!("{error:?}"));
+                }
+            }
+            Err(_) => own.tally.cancelled += 1,
+        }
+    }
+
+    fn grows(&mut self, held: &Held) {
+        for part in self.kind.parts(held) {
+            let last = self.tokens.entry(part.name).or_default();
+            if part.token <= *last {
+                self.own.violation("the token did not grow");
+            }
+            *last = part.token;
+        }
+    }
+
+    async fn inside(&mut self, held: Held) {
+        self.section(&held).await;
+        let held = match held {
+            Held::Write(guard) if self.own.seed.below(4) == 0 => match guard.downgrade().await {
+                Ok(guard) => {
+                    let held = Held::Read(guard);
+                    self.section(&held).await;
+                    held
+                }
+                Err(error) => {
+                    if let Some(error) = self.own.tally.trouble(error).await {
+                        self.own.violation(&format!("{error:?}"));
+                    }
+                    return;
+                }
+            },
+            held => held,
+        };
+        if self.own.seed.below(4) == 0 {
+            // Either answer is right after trouble with the store; that it comes is what matters.
+            let _ = held.unlock().await;
+        }
+    }
+
+    async fn section(&mut self, held: &Held) {
+        let own = &mut self.own;
+        let section = self.sections.enter(self.kind.parts(held));
+        let believed = held.check().is_ok();
+        if believed && !section.taken {
+            own.violation("the register refused a holder that still believes");
+        }
+        if own.seed.below(2) == 0 {
+            tokio::time::sleep(Duration::from_micros(own.seed.below(2000))).await;
+        }
+        let (taken, left) = self.sections.leave(&section);
+        match held.check() {
+            Ok(()) if !taken => {
+                own.violation("the register refused the last write of a holder that believes");
+            }
+            Ok(()) => self.sections.testify(&section, &left),
+            Err(_) => {
+                own.tally.lost += 1;
+                if believed {
+                    self.sections.testify_entry(&section);
+                }
+            }
+        }
+    }
+}

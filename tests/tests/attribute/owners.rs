@@ -1,0 +1,172 @@
+//! `owner`: who shares the lock, instead of the calling task.
+
+use std::fmt;
+use std::sync::Arc;
+
+use auto_mutex::{Client, LockError, auto_mutex};
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::Barrier;
+
+use crate::support::client;
+
+struct Session(u32);
+
+impl fmt::Display for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "session-{}", self.0)
+    }
+}
+
+#[auto_mutex(ns = "suite", name = "cart", owner = session, guard = g)]
+async fn add(session: &Session, inside: impl AsyncFnOnce()) -> Result<u64, LockError> {
+    inside().await;
+    Ok(g.fencing_token())
+}
+
+fn spawn(
+    client: &Client,
+    session: u32,
+    barrier: &Arc<Barrier>,
+) -> tokio::task::JoinHandle<Result<u64, LockError>> {
+    let barrier = barrier.clone();
+    tokio::spawn(client.scope(async move {
+        let inside = async || {
+            barrier.wait().await;
+        };
+        add(&Session(session), inside).await
+    }))
+}
+
+pub(crate) async fn tasks_of_an_owner_share_the_lock(store: &dyn TestStore) {
+    let client = store.member();
+    let barrier = Arc::new(Barrier::new(3));
+    let tasks: Vec<_> = (0..3).map(|_| spawn(&client, 1, &barrier)).collect();
+    let mut tokens = Vec::new();
+    for task in tasks {
+        let end = soon("all are inside at once", task).await;
+        tokens.push(end.expect("no panic").expect("the lock"));
+    }
+    assert_eq!(tokens, [tokens[0]; 3], "one hold");
+    becomes("the last one releases it", async || {
+        !client.mutex("cart").is_locked().await.expect("an answer")
+    })
+    .await;
+}
+
+pub(crate) async fn other_owners_and_other_members_wait(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let (inside, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let holder = tokio::spawn(client.scope({
+        let (inside, go_on) = (inside.clone(), go_on.clone());
+        async move {
+            let body = async || {
+                inside.wait().await;
+                go_on.wait().await;
+            };
+            add(&Session(1), body).await
+        }
+    }));
+    soon("the first is inside", inside.wait()).await;
+    let alone = Arc::new(Barrier::new(1));
+    // Another owner, the same one in another process, and nobody in particular.
+    let waiting = [spawn(&client, 2, &alone), spawn(&other, 1, &alone)];
+    becomes("both wait", async || {
+        let info = other.mutex("cart").info().await.expect("info");
+        info.waiters.len() == 2
+    })
+    .await;
+    assert!(
+        client
+            .mutex("cart")
+            .try_lock()
+            .await
+            .expect("an answer")
+            .is_none()
+    );
+    // A handle of the same owner enters.
+    let handle = client.mutex("cart").owner("session-1");
+    assert!(handle.is_owned().await.expect("an answer"));
+    drop(
+        handle
+            .try_lock()
+            .await
+            .expect("an answer")
+            .expect("the same owner's"),
+    );
+    soon("the first goes on", go_on.wait()).await;
+    let first = soon("it ends", holder)
+        .await
+        .expect("no panic")
+        .expect("the lock");
+    for task in waiting {
+        let token = soon("its turn", task)
+            .await
+            .expect("no panic")
+            .expect("the lock");
+        assert!(token > first);
+    }
+}
+
+#[test]
+fn an_owner_may_be_any_expression() {
+    struct Cart {
+        session: Session,
+    }
+    impl Cart {
+        #[auto_mutex(owner = format!("{}/{n}", self.session), key = n, block = 0)]
+        fn nested(
+            &self,
+            n: u32,
+            inside: impl FnOnce() -> Result<u32, LockError>,
+        ) -> Result<u32, LockError> {
+            Ok(inside()? + n)
+        }
+    }
+    let client = client();
+    let cart = Cart {
+        session: Session(1),
+    };
+    let elsewhere = || {
+        std::thread::scope(|scope| {
+            let call = scope.spawn(|| client.blocking_scope(|| cart.nested(1, || Ok(1))));
+            call.join().expect("no panic")
+        })
+    };
+    assert_eq!(
+        client.blocking_scope(|| cart.nested(1, elsewhere)).unwrap(),
+        3
+    );
+}
+
+#[test]
+fn an_owner_without_a_name_is_refused() {
+    struct Broken;
+    impl fmt::Display for Broken {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("half")?;
+            Err(fmt::Error)
+        }
+    }
+    #[auto_mutex(owner = "")]
+    fn empty() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    #[auto_mutex(owner = Broken)]
+    fn broken() -> Result<(), LockError> {
+        panic!("never gets here")
+    }
+    for call in [empty, broken] {
+        let error = client().blocking_scope(call).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                LockError::InvalidOption {
+                    option: "owner",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! `#[auto_read]` and `#[auto_write]`: the functions of a type share one lock.
+
+use std::sync::Arc;
+
+use auto_mutex::{LockError, RwLockReadGuard, RwLockWriteGuard, auto_read, auto_write};
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::Barrier;
+
+use crate::support::{Witness, client, named_client};
+
+struct Table;
+
+#[auto_write(ns = "suite")]
+impl Table {
+    async fn change(&self, witness: &Witness) -> Result<(), LockError> {
+        witness.visit().await;
+        Ok(())
+    }
+
+    #[auto_read]
+    async fn look(&self, inside: impl AsyncFnOnce()) -> Result<(), LockError> {
+        inside().await;
+        Ok(())
+    }
+
+    /// Another function, the same lock.
+    #[auto_read]
+    fn look_again(&self) -> Result<&'static str, LockError> {
+        Ok("seen")
+    }
+}
+
+pub(crate) async fn readers_are_inside_together(store: &dyn TestStore) {
+    let (one, other) = (store.member(), store.member());
+    let barrier = Arc::new(Barrier::new(2));
+    let call = |client: &auto_mutex::Client| {
+        let barrier = barrier.clone();
+        client.scope(async move {
+            let inside = async || {
+                barrier.wait().await;
+            };
+            Table.look(inside).await
+        })
+    };
+    let (first, second) = soon("both are inside", async {
+        tokio::join!(call(&one), call(&other))
+    })
+    .await;
+    first.and(second).expect("the lock");
+}
+
+pub(crate) async fn a_writer_is_alone(store: &dyn TestStore) {
+    let members = [store.member(), store.member()];
+    let witness = Witness::default();
+    let mut tasks = Vec::new();
+    for i in 0..12 {
+        let (client, witness) = (members[i % 2].clone(), witness.clone());
+        tasks.push(tokio::spawn(client.scope(async move {
+            if i % 3 == 0 {
+                return Table.look(async || assert_eq!(witness.now(), 0)).await;
+            }
+            Table.change(&witness).await
+        })));
+    }
+    for task in tasks {
+        soon("all got in", task)
+            .await
+            .expect("no panic")
+            .expect("the lock");
+    }
+    assert_eq!((witness.calls(), witness.most()), (8, 1));
+}
+
+pub(crate) async fn a_handle_takes_the_same_lock(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let table = other.rw_lock("Table");
+    let reader = table.read().await.expect("the lock");
+    client
+        .scope(Table.look(async || {}))
+        .await
+        .expect("beside a reader");
+    let writer = tokio::spawn(client.scope(async { Table.change(&Witness::default()).await }));
+    becomes("the writer waits", async || {
+        !table.info().await.expect("info").waiters.is_empty()
+    })
+    .await;
+    drop(reader);
+    soon("the writer's turn", writer)
+        .await
+        .expect("no panic")
+        .expect("the lock");
+}
+
+#[auto_read(guard = g)]
+fn free() -> Result<String, LockError> {
+    let _: &RwLockReadGuard = g;
+    Ok(g.name().to_owned())
+}
+
+#[auto_write(guard = g, key = (n, "x"))]
+async fn free_with_key(n: u32) -> Result<String, LockError> {
+    let _: &RwLockWriteGuard = g;
+    let _ = n;
+    Ok(g.name().to_owned())
+}
+
+struct Alone;
+
+impl Alone {
+    #[auto_read(guard = g)]
+    fn method(&self) -> Result<String, LockError> {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_write(name = "named:lock", key = "{n}", guard = g)]
+    fn named(&self, n: u32) -> Result<String, LockError> {
+        let _ = n;
+        Ok(g.name().to_owned())
+    }
+}
+
+#[test]
+fn the_function_is_no_part_of_the_name() {
+    client().blocking_scope(|| {
+        assert_eq!(free().unwrap(), "auto-mutex-tests:readers");
+        let keyed = futures::executor::block_on(free_with_key(3)).unwrap();
+        assert_eq!(keyed, "auto-mutex-tests:readers::3:x");
+        assert_eq!(Alone.method().unwrap(), "auto-mutex-tests:Alone");
+        assert_eq!(Alone.named(3).unwrap(), "auto-mutex-tests:named:lock:3");
+    });
+}
+
+#[auto_write(name = "nested", block = 0, guard = g)]
+fn write<T>(inside: impl FnOnce() -> Result<T, LockError>) -> Result<(u64, T), LockError> {
+    Ok((g.fencing_token(), inside()?))
+}
+
+#[auto_read(name = "nested", block = 0, guard = g)]
+fn read<T>(inside: impl FnOnce() -> Result<T, LockError>) -> Result<(u64, T), LockError> {
+    Ok((g.fencing_token(), inside()?))
+}
+
+#[test]
+fn a_reader_reads_again_and_a_writer_does_both() {
+    let client = client();
+    let same = |outer, inner| assert_eq!(outer, inner);
+    let (outer, (inner, ())) = client.blocking_scope(|| read(|| read(|| Ok(())))).unwrap();
+    same(outer, inner);
+    let (outer, (inner, ())) = client.blocking_scope(|| write(|| read(|| Ok(())))).unwrap();
+    same(outer, inner);
+    let (outer, (inner, ())) = client
+        .blocking_scope(|| write(|| write(|| Ok(()))))
+        .unwrap();
+    same(outer, inner);
+}
+
+#[test]
+fn a_writer_inside_a_reader_would_wait_for_itself() {
+    let client = named_client();
+    client
+        .blocking_scope(|| {
+            read(|| {
+                let error = write(|| Ok(())).expect_err("it would wait for itself");
+                assert!(matches!(error, LockError::Deadlock { .. }), "{error}");
+                Ok(())
+            })
+        })
+        .unwrap();
+    assert!(!client.rw_lock("nested").blocking_is_locked().unwrap());
+}
+
+#[test]
+fn another_thread_is_not_inside() {
+    let client = client();
+    let elsewhere = |call: &(dyn Fn() -> Result<(), LockError> + Sync)| {
+        std::thread::scope(|scope| {
+            let call = scope.spawn(|| client.blocking_scope(call));
+            call.join().expect("no panic")
+        })
+    };
+    client
+        .blocking_scope(|| {
+            write(|| {
+                let error =
+                    elsewhere(&|| read(|| Ok(())).map(drop)).expect_err("a writer is alone");
+                assert!(matches!(error, LockError::Timeout { .. }), "{error}");
+                Ok(())
+            })?;
+            read(|| {
+                elsewhere(&|| read(|| Ok(())).map(drop))?;
+                let error =
+                    elsewhere(&|| write(|| Ok(())).map(drop)).expect_err("there is a reader");
+                assert!(matches!(error, LockError::Timeout { .. }), "{error}");
+                Ok(())
+            })
+        })
+        .unwrap();
+    assert_eq!(
+        client.blocking_scope(|| Table.look_again()).unwrap(),
+        "seen"
+    );
+}

@@ -1,0 +1,224 @@
+//! `#[auto_semaphore]`: as many bodies as there are permits.
+
+use std::sync::Arc;
+
+use auto_mutex::{Client, LockError, Permit, auto_semaphore, no_auto_mutex};
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::Barrier;
+
+use crate::support::{Witness, blocking_together, client, scoped, together};
+
+#[auto_semaphore(permits = 3, name = "three")]
+async fn meet(witness: Witness, barrier: Arc<Barrier>) -> Result<(), LockError> {
+    let _inside = witness.enter();
+    // Nobody gets on unless three are inside.
+    barrier.wait().await;
+    Ok(())
+}
+
+pub(crate) async fn as_many_as_permits_are_inside(store: &dyn TestStore) {
+    let members = [store.member(), store.member(), store.member()];
+    let (witness, barrier) = (Witness::default(), Arc::new(Barrier::new(3)));
+    let tasks: Vec<_> = (0..9)
+        .map(|i| tokio::spawn(members[i % 3].scope(meet(witness.clone(), barrier.clone()))))
+        .collect();
+    for task in tasks {
+        soon("all got in", task)
+            .await
+            .expect("no panic")
+            .expect("the lock");
+    }
+    assert_eq!((witness.calls(), witness.most()), (9, 3));
+}
+
+pub(crate) async fn a_handle_shares_the_permits(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let permit = other
+        .semaphore("three", 3)
+        .acquire_many(2)
+        .await
+        .expect("two");
+    let barrier = Arc::new(Barrier::new(2));
+    let call = tokio::spawn(client.scope(meet(Witness::default(), barrier.clone())));
+    becomes("the call is inside", async || {
+        other
+            .semaphore("three", 3)
+            .available()
+            .await
+            .expect("a number")
+            == 0
+    })
+    .await;
+    soon("the body goes on", barrier.wait()).await;
+    soon("the call ends", call)
+        .await
+        .expect("no panic")
+        .expect("the lock");
+    drop(permit);
+}
+
+pub(crate) async fn a_name_of_other_permits_is_refused(store: &dyn TestStore) {
+    #[auto_semaphore(permits = n, name = "pool")]
+    async fn sized(n: u32, inside: impl AsyncFnOnce()) -> Result<(), LockError> {
+        inside().await;
+        Ok(())
+    }
+    let (client, other) = (store.member(), store.member());
+    let call = sized(2, async || {
+        let refused = other.scope(sized(3, async || {})).await;
+        let refused = refused.expect_err("three are not two");
+        assert!(
+            matches!(refused, LockError::PermitsMismatch { .. }),
+            "{refused}"
+        );
+    });
+    client.scope(call).await.expect("the lock");
+}
+
+pub(crate) async fn a_body_that_panics_gives_a_token_back(store: &dyn TestStore) {
+    #[auto_semaphore(permits = 1, name = "work", guard = permit)]
+    async fn work(panics: bool) -> Result<Option<String>, LockError> {
+        tokio::task::yield_now().await;
+        assert!(!panics, "meant");
+        Ok(permit.token().map(str::to_owned))
+    }
+    let client = store.member();
+    client
+        .semaphore("work", 1)
+        .signal("job 1")
+        .await
+        .expect("signalled");
+    let panicked = tokio::spawn(client.scope(work(true))).await;
+    assert!(panicked.expect_err("a panic").is_panic());
+    let token = soon("a token", client.scope(work(false)))
+        .await
+        .expect("the lock");
+    assert_eq!(token.as_deref(), Some("job 1"));
+    let token = soon("a permit", client.scope(work(false)))
+        .await
+        .expect("the lock");
+    assert_eq!(token, None, "handed out once");
+}
+
+struct Pool {
+    size: u32,
+}
+
+#[auto_semaphore(permits = 2, block = 0)]
+impl Pool {
+    fn nested(&self, inside: impl FnOnce() -> Result<u64, LockError>) -> Result<u64, LockError> {
+        inside()
+    }
+
+    #[auto_semaphore(permits = 1, guard = g)]
+    fn token(&self, deeper: bool) -> Result<(u64, u32), LockError> {
+        let _: &Permit = g;
+        if deeper {
+            let (token, units) = self.token(false)?;
+            assert_eq!(token, g.fencing_token(), "it re-enters");
+            assert_eq!(units, 1);
+        }
+        Ok((g.fencing_token(), g.units()))
+    }
+
+    #[auto_semaphore(permits = self.size, on_timeout = skip)]
+    fn sized(&self) -> Result<&'static str, LockError> {
+        Ok("inside")
+    }
+
+    #[no_auto_mutex]
+    fn name(&self) -> &'static str {
+        "pool"
+    }
+}
+
+trait Worker {
+    #[auto_semaphore(permits = 2, guard = g)]
+    fn work(&self) -> Result<String, LockError> {
+        Ok(g.name().to_owned())
+    }
+}
+
+impl Worker for Pool {}
+
+#[test]
+fn every_kind_of_function_can_have_it() {
+    #[auto_semaphore(permits = 1)]
+    fn sync(witness: &Witness) -> Result<(), LockError> {
+        witness.blocking_visit();
+        Ok(())
+    }
+    #[auto_semaphore(permits = 1)]
+    fn boxed(
+        witness: Witness,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(), LockError>> + Send>> {
+        Box::pin(async move {
+            witness.visit().await;
+            Ok(())
+        })
+    }
+    assert_eq!(blocking_together(sync), 1);
+    assert_eq!(together(boxed), 1);
+    let client = client();
+    let name = client.blocking_scope(|| Pool { size: 1 }.work()).unwrap();
+    assert_eq!(name, "auto-mutex-tests:Pool:work");
+    assert_eq!(Pool { size: 1 }.name(), "pool");
+}
+
+#[test]
+fn a_nested_call_takes_no_second_permit() {
+    let pool = Pool { size: 1 };
+    client().blocking_scope(|| pool.token(true)).unwrap();
+    // Only of the same name.
+    let token =
+        client().blocking_scope(|| pool.nested(|| pool.token(true).map(|(token, _)| token)));
+    assert!(token.unwrap() > 0);
+}
+
+#[test]
+fn permits_may_be_an_expression() {
+    assert_eq!(
+        client()
+            .blocking_scope(|| Pool { size: 1 }.sized())
+            .unwrap(),
+        "inside"
+    );
+    for (size, what) in [(0, "at least one"), (1 << 30, "2^30")] {
+        let error = client()
+            .blocking_scope(|| Pool { size }.sized())
+            .unwrap_err();
+        assert!(
+            matches!(
+                error,
+                LockError::InvalidOption {
+                    option: "permits",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+#[test]
+fn a_timeout_and_a_loss_are_answered_as_with_a_mutex() {
+    #[auto_semaphore(permits = 1, name = "n:one", ns = "t", block = 0, on_timeout = |_, _| Ok("busy"), on_error = |_| Ok("lost"))]
+    async fn one(client: &Client, breaks: bool) -> Result<&'static str, LockError> {
+        let nested = std::thread::scope(|scope| {
+            let call = || client.blocking_scope(|| futures::executor::block_on(one(client, false)));
+            scope.spawn(call).join().expect("no panic")
+        });
+        assert_eq!(nested.expect("an answer"), "busy");
+        if breaks {
+            client.semaphore("t:n:one", 1).force_unlock().await?;
+            std::future::pending::<()>().await;
+        }
+        Ok("done")
+    }
+    // An inner call of another thread finds it busy; it never gets as far as nesting.
+    let client = client();
+    assert_eq!(scoped(client.scope(one(&client, false))).unwrap(), "done");
+    assert_eq!(scoped(client.scope(one(&client, true))).unwrap(), "lost");
+}

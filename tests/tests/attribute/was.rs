@@ -1,0 +1,121 @@
+//! `was`: a rename that is safe while the old version still runs.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use auto_mutex::{Client, LockError, auto_mutex};
+use auto_mutex_tests::events::soon;
+use auto_mutex_tests::stores::TestStore;
+
+use crate::support::client;
+
+/// The old version of the program.
+mod old {
+    use super::*;
+
+    #[auto_mutex(ns = "suite", name = "Ledger:close", key = (month, "x"))]
+    pub(super) async fn close(month: u32, inside: impl AsyncFnOnce()) -> Result<(), LockError> {
+        let _ = month;
+        inside().await;
+        Ok(())
+    }
+}
+
+/// The new one.
+#[auto_mutex(ns = "suite", name = "Book:finish", was = "suite:Ledger:close", key = (month, "x"), guard = g)]
+async fn finish(month: u32, inside: impl AsyncFnOnce()) -> Result<Vec<String>, LockError> {
+    let _ = month;
+    inside().await;
+    Ok(g.names().map(str::to_owned).collect())
+}
+
+pub(crate) async fn both_versions_exclude_each_other(store: &dyn TestStore) {
+    let (new, old) = (store.member(), store.member());
+    let inside = AtomicU32::new(0);
+    let body = async || {
+        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "one at a time");
+        tokio::task::yield_now().await;
+        inside.fetch_sub(1, Ordering::SeqCst);
+    };
+    let calls = (0..20).map(|i| {
+        let (new, old, body) = (&new, &old, &body);
+        async move {
+            if i % 2 == 0 {
+                old.scope(old::close(5, body)).await
+            } else {
+                new.scope(finish(5, body)).await.map(drop)
+            }
+        }
+    });
+    for end in soon("all end", futures::future::join_all(calls)).await {
+        end.expect("the locks");
+    }
+}
+
+pub(crate) async fn both_names_are_held_with_the_key(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let names = client.scope(finish(5, async || {
+        for name in ["Ledger:close:5:x", "Book:finish:5:x"] {
+            assert!(
+                other.mutex(name).is_locked().await.expect("an answer"),
+                "{name}"
+            );
+        }
+        // Another month is another lock, old and new.
+        other.scope(old::close(6, async || {})).await.expect("free");
+        other
+            .scope(finish(7, async || {}))
+            .await
+            .map(drop)
+            .expect("free");
+    }));
+    let names = soon("the call ends", names).await.expect("the locks");
+    assert_eq!(names, ["suite:Book:finish:5:x", "suite:Ledger:close:5:x"]);
+}
+
+fn with(client: &Client, call: fn() -> Result<Vec<String>, LockError>) -> Vec<String> {
+    client.blocking_scope(call).expect("the locks")
+}
+
+#[test]
+fn keys_have_both_names_each() {
+    #[auto_mutex(ns = "n", name = "new", was = "o:old", keys = [2, 1], guard = g)]
+    fn both() -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    assert_eq!(
+        with(&client(), both),
+        ["n:new:1", "n:new:2", "o:old:1", "o:old:2"]
+    );
+}
+
+#[test]
+fn the_old_name_is_complete_and_escaped() {
+    #[auto_mutex(ns = "n", name = "new", was = "my ns:old:{x}", guard = g)]
+    fn odd() -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    // Where nothing was renamed there is one lock.
+    #[auto_mutex(ns = "n", name = "new", was = "n:new", guard = g)]
+    fn same() -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    let prod = auto_mutex::Config::new("memory://")
+        .unwrap()
+        .namespace("prod");
+    let prod = Client::connect(prod).unwrap();
+    assert_eq!(with(&prod, odd), ["my%20ns:old:%7Bx%7D", "n:new"]);
+    assert_eq!(with(&prod, same), ["n:new"]);
+}
+
+#[test]
+fn a_nested_call_of_the_old_name_re_enters() {
+    #[auto_mutex(ns = "n", name = "old", block = 0)]
+    fn old() -> Result<u32, LockError> {
+        Ok(1)
+    }
+    #[auto_mutex(ns = "n", name = "new", was = "n:old", block = 0)]
+    fn new() -> Result<u32, LockError> {
+        Ok(old()? + 1)
+    }
+    assert_eq!(client().blocking_scope(new).unwrap(), 2);
+}

@@ -1,0 +1,127 @@
+//! 32 producers and 32 consumers at a belt of four items, with a mutex and two condition variables.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, Config, MutexGuard};
+use auto_mutex_tests::belt::Ledger;
+use auto_mutex_tests::events::finishes;
+
+use crate::arena::{Arena, Plan, STUCK, alone, duration};
+use crate::judge::{no_trouble, nothing_is_left};
+
+fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
+    Arena::open(Plan {
+        what,
+        kind: "hand-over:4",
+        name: "belt",
+        lease: Duration::from_secs(lease),
+        duration,
+    })
+}
+
+/// Every item arrived once, in order, and nothing ever stood still.
+fn all_was_handed_over(arena: &mut Arena) -> Ledger {
+    arena.close();
+    let ledger = Ledger::at(arena.witness.port());
+    assert_eq!(ledger.faults, [""; 0], "items lost, twice or out of order");
+    assert_eq!(
+        (ledger.taken, ledger.left),
+        (ledger.put, 0),
+        "items are left"
+    );
+    assert!(ledger.put > 0, "nothing was handed over");
+    assert!(
+        ledger.longest_gap < STUCK,
+        "stuck for {:?}",
+        ledger.longest_gap
+    );
+    ledger
+}
+
+/// How many notifications nobody has taken: those of waiters that gave up, died, or timed out, when nobody waited
+/// behind them. Each one would wake the next waiter for nothing.
+fn left_over(arena: &Arena) -> u64 {
+    // What the dead had comes back within a lease; what else there is, is there.
+    let dead = arena.plan.lease * u32::from(arena.dead.kills > 0);
+    let within = dead + Duration::from_millis(200);
+    let config = Config::new(arena.redis.url()).expect("a good URL");
+    let drain = move |client: &Client, name: &str| {
+        let condvar = client.condvar(name);
+        let mut guard: MutexGuard = client.mutex(name).blocking_lock().expect("the lock");
+        let mut count = 0;
+        loop {
+            let (again, ended) = condvar
+                .blocking_wait_timeout(guard, within)
+                .expect("a wait");
+            if ended.timed_out() {
+                return count;
+            }
+            (guard, count) = (again, count + 1);
+        }
+    };
+    let client = Client::connect(config.namespace("suite")).expect("a client");
+    finishes("nothing is left over", move || {
+        std::thread::scope(|scope| {
+            let drains = ["belt-put", "belt-taken"].map(|name| {
+                let client = &client;
+                scope.spawn(move || drain(client, name))
+            });
+            drains
+                .map(|drain| drain.join().expect("no panic"))
+                .iter()
+                .sum()
+        })
+    })
+}
+
+fn print(arena: &Arena, ledger: &Ledger, left_over: u64) {
+    println!(
+        "{} items, {} kills, freed within {:?}, {} notified, {} woken, {left_over} left over, {} given up, longest gap {:?}",
+        ledger.put,
+        arena.dead.kills,
+        arena.dead.longest,
+        ledger.notified,
+        ledger.woken,
+        arena.sum("cancelled"),
+        ledger.longest_gap
+    );
+}
+
+#[test]
+fn every_notification_wakes_somebody() {
+    let _alone = alone();
+    let mut arena = open("belt", 10, duration(2));
+    arena.watch_to_the_end();
+    let ledger = all_was_handed_over(&mut arena);
+    no_trouble(&arena);
+    let left_over = left_over(&arena);
+    print(&arena, &ledger, left_over);
+    assert_eq!(
+        ledger.notified,
+        ledger.woken + left_over,
+        "not as many were woken as was said"
+    );
+    nothing_is_left(&arena);
+}
+
+#[test]
+fn notifications_of_killed_waiters_wake_others() {
+    let _alone = alone();
+    let mut arena = open("belt, kill", 2, duration(4));
+    while !arena.is_over() {
+        arena.watch(Duration::from_secs(1));
+        let victim = arena.victim_holding();
+        arena.replace(victim);
+    }
+    let ledger = all_was_handed_over(&mut arena);
+    let left_over = left_over(&arena);
+    print(&arena, &ledger, left_over);
+    // Of a process that is killed one task at most has the mutex: it may have used a notification and not reported it. Or
+    // it had reported it, and its use had not reached the store.
+    let (said, heard) = (ledger.notified, ledger.woken + left_over);
+    assert!(
+        said <= heard + arena.dead.kills,
+        "{said} said, {heard} heard"
+    );
+    nothing_is_left(&arena);
+}

@@ -1,0 +1,143 @@
+//! What must hold after every contest, whatever happened in it.
+
+use std::time::Duration;
+
+use auto_mutex_tests::events::{eventually, finishes};
+use auto_mutex_tests::witness::Verdict;
+
+use crate::arena::{Arena, PROCESSES, STUCK, process};
+
+/// Never too many inside, and tokens that grow.
+pub(crate) fn is_clean(verdict: &Verdict) {
+    let none = Vec::<String>::new();
+    assert_eq!(verdict.overlaps, none, "too many holders at the same time");
+    assert_eq!(verdict.token_faults, none, "a token that did not grow");
+    assert!(verdict.proven > 0, "nobody was ever inside");
+}
+
+/// Nobody was harmed: nothing went wrong at all, and everybody got a share.
+pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
+    let verdict = arena.close();
+    is_clean(&verdict);
+    assert_eq!(verdict.crowded, 0, "the plain counter saw too many inside");
+    assert_eq!(verdict.stale_writes, 0, "a register refused a write");
+    no_trouble(arena);
+    let turns = arena.figures("turns");
+    assert_eq!(turns.len(), 64);
+    assert!(
+        turns.iter().all(|&turns| turns > 0),
+        "somebody starved: {turns:?}"
+    );
+    let fairness = verdict.fairness(process);
+    println!(
+        "{} turns of {PROCESSES} processes, {} given up, fairness {fairness:.4}, longest wait {} ms, longest gap {:?}",
+        arena.sum("turns"),
+        arena.sum("cancelled"),
+        arena.figures("longest_ms").iter().max().unwrap_or(&0),
+        verdict.longest_gap
+    );
+    // Chance needs a number of turns to even out.
+    let many = arena.sum("turns") > 100 * PROCESSES as u64;
+    assert!(
+        fairness > 0.95 || !many,
+        "fairness between processes {fairness}: {:?}",
+        verdict.entered
+    );
+    nothing_is_left(arena);
+    verdict
+}
+
+/// No trouble of any kind.
+pub(crate) fn no_trouble(arena: &Arena) {
+    for trouble in ["lost", "unavailable", "timeouts"] {
+        assert_eq!(arena.sum(trouble), 0, "{trouble}: {:#?}", arena.said);
+    }
+}
+
+/// Processes were harmed: the others went on, and nothing stays behind.
+pub(crate) fn survived(arena: &mut Arena) -> Verdict {
+    let verdict = arena.close();
+    is_clean(&verdict);
+    assert!(
+        verdict.longest_gap < STUCK,
+        "stuck for {:?}",
+        verdict.longest_gap
+    );
+    assert_eq!(
+        arena.sum("timeouts"),
+        0,
+        "somebody waited for half a minute"
+    );
+    println!(
+        "{} turns proven, {} kills, freed within {:?}, {} stale writes refused, {} losses, longest wait {} ms, longest gap {:?}",
+        verdict.proven,
+        arena.dead.kills,
+        arena.dead.longest,
+        verdict.stale_writes,
+        arena.sum("lost"),
+        arena.figures("longest_ms").iter().max().unwrap_or(&0),
+        verdict.longest_gap,
+    );
+    nothing_is_left(arena);
+    verdict
+}
+
+/// All have left: nobody holds or waits, and what is kept has a TTL and only serves the tokens.
+pub(crate) fn nothing_is_left(arena: &Arena) {
+    eventually("nobody holds or waits", || {
+        arena.redis.held() == 0 && arena.redis.waiting() == 0
+    });
+    // What the dead left goes with the next operation on the name, or with its TTL.
+    let client = arena.observer.clone();
+    let names = arena.plan.names();
+    finishes("the locks are free", move || {
+        for name in names {
+            let free = client.mutex(&name).blocking_lock().expect("the lock");
+            assert!(free.blocking_unlock().expect("an answer"), "{name}");
+        }
+    });
+    for key in arena.redis.keys() {
+        assert!(key.is_token() || key.is_gone_set(), "{key:?} is left");
+        let most = if key.is_gone_set() { 31_000 } else { 660_000 };
+        assert!((0..=most).contains(&key.ttl), "{key:?}");
+    }
+}
+
+/// Kills one a second, until it is over.
+pub(crate) fn kill_now_and_then(arena: &mut Arena) {
+    while !arena.is_over() {
+        arena.watch(Duration::from_secs(1));
+        let victim = arena.victim();
+        arena.replace(victim);
+    }
+}
+
+/// Suspends them, in turns until others must have taken over and only for a while; once for sure inside.
+pub(crate) fn suspend_now_and_then(arena: &mut Arena) {
+    let lease = arena.plan.lease;
+    arena.watch(Duration::from_millis(300));
+    let victim = arena.caught_inside();
+    arena.watch(lease + Duration::from_secs(1));
+    arena.workers[victim].cont();
+    while !arena.is_over() {
+        arena.watch(Duration::from_millis(300));
+        let victim = arena.victim();
+        let pause = lease / 2 * (1 + 2 * arena.seed.below(2) as u32);
+        arena.watch(pause + Duration::from_millis(200));
+        arena.workers[victim].cont();
+    }
+}
+
+/// While one is suspended beyond its lease, caught inside, others are killed, one a second.
+pub(crate) fn kill_and_suspend(arena: &mut Arena) {
+    while !arena.is_over() {
+        arena.watch(Duration::from_millis(300));
+        arena.suspend_inside();
+        for _ in 0..=arena.plan.lease.as_secs() {
+            arena.watch(Duration::from_secs(1));
+            let victim = arena.victim();
+            arena.replace(victim);
+        }
+        arena.wake_suspended();
+    }
+}

@@ -1,0 +1,4 @@
+//! Pairs out of fifty names, in any order.
+
+mod pairs;
+mod processes;

@@ -1,0 +1,136 @@
+//! So many random pairs within one process, in tasks and threads of several members.
+//!
+//! `AUTO_MUTEX_CAMPAIGN_PAIRS` says how many.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, Config, MultiLock};
+use auto_mutex_tests::runtimes::multi_thread;
+use auto_mutex_tests::seed::Seed;
+
+use crate::arena::alone;
+
+const NAMES: usize = 50;
+const MEMBERS: usize = 4;
+const TASKS: usize = 8;
+const THREADS: usize = 2;
+
+/// Without a single pair in this time, they wait for each other.
+const DEADLOCK: Duration = Duration::from_secs(5);
+
+/// What the names protect.
+struct Shop {
+    taken: [AtomicBool; NAMES],
+    pairs: AtomicU64,
+    goal: u64,
+    overlaps: AtomicU64,
+}
+
+impl Shop {
+    fn is_over(&self) -> bool {
+        self.pairs.load(Ordering::SeqCst) >= self.goal
+    }
+
+    /// Inside with both.
+    fn visit(&self, pair: [usize; 2]) {
+        for name in pair {
+            if self.taken[name].swap(true, Ordering::SeqCst) {
+                self.overlaps.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        self.pairs.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn leave(&self, pair: [usize; 2]) {
+        for name in pair {
+            self.taken[name].store(false, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Two different names in any order.
+fn pair(seed: &mut Seed) -> [usize; 2] {
+    let names = NAMES as u64;
+    let first = seed.below(names);
+    [first, (first + 1 + seed.below(names - 1)) % names].map(|name| name as usize)
+}
+
+fn lock(client: &Client, pair: [usize; 2]) -> MultiLock {
+    client.multi(pair.map(|name| format!("p{name}")))
+}
+
+async fn task(client: Client, shop: Arc<Shop>, mut seed: Seed) {
+    while !shop.is_over() {
+        let pair = pair(&mut seed);
+        let guard = lock(&client, pair).lock().await.expect("both");
+        shop.visit(pair);
+        // The others get to see it.
+        tokio::task::yield_now().await;
+        shop.leave(pair);
+        drop(guard);
+    }
+}
+
+fn thread(client: &Client, shop: &Shop, mut seed: Seed) {
+    while !shop.is_over() {
+        let pair = pair(&mut seed);
+        let guard = lock(client, pair).blocking_lock().expect("both");
+        shop.visit(pair);
+        std::thread::yield_now();
+        shop.leave(pair);
+        drop(guard);
+    }
+}
+
+#[test]
+fn random_pairs_never_close_a_circle() {
+    let _alone = alone();
+    let goal = std::env::var("AUTO_MUTEX_CAMPAIGN_PAIRS");
+    let goal = goal.ok().and_then(|goal| goal.parse().ok());
+    let shop = Arc::new(Shop {
+        taken: [const { AtomicBool::new(false) }; NAMES],
+        pairs: AtomicU64::new(0),
+        goal: goal.unwrap_or(10_000),
+        overlaps: AtomicU64::new(0),
+    });
+    let mut seed = Seed::announce("pairs");
+    let runtime = multi_thread();
+    let started = Instant::now();
+    for _ in 0..MEMBERS {
+        let config = Config::new("memory://pairs").expect("a good URL");
+        let client = Client::connect(config).expect("a client");
+        for _ in 0..TASKS {
+            let seed = Seed::new(seed.below(u64::MAX));
+            runtime.spawn(task(client.clone(), shop.clone(), seed));
+        }
+        for _ in 0..THREADS {
+            let (client, shop, seed) = (client.clone(), shop.clone(), seed.below(u64::MAX));
+            std::thread::spawn(move || thread(&client, &shop, Seed::new(seed)));
+        }
+    }
+    let mut last = (0, Instant::now());
+    let mut longest = Duration::ZERO;
+    while !shop.is_over() {
+        let pairs = shop.pairs.load(Ordering::SeqCst);
+        if pairs > last.0 {
+            last = (pairs, Instant::now());
+        }
+        longest = longest.max(last.1.elapsed());
+        assert!(
+            longest < DEADLOCK,
+            "nobody gets on any more after {pairs} pairs"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Nobody is inside any more when all of them could be had at once.
+    let took = started.elapsed();
+    assert_eq!(
+        shop.overlaps.load(Ordering::SeqCst),
+        0,
+        "two at the same name"
+    );
+    println!("{} pairs in {took:?}, longest gap {longest:?}", shop.goal);
+    runtime.shutdown_timeout(DEADLOCK);
+}

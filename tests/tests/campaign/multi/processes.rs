@@ -1,0 +1,34 @@
+//! Between processes, on Redis.
+
+use std::time::Duration;
+
+use crate::arena::{Arena, Plan, alone, duration};
+use crate::judge::{is_calm, kill_and_suspend, survived};
+
+fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
+    Arena::open(Plan {
+        what,
+        kind: "multi:50",
+        name: "m",
+        lease: Duration::from_secs(lease),
+        duration,
+    })
+}
+
+#[test]
+fn pairs_in_any_order_never_wait_for_each_other() {
+    let _alone = alone();
+    let mut arena = open("multi", 10, duration(2));
+    arena.watch_to_the_end();
+    let verdict = is_calm(&mut arena);
+    assert_eq!(verdict.usage.len(), 50, "{:?}", verdict.usage.keys());
+}
+
+#[test]
+fn killed_and_suspended_processes_leave_none_of_their_locks() {
+    let _alone = alone();
+    let mut arena = open("multi, kill", 2, duration(4));
+    kill_and_suspend(&mut arena);
+    survived(&mut arena);
+    assert!(arena.sum("lost") > 0, "nobody was caught");
+}

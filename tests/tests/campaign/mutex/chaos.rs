@@ -1,0 +1,89 @@
+//! Processes are killed and suspended, connections cut, scripts flushed, the server restarted.
+
+use std::time::{Duration, Instant};
+
+use super::plan;
+use crate::arena::{Arena, alone, duration};
+use crate::judge::{kill_now_and_then, survived, suspend_now_and_then};
+
+const LEASE: u64 = 2;
+
+#[test]
+fn killed_processes_leave_no_stuck_lock() {
+    let _alone = alone();
+    let mut arena = Arena::open(plan("kill", LEASE, duration(4)));
+    kill_now_and_then(&mut arena);
+    survived(&mut arena);
+}
+
+#[test]
+fn processes_suspended_beyond_their_lease_write_nothing_stale() {
+    let _alone = alone();
+    let least = Duration::from_secs(2 * LEASE + 1);
+    let mut arena = Arena::open(plan("suspend", LEASE, duration(5).max(least)));
+    suspend_now_and_then(&mut arena);
+    let verdict = survived(&mut arena);
+    let (lost, stale) = (arena.sum("lost"), verdict.stale_writes);
+    assert!(
+        lost > 0 && stale > 0,
+        "nobody was caught: {lost} losses, {stale} stale writes"
+    );
+}
+
+#[test]
+fn cut_connections_and_flushed_scripts_harm_nobody() {
+    let _alone = alone();
+    let mut arena = Arena::open(plan("cut", LEASE, duration(3)));
+    while !arena.is_over() {
+        match arena.seed.below(3) {
+            0 => arena.redis.kill_clients(),
+            1 => drop(arena.redis.command(&["SCRIPT", "FLUSH"])),
+            _ => {
+                arena.redis.command(&["SCRIPT", "FLUSH"]);
+                arena.redis.kill_clients();
+            }
+        }
+        let pause = Duration::from_millis(100 + arena.seed.below(400));
+        arena.watch(pause);
+    }
+    survived(&mut arena);
+}
+
+#[test]
+fn restarts_of_the_server_lose_nothing() {
+    let _alone = alone();
+    let mut arena = Arena::open(plan("restart", LEASE, duration(4)));
+    while !arena.is_over() {
+        arena.watch(Duration::from_millis(1500));
+        let started = Instant::now();
+        arena.redis.restart();
+        println!("restarted in {:?}", started.elapsed());
+    }
+    survived(&mut arena);
+}
+
+#[test]
+fn everything_at_once() {
+    let _alone = alone();
+    let mut arena = Arena::open(plan("everything", LEASE, duration(5)));
+    while !arena.is_over() {
+        match arena.seed.below(5) {
+            0 | 1 => {
+                let victim = arena.victim();
+                arena.replace(victim);
+            }
+            2 => {
+                let victim = arena.victim();
+                arena.watch(Duration::from_millis(1000 * LEASE + 200));
+                arena.workers[victim].cont();
+            }
+            3 => {
+                arena.redis.command(&["SCRIPT", "FLUSH"]);
+                arena.redis.kill_clients();
+            }
+            _ => arena.redis.restart(),
+        }
+        arena.watch(Duration::from_millis(700));
+    }
+    survived(&mut arena);
+}

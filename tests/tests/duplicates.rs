@@ -1,0 +1,132 @@
+//! Functions that derive the same name: told once. The log is taken process-wide, so this is a program of its own.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use auto_mutex::{Client, LockError, auto_mutex};
+
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+        log.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What was logged since the last call.
+fn log() -> String {
+    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8(std::mem::take(&mut *log)).expect("text")
+}
+
+mod cash {
+    pub(super) struct Ledger;
+    pub(super) struct Register;
+    pub(super) struct Till;
+}
+mod goods {
+    pub(super) struct Ledger;
+    pub(super) struct Register;
+    pub(super) struct Till;
+}
+
+#[auto_mutex]
+impl cash::Ledger {
+    fn close(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+#[auto_mutex]
+impl goods::Ledger {
+    fn close(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+impl cash::Register {
+    #[auto_mutex]
+    fn open(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+impl goods::Register {
+    #[auto_mutex]
+    fn open(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+impl cash::Till {
+    #[auto_mutex(name = "till")]
+    fn count(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+impl goods::Till {
+    #[auto_mutex(name = "till")]
+    fn count(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_name_that_two_functions_derive_is_told_once() {
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_writer(|| Log)
+        .init();
+
+    let client = Client::connect("memory://").expect("memory needs nothing");
+    let told = log();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("WARN"), "{told}");
+    assert!(
+        told.contains("name=auto-mutex-tests:Ledger:close"),
+        "{told}"
+    );
+    assert_eq!(told.matches("duplicates::close at ").count(), 2, "{told}");
+    assert!(told.contains("`name = "), "{told}");
+
+    let other = auto_mutex::Config::new("memory://").expect("a good URL");
+    let other = Client::connect(other.namespace("prod")).expect("memory needs nothing");
+    assert_eq!(log(), "", "known already");
+
+    // Only a call knows these types.
+    client
+        .blocking_scope(|| cash::Register.open())
+        .expect("the lock");
+    client
+        .blocking_scope(|| cash::Till.count())
+        .expect("the lock");
+    client
+        .blocking_scope(|| goods::Till.count())
+        .expect("the lock");
+    assert_eq!(log(), "", "each alone, or meant");
+    for _ in 0..2 {
+        client
+            .blocking_scope(|| goods::Register.open())
+            .expect("the lock");
+        other
+            .blocking_scope(|| goods::Register.open())
+            .expect("the lock");
+    }
+    let told = log();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(
+        told.contains("name=auto-mutex-tests:Register:open"),
+        "{told}"
+    );
+}
