@@ -1,6 +1,7 @@
 //! [`Request`]: what one call of an annotated function asks for.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::lock::{Multi, Mutex, Semaphore};
@@ -10,8 +11,8 @@ use crate::error::LockError;
 use crate::handle::{Demand, Expire, Handle, Options};
 use crate::name::{Name, NameBuilder};
 use crate::semaphore;
-use crate::site::Site;
-use crate::store::Owner;
+use crate::site::{OfClient, Site};
+use crate::store::{Meta, Owner};
 
 /// Between two attempts, unless `interval` says otherwise.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -135,14 +136,50 @@ impl<L> Request<L> {
     /// The lock that is asked for, and how.
     pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
         let (client, options) = self.terms()?;
-        let scope = self.site.called(client.namespace(), self.self_type);
-        let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
-        let name = self.finish(self.site.keyed(scope, key))?;
-        let mut handle = Handle::at(client, name, self.site.shown());
+        let known = self.known(&client);
+        let name = match known.and_then(|known| known.name.clone()) {
+            Some(name) if self.keys.is_empty() => name,
+            _ => {
+                let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
+                self.finish(self.site.keyed(self.scope(&client), key))?
+            }
+        };
+        let meta = self.meta(&client);
+        let mut handle = Handle::at(client, name, meta);
         if let Some(owner) = self.owner {
             handle = handle.owned_by(Owner::Here(owner.into()));
         }
         Ok((handle, options))
+    }
+
+    fn scope(&self, client: &Client) -> NameBuilder {
+        self.site.called(client.namespace(), self.self_type)
+    }
+
+    /// What the site knows of `client`, if it is the one that it is usually called with.
+    fn known(&self, client: &Client) -> Option<&'static OfClient> {
+        self.site.of_client(client.id(), || OfClient {
+            id: client.id(),
+            meta: self.write_meta(client),
+            name: self
+                .site
+                .is_fixed()
+                .then(|| self.scope(client).finish().ok())
+                .flatten(),
+        })
+    }
+
+    /// Who asks, in the form of the store.
+    fn meta(&self, client: &Client) -> Arc<str> {
+        match self.known(client) {
+            Some(known) => known.meta.clone(),
+            None => self.write_meta(client),
+        }
+    }
+
+    fn write_meta(&self, client: &Client) -> Arc<str> {
+        let member = client.member();
+        Meta::write(member.host(), member.pid(), &self.site.shown(), None)
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
@@ -196,14 +233,14 @@ impl Request<Multi> {
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
-        let scope = self.site.called(client.namespace(), self.self_type);
+        let (scope, meta) = (self.scope(&client), self.meta(&client));
         let mut handles = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
             let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
                 let name = self.finish(name)?;
-                handles.push(Handle::at(client.clone(), name, self.site.shown()));
+                handles.push(Handle::at(client.clone(), name, meta.clone()));
             }
         }
         Ok((handles, options))

@@ -187,6 +187,6 @@ impl Again {
             blocking,
         };
         let member = self.released.local().member();
-        member.with_local(self.released.name(), |local| local.enter(want.clone()))?
+        member.with_local(self.released.name(), |local| local.enter(&want))?
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Address {
 enum Named {
     /// By the user: the namespace of the client comes before it.
     Verbatim(String),
-    /// Complete; and who asks.
+    /// Complete; and who asks, in the form of the store.
     Complete(Name, Arc<str>),
 }
 
@@ -35,7 +35,7 @@ impl Target {
     /// Joins the queue.
     pub(crate) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
-        member.with_local(&self.name, |local| local.enter(want.clone()))?
+        member.with_local(&self.name, |local| local.enter(want))?
     }
 
     /// Asks the store about the name, or has it act on it.
@@ -51,8 +51,8 @@ impl Address {
         Self { client, name }
     }
 
-    pub(super) fn complete(client: Client, name: Name, site: Arc<str>) -> Self {
-        let (client, name) = (Some(client), Named::Complete(name, site));
+    pub(super) fn complete(client: Client, name: Name, meta: Arc<str>) -> Self {
+        let (client, name) = (Some(client), Named::Complete(name, meta));
         Self { client, name }
     }
 
@@ -71,11 +71,11 @@ impl Address {
 
     /// Who asks, in the form of the store.
     pub(super) fn meta(&self, client: &Client, owner: Option<&Owner>) -> Arc<str> {
-        let site: &str = match &self.name {
-            Named::Verbatim(name) => name,
-            Named::Complete(_, site) => site,
-        };
         let member = client.member();
-        Meta::write(member.host(), member.pid(), site, owner)
+        match (&self.name, owner) {
+            (Named::Verbatim(name), _) => Meta::write(member.host(), member.pid(), name, owner),
+            (Named::Complete(_, meta), None) => meta.clone(),
+            (Named::Complete(_, meta), Some(owner)) => Meta::owned(meta, owner),
+        }
     }
 }

@@ -44,18 +44,22 @@ pub(crate) struct Handle {
     address: Address,
     /// Who has what is taken through it, if not the calling task.
     owner: Option<Owner>,
-    last: Arc<Last>,
+    /// Nobody else sees the handle of an annotated function's call.
+    last: Option<Arc<Last>>,
 }
 
 impl Handle {
     /// A name that the user gave; without a client, of the one in force where it is used.
     pub(crate) fn named(client: Option<Client>, name: impl Into<String>) -> Self {
-        Self::of(Address::verbatim(client, name.into()))
+        Self {
+            last: Some(Arc::default()),
+            ..Self::of(Address::verbatim(client, name.into()))
+        }
     }
 
-    /// A complete name, for an annotated function; `site` tells others who holds it.
-    pub(crate) fn at(client: Client, name: Name, site: Arc<str>) -> Self {
-        Self::of(Address::complete(client, name, site))
+    /// A complete name, for an annotated function; `meta` says who asks, in the form of the store.
+    pub(crate) fn at(client: Client, name: Name, meta: Arc<str>) -> Self {
+        Self::of(Address::complete(client, name, meta))
     }
 
     /// Whoever names the same owner shares what is taken.
@@ -78,7 +82,7 @@ impl Handle {
         Self {
             address,
             owner: None,
-            last: Arc::default(),
+            last: None,
         }
     }
 }

@@ -20,7 +20,7 @@ impl Handle {
             return member.with_local(&target.name, |local| Some(local.held_by(owner)));
         }
         let inside = task::find(target.client.id(), &target.name, Hold::is_valid);
-        Ok(inside.or_else(|| self.last.hold()))
+        Ok(inside.or_else(|| self.last.as_ref()?.hold()))
     }
 
     /// Whose it is, if not the calling task's.

@@ -91,7 +91,9 @@ impl Handle {
     pub(crate) fn obtained(&self, hold: &Arc<Hold>, blocking: bool) {
         let grant = hold.grant();
         tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
-        self.last.remember(hold, blocking);
+        if let Some(last) = &self.last {
+            last.remember(hold, blocking);
+        }
     }
 
     fn keep(&self, holding: Holding, blocking: bool) -> Holding {
@@ -133,7 +135,12 @@ impl Handle {
         let enough = |hold: &Hold| hold.units() >= demand.units;
         let inside = task::find(client.id(), name, |hold| held(hold) && enough(hold))
             .or_else(|| task::find(client.id(), name, held));
-        let by_hand = || reentrant.then(|| self.last.of_caller(blocking)).flatten();
+        let by_hand = || {
+            self.last
+                .as_ref()
+                .filter(|_| reentrant)?
+                .of_caller(blocking)
+        };
         let Some(hold) = inside.or_else(by_hand) else {
             return Ok(None);
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::local::Step;
 use super::ticket::{Ask, Held, Sendings};
-use super::waiter::Waiter;
+use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::lease::{Grant, Hold};
 use crate::store::{Mode, Op, Ticket};
@@ -55,18 +55,22 @@ impl Step<'_> {
             self.withdraw(&ask.sendings);
         }
         for waiter in missing {
-            let mut ask = Ask {
-                sendings: Sendings::new(self.now),
-                share: waiter.want.share.clone(),
-                hold: self.lease_for(&waiter.want),
-                again: Instant::NEVER,
-                queued: false,
-                holder: None,
-                stale: 0,
-                trouble: None,
-            };
-            self.send_ask(&mut ask, &waiter);
+            let mut ask = self.new_ask(&waiter.want);
+            self.send_ask(&mut ask, &waiter.want);
             self.state.asks.push(ask);
+        }
+    }
+
+    pub(super) fn new_ask(&self, want: &Want) -> Ask {
+        Ask {
+            sendings: Sendings::new(self.now),
+            share: want.share.clone(),
+            hold: self.lease_for(want),
+            again: Instant::NEVER,
+            queued: false,
+            holder: None,
+            stale: 0,
+            trouble: None,
         }
     }
 
@@ -115,7 +119,7 @@ impl Step<'_> {
                 .find(|waiter| waiter.want.share == ask.share)
                 .cloned();
             match first {
-                Some(first) if !ask.queued => self.send_ask(ask, &first),
+                Some(first) if !ask.queued => self.send_ask(ask, &first.want),
                 _ => self.touch_ask(ask),
             }
         }
@@ -135,7 +139,7 @@ impl Step<'_> {
     }
 
     /// Asks for the first time, or asks again: a copy does no harm.
-    pub(super) fn send_ask(&mut self, ask: &mut Ask, first: &Waiter) {
+    pub(super) fn send_ask(&mut self, ask: &mut Ask, first: &Want) {
         let op = Op::Acquire {
             ticket: ask.sendings.ticket,
             counter: ask.sendings.next(self.now),
@@ -143,7 +147,7 @@ impl Step<'_> {
             hold: ask.hold,
             place: self.local.lease(),
             mode: Mode::Queue,
-            meta: first.want.meta.clone(),
+            meta: first.meta.clone(),
         };
         ask.again = Instant::NEVER;
         self.submit(op);
@@ -198,25 +202,51 @@ impl Step<'_> {
         granted: &Granted,
         attempts: u32,
     ) -> Result<(), Sendings> {
-        let grant = Grant {
-            ticket: sendings.ticket,
-            token: granted.token.saturating_mul(1024),
-            units: waiter.want.share.units,
-            capacity: waiter.want.share.capacity,
-            signal: granted.signal.clone(),
-            owner: waiter.want.owner.clone(),
-            valid: granted.valid,
-            waited: waiter.started.until(self.now),
-            attempts,
-            meta: waiter.want.meta.clone(),
-            home: waiter.want.home,
-        };
-        let hold = Hold::new(self.local.clone(), grant, waiter.want.terms, self.now);
+        let (want, waited) = (&waiter.want, waiter.started.until(self.now));
+        let hold = self.new_hold(want, sendings.ticket, granted, waited, attempts);
         if !waiter.obtain(hold.clone(), self.wakes) {
             return Err(sendings);
         }
+        self.keep(hold, want, sendings, lease, granted);
+        Ok(())
+    }
+
+    /// What somebody who wanted `want` gets by a grant.
+    pub(super) fn new_hold(
+        &self,
+        want: &Want,
+        ticket: Ticket,
+        granted: &Granted,
+        waited: Duration,
+        attempts: u32,
+    ) -> Arc<Hold> {
+        let grant = Grant {
+            ticket,
+            token: granted.token.saturating_mul(1024),
+            units: want.share.units,
+            capacity: want.share.capacity,
+            signal: granted.signal.clone(),
+            owner: want.owner.clone(),
+            valid: granted.valid,
+            waited,
+            attempts,
+            meta: want.meta.clone(),
+            home: want.home,
+        };
+        Hold::new(self.local.clone(), grant, want.terms, self.now)
+    }
+
+    /// From now on `hold` is renewed.
+    pub(super) fn keep(
+        &mut self,
+        hold: Arc<Hold>,
+        want: &Want,
+        sendings: Sendings,
+        lease: Duration,
+        granted: &Granted,
+    ) {
         // It may have been asked for by one before, who wanted to hold for less long.
-        let cut = lease < self.lease_for(&waiter.want);
+        let cut = lease < self.lease_for(want);
         let renew = if granted.provisional || cut {
             self.claim_at(granted.valid)
         } else {
@@ -230,9 +260,8 @@ impl Step<'_> {
             granted: granted.counter,
             since: self.now,
             handed: 0,
-            owned: !waiter.want.share.owner.is_empty(),
+            owned: !want.share.owner.is_empty(),
             refreshers: Vec::new(),
         });
-        Ok(())
     }
 }

@@ -12,28 +12,31 @@ use crate::store::{Owner, Ticket};
 
 impl Local {
     /// Joins the queue; `None` if the name was retired.
-    pub(crate) fn enter(self: &Arc<Self>, want: Want) -> Option<Result<Acquire, LockError>> {
+    pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
         self.step(|step| {
             // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
             self.member().check()?;
-            if let Some(hold) = step.shared_by(&want) {
-                let waiter = Waiter::new(want, step.now);
-                waiter.obtain(hold, step.wakes);
-                return Ok(Acquire::new(self.clone(), waiter));
+            if let Some(hold) = step.shared_by(want) {
+                return Ok(Acquire::obtained(hold));
             }
-            if step.would_block_itself(&want) {
+            if step.would_block_itself(want) {
                 let name = self.name().to_string();
                 return Err(LockError::Deadlock {
                     cycle: vec![name.clone(), name],
                 });
             }
-            let waiter = Waiter::new(want, step.now);
-            match waiter.want.patience {
-                Patience::Queue(block) if block != Some(Duration::ZERO) => {
+            let waits =
+                matches!(want.patience, Patience::Queue(block) if block != Some(Duration::ZERO));
+            if waits && let Some(hold) = step.at_once(want) {
+                return Ok(Acquire::obtained(hold));
+            }
+            let waiter = Waiter::new(want.clone(), step.now);
+            match waits {
+                true => {
                     step.note_deadline(waiter.deadline);
                     step.state.waiters.push_back(waiter.clone());
                 }
-                _ => step.attempt(waiter.clone(), None, 1),
+                false => step.attempt(waiter.clone(), None, 1),
             }
             Ok(Acquire::new(self.clone(), waiter))
         })

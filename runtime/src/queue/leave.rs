@@ -170,7 +170,7 @@ impl Step<'_> {
         let mut leaving = self.leaving(&held.sendings, park_until);
         leaving.held = valid;
         // The ticket may have been passed on and granted anew meanwhile: that signal nobody used.
-        let used = valid && !returns;
+        let used = valid && !returns && hold.grant().signal.is_some();
         leaving.used = used.then(|| hold.grant().token / 1024);
         leaving.unlocker = unlocker.map(|promise| (patience, promise));
         self.leave(leaving);

@@ -15,6 +15,7 @@
 //! | `local` | the state, and the frame of a step |
 //! | `enter` | a waiter comes or goes |
 //! | `ask` | the ticket that waits for the first waiter, and its grant |
+//! | `at_once` | what is free needs no waiter |
 //! | `attempt` | tickets that do not wait in the store |
 //! | `leave` | a hold ends: release, refresh, resending |
 //! | `pass_on` | a hold goes to the next waiter here |
@@ -27,6 +28,7 @@
 
 mod answer;
 mod ask;
+mod at_once;
 mod attempt;
 mod due;
 mod enter;

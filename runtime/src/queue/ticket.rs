@@ -16,8 +16,9 @@ pub(super) struct Sendings {
     pub(super) ticket: Ticket,
     /// When it was asked for first.
     pub(super) since: Instant,
-    /// Counter and time of each sending that can still be answered.
-    sent: Vec<(u64, Instant)>,
+    /// Counter and time of the sendings that can still be answered: one of them, and, seldom, more.
+    one: Option<(u64, Instant)>,
+    more: Vec<(u64, Instant)>,
     last: u64,
     /// An acquire was sent on a connection that broke before the answer: a copy may still arrive.
     pub(super) late: bool,
@@ -28,7 +29,8 @@ impl Sendings {
         Self {
             ticket: Ticket::random(),
             since: now,
-            sent: Vec::with_capacity(1),
+            one: None,
+            more: Vec::new(),
             last: 0,
             late: false,
         }
@@ -37,14 +39,18 @@ impl Sendings {
     /// A counter for a sending at `now`.
     pub(super) fn next(&mut self, now: Instant) -> u64 {
         self.last += 1;
-        self.sent.push((self.last, now));
+        let sent = (self.last, now);
+        match self.one {
+            None => self.one = Some(sent),
+            Some(_) => self.more.push(sent),
+        }
         self.last
     }
 
     /// When `counter` was sent; `None` if it never was.
     pub(super) fn at(&self, counter: u64) -> Option<Instant> {
-        let found = self.sent.iter().find(|sent| sent.0 == counter);
-        found.map(|sent| sent.1)
+        let mut sent = self.one.iter().chain(&self.more);
+        sent.find(|sent| sent.0 == counter).map(|sent| sent.1)
     }
 
     /// Until when a grant of `lease` that answers `counter` can be shown to be valid; over, if it was never sent.
@@ -55,7 +61,8 @@ impl Sendings {
 
     /// `counter` was executed: no earlier sending will be answered with its own time.
     pub(super) fn executed(&mut self, counter: u64) {
-        self.sent.retain(|sent| sent.0 >= counter);
+        self.one.take_if(|sent| sent.0 < counter);
+        self.more.retain(|sent| sent.0 >= counter);
     }
 
     /// How often the store was asked.

@@ -118,31 +118,39 @@ pub(super) fn runs_a_task() -> bool {
 /// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub(crate) struct Acquire {
-    local: Arc<Local>,
-    waiter: Option<Arc<Waiter>>,
+pub(crate) struct Acquire(Way);
+
+/// How far it has come.
+#[derive(Debug)]
+enum Way {
+    Waiting(Arc<Local>, Arc<Waiter>),
+    Obtained(Arc<Hold>),
+    Over,
 }
 
 impl Acquire {
     pub(super) fn new(local: Arc<Local>, waiter: Arc<Waiter>) -> Self {
-        Self {
-            local,
-            waiter: Some(waiter),
-        }
+        Self(Way::Waiting(local, waiter))
+    }
+
+    /// It is there already.
+    pub(super) fn obtained(hold: Arc<Hold>) -> Self {
+        Self(Way::Obtained(hold))
     }
 
     /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
     pub(crate) async fn registered(&self) {
-        if let Some(waiter) = &self.waiter {
+        if let Way::Waiting(_, waiter) = &self.0 {
             waiter.registered.wait().await;
         }
     }
 
     /// Blocks the thread instead of the task.
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
-        match self.waiter.take() {
-            Some(waiter) => waiter.blocking_wait(),
-            None => Err(LockError::ShutDown),
+        match std::mem::replace(&mut self.0, Way::Over) {
+            Way::Waiting(_, waiter) => waiter.blocking_wait(),
+            Way::Obtained(hold) => Ok(hold),
+            Way::Over => Err(LockError::ShutDown),
         }
     }
 }
@@ -151,19 +159,22 @@ impl Future for Acquire {
     type Output = Result<Arc<Hold>, LockError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(waiter) = &self.waiter else {
-            return Poll::Pending;
+        let result = match &self.0 {
+            Way::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+            Way::Obtained(hold) => Ok(hold.clone()),
+            Way::Over => return Poll::Pending,
         };
-        let result = ready!(waiter.promise.poll(cx));
-        self.waiter = None;
+        self.0 = Way::Over;
         Poll::Ready(result)
     }
 }
 
 impl Drop for Acquire {
     fn drop(&mut self) {
-        if let Some(waiter) = self.waiter.take() {
-            self.local.give_up(&waiter);
+        match std::mem::replace(&mut self.0, Way::Over) {
+            Way::Waiting(local, waiter) => local.give_up(&waiter),
+            Way::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
+            Way::Obtained(_) | Way::Over => {}
         }
     }
 }

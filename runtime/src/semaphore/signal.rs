@@ -15,7 +15,7 @@ impl Semaphore {
     ///
     /// Released or dropped with its permit, it is used up. When its holder panics, loses the lease or is broken with
     /// [`force_unlock`](Self::force_unlock), or when the acquire is cancelled, it goes to the next, in its place.
-    /// Tokens wait for as long as the name is in use, ten minutes at least.
+    /// Tokens wait for as long as the name is in use, and a day after that.
     ///
     /// # Errors
     ///

@@ -11,6 +11,8 @@ mod type_name;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::name::Name;
+
 pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
 
@@ -79,6 +81,18 @@ pub struct State {
     shown: OnceLock<Arc<str>>,
     /// The `Self` of the first call.
     first_type: OnceLock<&'static str>,
+    /// For the client that called first: what does not vary from call to call.
+    of_client: OnceLock<OfClient>,
+}
+
+/// What a site is for one client.
+#[derive(Debug)]
+pub(crate) struct OfClient {
+    pub(crate) id: u64,
+    /// Who asks, in the form of the store.
+    pub(crate) meta: Arc<str>,
+    /// The name without a key, unless it depends on the type of the call.
+    pub(crate) name: Option<Name>,
 }
 
 impl State {
@@ -90,6 +104,7 @@ impl State {
     pub const NEW: Self = Self {
         shown: OnceLock::new(),
         first_type: OnceLock::new(),
+        of_client: OnceLock::new(),
     };
 }
 
@@ -138,6 +153,17 @@ impl Site {
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
+    }
+
+    /// What it is for the client `id`, if that was the first that it was called with: most programs have one.
+    pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
+        let first = self.state.of_client.get_or_init(make);
+        (first.id == id).then_some(first)
+    }
+
+    /// Whether its name without a key is the same for every call.
+    pub(crate) fn is_fixed(&self) -> bool {
+        !matches!(self.owner, Owner::SelfType)
     }
 
     /// Who holds or waits, for others to read.

@@ -1,6 +1,8 @@
 //! Who is who: [`Ticket`], [`MemberId`]. Random, version 4 UUIDs, unique for ever.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use uuid::{Builder, Uuid};
 
@@ -36,6 +38,27 @@ macro_rules! id {
 
 id!(Ticket);
 id!(MemberId);
+
+/// What is kept by ticket.
+pub(crate) type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<TicketHasher>>;
+
+/// Tickets are random themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TicketHasher(u64);
+
+impl Hasher for TicketHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = self.0.rotate_left(7) ^ u64::from_ne_bytes(word);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 const SIZE: usize = size_of::<Uuid>();
 /// How many are drawn at once: asking the system takes longer than all the rest of an uncontended call.

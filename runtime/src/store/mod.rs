@@ -11,7 +11,7 @@ pub(crate) mod redis;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub(crate) use self::id::{MemberId, Ticket};
+pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 use crate::error::{Holder, StoreError};
 use crate::name::Name;
 
@@ -272,15 +272,20 @@ pub(crate) struct Meta;
 impl Meta {
     pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> Arc<str> {
         use crate::name::escape;
-        let mut text = format!("{} {pid} {}", escape(host), escape(site));
+        let text = format!("{} {pid} {}", escape(host), escape(site));
+        match owner {
+            Some(owner) => Self::owned(&text, owner),
+            None => text.into(),
+        }
+    }
+
+    /// With an owner behind it.
+    pub(crate) fn owned(meta: &str, owner: &Owner) -> Arc<str> {
         let (scope, owner) = match owner {
-            None => return text.into(),
-            Some(Owner::Here(owner)) => (HERE, owner),
-            Some(Owner::Anywhere(owner)) => (ANYWHERE, owner),
+            Owner::Here(owner) => (HERE, owner),
+            Owner::Anywhere(owner) => (ANYWHERE, owner),
         };
-        text.push_str(scope);
-        text.push_str(&escape(owner).to_string());
-        text.into()
+        format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
     /// `None` for what this library did not write.

@@ -135,7 +135,7 @@ impl World {
         let node = &mut self.nodes[index];
         let acquire = node
             .member
-            .with_local(&self.name, |local| local.enter(want.clone()));
+            .with_local(&self.name, |local| local.enter(&want));
         node.waiting.push(Box::pin(acquire.unwrap().unwrap()));
     }
 

@@ -82,7 +82,7 @@ impl Rig {
     fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
         let entered = self
             .member
-            .with_local(&self.name, |local| local.enter(want.clone()));
+            .with_local(&self.name, |local| local.enter(want));
         Box::pin(entered.unwrap().unwrap())
     }
 
@@ -194,7 +194,7 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
     let entered = rig.member.with_local(&rig.name, |local| {
         // Another thread, between the look at the phase and the step.
         rig.member.shut_down(Duration::ZERO);
-        Some(local.enter(Rig::want()))
+        Some(local.enter(&Rig::want()))
     });
     assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
     assert!(

@@ -9,11 +9,11 @@ mod operations;
 mod prune;
 mod signal;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::record::Record;
-use crate::store::{MemberId, Message, Op, Reply, Ticket};
+use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
 /// How long a waiter may be silent, and a grant unclaimed.
 pub(in crate::store::memory) const CLAIM_MS: u64 = 2_000;
@@ -43,13 +43,13 @@ pub(crate) struct State {
     /// In order of signalling; one that comes back has its number still.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
-    records: HashMap<Ticket, Record>,
+    records: TicketMap<Record>,
     /// Ends of leases. Short (a mutex has one), so a plain vector.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
-    waits: HashMap<Ticket, u64>,
-    gone: HashMap<Ticket, u64>,
+    waits: TicketMap<u64>,
+    gone: TicketMap<u64>,
 }
 
 /// One operation under way: whose it is and when.
