@@ -1,8 +1,8 @@
-//! A belt of bounded length on the witness, for hand-overs of numbered items: the resource that a mutex protects while
+//! Belts of bounded length on the witness, for hand-overs of numbered items: the resources that a mutex each protects while
 //! two condition variables say that something was put or taken.
 //!
 //! Who dies can take no item along, since one script takes and reports it: what can be lost is a notification. Then items
-//! lie there and nobody moves; and of those who were said to be woken, fewer report that they were.
+//! lie there and nobody moves; or of those who were said to be woken, fewer report that they were.
 
 mod ledger;
 #[cfg(test)]
@@ -16,12 +16,9 @@ use crate::resp::Connection;
 use crate::witness::PROGRESS;
 
 const STEP: &str = include_str!("step.lua");
-const BELT: &str = "belt:items";
-const REGISTER: &str = "belt:register";
-const MADE: &str = "belt:made";
-const CLOSED: &str = "belt:closed";
 const WAITING: &str = "belt:waiting";
 const LOG: &str = "belt:log";
+const SEATS: &str = "belt:seats";
 
 /// What somebody does at the belt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +49,7 @@ pub enum Outcome {
 /// The belt, as one of those who stand at it sees it.
 pub struct Belt {
     connection: Connection,
+    name: String,
     who: String,
     bound: u32,
     /// They go with the next step, so that they cost no round trip.
@@ -59,10 +57,11 @@ pub struct Belt {
 }
 
 impl Belt {
-    /// The belt on the witness at `port`, for `bound` items; `who` must not contain spaces.
-    pub fn at(port: u16, who: String, bound: u32) -> Self {
+    /// A belt on the witness at `port`, for `bound` items; its name and `who` must not contain spaces.
+    pub fn at(port: u16, name: String, who: String, bound: u32) -> Self {
         Self {
             connection: Connection::tcp(port).expect("the witness"),
+            name,
             who,
             bound,
             reports: String::new(),
@@ -79,8 +78,19 @@ impl Belt {
         };
         let reports = std::mem::take(&mut self.reports);
         let reply = self.connection.call(&[
-            "EVAL", STEP, "7", BELT, REGISTER, MADE, CLOSED, WAITING, LOG, PROGRESS, &self.who,
-            &token, deed, &bound, &reports,
+            "EVAL",
+            STEP,
+            "4",
+            &format!("belt:named:{}", self.name),
+            WAITING,
+            LOG,
+            PROGRESS,
+            &self.who,
+            &token,
+            deed,
+            &bound,
+            &reports,
+            &self.name,
         ]);
         match reply.text() {
             "done" => Outcome::Done,
@@ -116,4 +126,11 @@ impl Belt {
             self.connection.call(&["RPUSH", LOG, &reports]);
         }
     }
+}
+
+/// A number that nobody else gets, from 0, for those who have to find partners.
+pub fn seat(port: u16) -> u64 {
+    let mut connection = Connection::tcp(port).expect("the witness");
+    let seat = connection.call(&["INCR", SEATS]).int();
+    u64::try_from(seat - 1).unwrap_or_default()
 }

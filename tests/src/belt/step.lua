@@ -1,35 +1,38 @@
--- Somebody who has the mutex looks at the belt, and puts or takes an item if it can.
--- KEYS  belt, register (the last token), how many items were made, closed, who waits, log, progress
--- ARGV  who, token (20 digits), what (put, take, close), bound, reports since the last step (one per line, or empty)
+-- Somebody who has the mutex of a belt looks at it, and puts or takes an item if it can.
+-- KEYS  the belt, who waits, log, progress
+-- ARGV  who, token (20 digits), what (put, take, close), bound, reports since the last step (one per line, or empty), the
+--       belt's name
+-- The belt is a hash: how many items were put and taken, the last token, whether it is closed.
 -- Reply done, full, empty, closed (nothing will come any more), or stale (somebody else had the mutex since)
-if ARGV[5] ~= '' then redis.call('RPUSH', KEYS[6], ARGV[5]) end
-redis.call('HDEL', KEYS[5], ARGV[1])
-if ARGV[2] < (redis.call('GET', KEYS[2]) or '') then return 'stale' end
-redis.call('SET', KEYS[2], ARGV[2])
+local who, token, what, bound, reports, name = unpack(ARGV)
+if reports ~= '' then redis.call('RPUSH', KEYS[3], reports) end
+redis.call('HDEL', KEYS[2], who)
+local function number(field) return tonumber(redis.call('HGET', KEYS[1], field) or 0) end
+if token < (redis.call('HGET', KEYS[1], 'token') or '') then return 'stale' end
+redis.call('HSET', KEYS[1], 'token', token)
 
-local time = redis.call('TIME')
-local now = string.format('%d%06d', time[1], time[2])
-local function moved(how, item)
-    redis.call('INCR', KEYS[7])
-    redis.call('RPUSH', KEYS[6], how .. ' ' .. ARGV[1] .. ' ' .. item .. ' ' .. now)
+local function move(field)
+    local time = redis.call('TIME')
+    local item = redis.call('HINCRBY', KEYS[1], field, 1)
+    redis.call('INCR', KEYS[4])
+    redis.call('RPUSH', KEYS[3], table.concat({
+        field, who, name, item, string.format('%d%06d', time[1], time[2]),
+    }, ' '))
     return 'done'
 end
-local function waits(for_what)
-    redis.call('HSET', KEYS[5], ARGV[1], for_what)
+local function wait(for_what)
+    redis.call('HSET', KEYS[2], who, name .. ' ' .. for_what)
     return for_what
 end
 
-local closed = redis.call('EXISTS', KEYS[4]) == 1
-if ARGV[3] == 'close' then
-    redis.call('SET', KEYS[4], 1)
+local put, taken = number('put'), number('taken')
+local closed = number('closed') == 1
+if what == 'close' then
+    redis.call('HSET', KEYS[1], 'closed', 1)
     return 'done'
-elseif ARGV[3] == 'put' then
+elseif what == 'put' then
     if closed then return 'closed' end
-    if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[4]) then return waits('full') end
-    local item = redis.call('INCR', KEYS[3])
-    redis.call('RPUSH', KEYS[1], item)
-    return moved('put', item)
+    return put - taken >= tonumber(bound) and wait('full') or move('put')
 end
-local item = redis.call('LPOP', KEYS[1])
-if item then return moved('took', item) end
-return closed and 'closed' or waits('empty')
+if put > taken then return move('taken') end
+return closed and 'closed' or wait('empty')

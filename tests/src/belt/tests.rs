@@ -1,14 +1,14 @@
 //! The belt, tried by hand.
 
-use super::{Belt, Deed, Ledger, Outcome};
+use super::{Belt, Deed, Ledger, Outcome, seat};
 use crate::witness::Witness;
 
 #[test]
 fn items_go_over_the_belt_in_order() {
     let witness = Witness::new();
     let port = witness.port();
-    let mut producer = Belt::at(port, "p".into(), 2);
-    let mut consumer = Belt::at(port, "c".into(), 2);
+    let mut producer = Belt::at(port, "x".into(), "p".into(), 2);
+    let mut consumer = Belt::at(port, "x".into(), "c".into(), 2);
     assert_eq!(consumer.step(1, Deed::Take), Outcome::Empty);
     assert_eq!(producer.step(2, Deed::Put), Outcome::Done);
     producer.notified(1);
@@ -25,8 +25,15 @@ fn items_go_over_the_belt_in_order() {
     consumer.woken();
     consumer.flush();
     let ledger = Ledger::at(port);
-    assert_eq!((ledger.put, ledger.taken, ledger.left), (2, 2, 0));
+    assert_eq!((ledger.put, ledger.taken), (2, 2));
     assert_eq!((ledger.notified, ledger.woken), (1, 2));
     assert_eq!(witness.progress(), 4);
     assert!(ledger.faults.is_empty());
+}
+
+#[test]
+fn every_seat_is_given_once() {
+    let witness = Witness::new();
+    let seats = [(); 3].map(|()| seat(witness.port()));
+    assert_eq!(seats, [0, 1, 2]);
 }

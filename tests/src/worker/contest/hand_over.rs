@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use auto_mutex::{Condvar, LockError, MutexGuard};
+use auto_mutex::{Condvar, LockError, Mutex, MutexGuard};
 
-use super::{Contestant, STARVED};
+use super::{Contestant, Place, STARVED};
 use crate::belt::{Belt, Deed, Outcome};
 
 struct Task {
     own: Contestant,
     belt: Belt,
+    mutex: Mutex,
     deed: Deed,
     /// Something was done to the belt that this one waits for.
     mine: Condvar,
@@ -18,11 +19,13 @@ struct Task {
     over: bool,
 }
 
-pub(super) async fn run(own: Contestant, witness: u16, bound: u32, puts: bool) {
-    let was_put = own.client.condvar(format!("{}-put", own.name));
-    let was_taken = own.client.condvar(format!("{}-taken", own.name));
+pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
+    let Place { belt, bound, puts } = place;
+    let was_put = own.client.condvar(format!("{belt}-put"));
+    let was_taken = own.client.condvar(format!("{belt}-taken"));
     let mut task = Task {
-        belt: Belt::at(witness, own.who.clone(), bound),
+        mutex: own.client.mutex(&belt).block(STARVED),
+        belt: Belt::at(witness, belt, own.who.clone(), bound),
         deed: if puts { Deed::Put } else { Deed::Take },
         mine: if puts { &was_taken } else { &was_put }.clone(),
         theirs: if puts { was_put } else { was_taken },
@@ -45,8 +48,7 @@ pub(super) async fn run(own: Contestant, witness: u16, bound: u32, puts: bool) {
 impl Task {
     async fn turn(&mut self) -> Result<(), LockError> {
         let asked = Instant::now();
-        let mutex = self.own.client.mutex(&self.own.name).block(STARVED);
-        let mut guard = mutex.lock().await?;
+        let mut guard = self.mutex.lock().await?;
         if self.deed == Deed::Put && self.own.is_over() {
             self.deed = Deed::Close;
         }

@@ -12,7 +12,7 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are ever readers.
 const READERS: u32 = 1 << 20;
 
-/// `mutex`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`.
+/// `mutex`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`, `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
@@ -29,6 +29,10 @@ pub(in crate::worker) enum Kind {
     /// A mutex and two condition variables around a belt of bounded length.
     HandOver {
         bound: u32,
+    },
+    /// So many belts for one item, with one at each end.
+    Partners {
+        pairs: u64,
     },
 }
 
@@ -49,6 +53,9 @@ impl FromStr for Kind {
             "hand-over" => Self::HandOver {
                 bound: number.parse()?,
             },
+            "partners" => Self::Partners {
+                pairs: number.parse()?,
+            },
             _ => panic!("no such contest: {text:?}"),
         })
     }
@@ -64,7 +71,7 @@ impl Kind {
     ) -> Result<Option<Held>, LockError> {
         let waits = seed.below(16) > 0;
         Ok(match self {
-            Self::Mutex | Self::HandOver { .. } => {
+            Self::Mutex | Self::HandOver { .. } | Self::Partners { .. } => {
                 let mutex = client.mutex(name).block(STARVED);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

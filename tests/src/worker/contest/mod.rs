@@ -5,6 +5,7 @@
 
 mod hand_over;
 mod kind;
+mod place;
 mod tally;
 mod turns;
 
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use auto_mutex::Client;
 
 pub(super) use kind::Kind;
+use place::Place;
 use tally::Tally;
 
 use super::serve::say;
@@ -55,9 +57,9 @@ impl Contest {
                     tally: Tally::default(),
                 };
                 match self.kind {
-                    Kind::HandOver { bound } => {
-                        let puts = number % 2 == 0;
-                        tokio::spawn(hand_over::run(contestant, self.witness, bound, puts))
+                    Kind::HandOver { .. } | Kind::Partners { .. } => {
+                        let place = Place::find(self.kind, &self.name, number, self.witness);
+                        tokio::spawn(hand_over::run(contestant, self.witness, place))
                     }
                     kind => tokio::spawn(turns::run(contestant, self.witness, kind)),
                 }

@@ -118,6 +118,7 @@ impl Arena {
         self.watch(left);
     }
 
+    /// Looks at everything once.
     fn look(&mut self) {
         assert_eq!(
             self.redis.keys_without_ttl(),

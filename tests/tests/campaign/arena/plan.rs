@@ -16,13 +16,13 @@ pub(crate) struct Plan {
 impl Plan {
     /// All the names of locks in it.
     pub(crate) fn names(&self) -> Vec<String> {
-        match self.kind.strip_prefix("multi:") {
-            Some(names) => {
+        match self.kind.split_once(':') {
+            Some(("multi" | "partners", names)) => {
                 let names: u32 = names.parse().expect("a number");
                 let name = |number| format!("{}{number}", self.name);
                 (0..names).map(name).collect()
             }
-            None => vec![self.name.to_owned()],
+            _ => vec![self.name.to_owned()],
         }
     }
 }

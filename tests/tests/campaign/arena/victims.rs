@@ -1,18 +1,19 @@
 //! Whom to harm.
 
 use std::thread;
-use std::time::Duration;
-
-use auto_mutex_tests::events::eventually;
+use std::time::{Duration, Instant};
 
 use super::{Arena, PROCESSES, process};
+
+/// How long to look for one that is inside.
+const SOON: Duration = Duration::from_millis(300);
 
 impl Arena {
     /// A worker to harm, suspended: mostly caught inside, where it hurts, sometimes any.
     pub(crate) fn victim(&mut self) -> usize {
         match self.seed.below(4) {
             0 => self.anyone(),
-            _ => self.caught_inside(),
+            _ => self.caught_or_anyone(Self::inside),
         }
     }
 
@@ -21,7 +22,12 @@ impl Arena {
         if self.seed.below(2) == 0 {
             return self.anyone();
         }
-        self.caught(Self::holding)
+        self.caught_or_anyone(Self::holding)
+    }
+
+    fn caught_or_anyone(&mut self, find: fn(&Self) -> Vec<usize>) -> usize {
+        let caught = self.caught(find);
+        caught.unwrap_or_else(|| self.anyone())
     }
 
     fn anyone(&mut self) -> usize {
@@ -53,34 +59,35 @@ impl Arena {
 
     /// A worker suspended while one of its tasks is inside.
     pub(crate) fn caught_inside(&mut self) -> usize {
-        self.caught(Self::inside)
+        loop {
+            match self.caught(Self::inside) {
+                Some(caught) => return caught,
+                // Nobody will be inside any more, and any will do.
+                None if self.is_over() => return self.anyone(),
+                None => self.look(),
+            }
+        }
     }
 
-    /// A worker suspended while it is among those that `find` finds.
-    fn caught(&mut self, find: fn(&Self) -> Vec<usize>) -> usize {
-        let mut caught = None;
-        eventually("a worker is caught inside", || {
+    /// A worker suspended while it is among those that `find` finds, if one is caught soon.
+    fn caught(&mut self, find: fn(&Self) -> Vec<usize>) -> Option<usize> {
+        let begun = Instant::now();
+        while begun.elapsed() < SOON {
             let found = find(self);
-            let one = (!found.is_empty()).then(|| *self.seed.pick(&found));
-            caught = one.filter(|&index| {
-                self.workers[index].stop();
-                // It may have left before it stopped, but not after; a signal takes a moment.
-                thread::sleep(Duration::from_millis(1));
-                let still = find(self).contains(&index);
-                if !still {
-                    self.workers[index].cont();
-                }
-                still
-            });
-            // Over: nobody will be inside any more, and any will do.
-            caught.is_some() || self.is_over()
-        });
-        caught.unwrap_or_else(|| {
-            let any = (0..PROCESSES).find(|&index| self.is_awake(index));
-            let any = any.expect("one sleeps at most");
-            self.workers[any].stop();
-            any
-        })
+            if found.is_empty() {
+                thread::sleep(Duration::from_millis(2));
+                continue;
+            }
+            let index = *self.seed.pick(&found);
+            self.workers[index].stop();
+            // It may have left before it stopped, but not after; a signal takes a moment.
+            thread::sleep(Duration::from_millis(1));
+            if find(self).contains(&index) {
+                return Some(index);
+            }
+            self.workers[index].cont();
+        }
+        None
     }
 
     /// The workers, of those alive and awake, that have a task inside.
