@@ -11,6 +11,7 @@ auto-mutex-bench [OPTIONS]
   --only S1,S3         these scenarios
   --repetitions N      of each measurement (7)
   --seconds S          each repetition lasts (3)
+  --calm S             repeat what others disturbed, up to S seconds long, and keep the calmest (0)
   --own                only auto-mutex, no peers
   --gates [counts]     compare with the goals and fail if one is missed; `counts`: only what hardly depends on
                        the machine (requests, connections, allocations, overlaps, fairness), which is quick
@@ -32,6 +33,7 @@ pub(crate) struct Options {
     pub(crate) only: Vec<String>,
     pub(crate) repetitions: usize,
     pub(crate) seconds: f64,
+    pub(crate) calm: f64,
     pub(crate) quick: bool,
     pub(crate) own: bool,
     pub(crate) gates: Gates,
@@ -47,6 +49,7 @@ impl Options {
             only: Vec::new(),
             repetitions: 0,
             seconds: 0.0,
+            calm: 0.0,
             quick: false,
             own: false,
             gates: Gates::None,
@@ -67,6 +70,7 @@ impl Options {
                 }
                 "--repetitions" => options.repetitions = value(&arg, &mut args)?.parse()?,
                 "--seconds" => options.seconds = value(&arg, &mut args)?.parse()?,
+                "--calm" => options.calm = value(&arg, &mut args)?.parse()?,
                 "--out" => options.out = value(&arg, &mut args)?.into(),
                 "--compare" => options.compare = Some(value(&arg, &mut args)?.into()),
                 "--report" => options.report = true,
