@@ -1,7 +1,7 @@
 //! Signals to other processes: kill, stop, continue, terminate.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
 /// Sends a signal; it is no error if the process has gone.
 fn signal(pid: u32, signal: Signal) {
@@ -34,6 +34,13 @@ pub fn kill9_group(leader: u32) {
 /// Suspends the process.
 pub fn stop(pid: u32) {
     signal(pid, Signal::STOP);
+}
+
+/// Suspends a child of this process, and returns when it is.
+pub fn stop_child(pid: u32) {
+    stop(pid);
+    // An error: it has ended, and somebody else has heard of it.
+    let _ = waitpid(Some(of(pid)), WaitOptions::UNTRACED);
 }
 
 /// Lets a suspended process go on.

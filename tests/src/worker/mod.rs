@@ -170,7 +170,7 @@ impl Worker {
 
     /// Suspends it.
     pub fn stop(&self) {
-        process::stop(self.pid());
+        process::stop_child(self.pid());
     }
 
     /// Lets it go on.

@@ -49,7 +49,8 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
 
 /// No trouble of any kind.
 pub(crate) fn no_trouble(arena: &Arena) {
-    for trouble in ["lost", "unavailable", "timeouts"] {
+    assert_eq!(arena.losses(), 0, "{:#?}", arena.said);
+    for trouble in ["unavailable", "timeouts"] {
         assert_eq!(arena.sum(trouble), 0, "{trouble}: {:#?}", arena.said);
     }
 }
@@ -74,7 +75,7 @@ pub(crate) fn survived(arena: &mut Arena) -> Verdict {
         arena.dead.kills,
         arena.dead.longest,
         verdict.stale_writes,
-        arena.sum("lost"),
+        arena.losses(),
         arena.figures("longest_ms").iter().max().unwrap_or(&0),
         verdict.longest_gap,
     );
@@ -112,29 +113,23 @@ pub(crate) fn kill_now_and_then(arena: &mut Arena) {
     }
 }
 
-/// Suspends them, in turns until others must have taken over and only for a while; once for sure inside.
-pub(crate) fn suspend_now_and_then(arena: &mut Arena) {
-    let lease = arena.plan.lease;
-    arena.watch(Duration::from_millis(300));
-    let victim = arena.caught_inside();
-    arena.watch(lease + Duration::from_secs(1));
-    arena.workers[victim].cont();
+/// Suspends them, until others have taken over (how often, is returned), and every second time one for a while only.
+pub(crate) fn suspend_now_and_then(arena: &mut Arena) -> usize {
+    let mut taken_over = 0;
     while !arena.is_over() {
-        arena.watch(Duration::from_millis(300));
+        taken_over += usize::from(suspend_beyond_the_lease(arena));
         let victim = arena.victim();
-        let pause = lease / 2 * (1 + 2 * arena.seed.below(2) as u32);
-        arena.watch(pause + Duration::from_millis(200));
+        arena.watch(arena.plan.lease / 2);
         arena.workers[victim].cont();
+        arena.watch(Duration::from_millis(300));
     }
+    taken_over
 }
 
-/// Suspends one beyond its lease, then kills two, a second apart, and again. One is suspended inside for sure.
+/// Suspends one beyond its lease, then kills two, a second apart, and again.
 pub(crate) fn suspend_and_kill(arena: &mut Arena) {
     while !arena.is_over() {
-        arena.watch(Duration::from_millis(300));
-        let victim = arena.caught_inside();
-        arena.watch(arena.plan.lease + Duration::from_secs(1));
-        arena.workers[victim].cont();
+        suspend_beyond_the_lease(arena);
         for _ in 0..2 {
             arena.watch(Duration::from_millis(300));
             let victim = arena.victim();
@@ -142,4 +137,22 @@ pub(crate) fn suspend_and_kill(arena: &mut Arena) {
             arena.watch(Duration::from_millis(700));
         }
     }
+}
+
+/// Suspends one inside until others have taken over, and waits until it has noticed the loss; `false` if the end came first.
+fn suspend_beyond_the_lease(arena: &mut Arena) -> bool {
+    arena.watch(Duration::from_millis(300));
+    let victim = arena.caught_inside();
+    let (progress, losses) = (arena.witness.progress(), arena.losses());
+    arena.watch(arena.plan.lease + Duration::from_millis(500));
+    arena.watch_until(|arena| arena.witness.progress() > progress);
+    let in_time = !arena.is_over();
+    arena.workers[victim].cont();
+    if in_time {
+        eventually("the loss is noticed", || {
+            arena.look();
+            arena.losses() > losses
+        });
+    }
+    in_time
 }

@@ -36,5 +36,4 @@ fn killed_and_suspended_readers_and_writers_let_the_others_in() {
     let mut arena = open("rw lock, kill", 2, duration(6));
     suspend_and_kill(&mut arena);
     readers_were_in_together(&survived(&mut arena));
-    assert!(arena.sum("lost") > 0, "nobody was caught");
 }

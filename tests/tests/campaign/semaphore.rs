@@ -40,5 +40,4 @@ fn permits_of_killed_and_suspended_processes_come_back_once() {
     let mut arena = open("semaphore, kill", 2, duration(6));
     suspend_and_kill(&mut arena);
     all_permits_were_in_use(&survived(&mut arena));
-    assert!(arena.sum("lost") > 0, "nobody was caught");
 }

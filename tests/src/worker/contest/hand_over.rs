@@ -35,10 +35,8 @@ pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
     // It may come in the place of a dead one, which may have had the mutex and not done what it was woken for.
     task.wake_all().await;
     while !task.over {
-        if let Err(error) = task.turn().await
-            && let Some(error) = task.own.tally.trouble(error).await
-        {
-            task.own.violation(&format!("{error:?}"));
+        if let Err(error) = task.turn().await {
+            task.own.trouble(error).await;
         }
     }
     task.belt.flush();

@@ -1,7 +1,7 @@
 //! A contest: many tasks of many processes on one lock, or several, under the eyes of a witness.
 //!
-//! Lines out: `begun`; `violation …` for what must never be; at the end `task WHO turns=… longest_ms=…
-//! lost=… unavailable=… timeouts=… cancelled=…` for each task, then `done`.
+//! Lines out: `begun`; `violation …` for what must never be; `lost WHO` for a loss that was noticed; at the end `task WHO
+//! turns=… longest_ms=… unavailable=… timeouts=… cancelled=…` for each task, then `done`.
 
 mod hand_over;
 mod kind;
@@ -11,7 +11,7 @@ mod turns;
 
 use std::time::{Duration, Instant};
 
-use auto_mutex::Client;
+use auto_mutex::{Client, LockError};
 
 pub(super) use kind::Kind;
 use place::Place;
@@ -77,6 +77,23 @@ impl Contest {
 impl Contestant {
     fn is_over(&self) -> bool {
         Instant::now() >= self.until
+    }
+
+    /// Counts an error that may come when there is trouble.
+    async fn trouble(&mut self, error: LockError) {
+        match error {
+            LockError::Unavailable { .. } => {
+                self.tally.unavailable += 1;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            LockError::Timeout { .. } => self.tally.timeouts += 1,
+            LockError::Lost { .. } => self.lost(),
+            error => self.violation(&format!("{error:?}")),
+        }
+    }
+
+    fn lost(&self) {
+        say(&format!("lost {}", self.who));
     }
 
     fn violation(&self, what: &str) {

@@ -48,11 +48,7 @@ impl Task {
                 self.inside(held).await;
             }
             Ok(Ok(None)) => {}
-            Ok(Err(error)) => {
-                if let Some(error) = own.tally.trouble(error).await {
-                    own.violation(&format!("{error:?}"));
-                }
-            }
+            Ok(Err(error)) => own.trouble(error).await,
             Err(_) => own.tally.cancelled += 1,
         }
     }
@@ -76,12 +72,7 @@ impl Task {
                     self.section(&held).await;
                     held
                 }
-                Err(error) => {
-                    if let Some(error) = self.own.tally.trouble(error).await {
-                        self.own.violation(&format!("{error:?}"));
-                    }
-                    return;
-                }
+                Err(error) => return self.own.trouble(error).await,
             },
             held => held,
         };
@@ -108,7 +99,7 @@ impl Task {
             }
             Ok(()) => self.sections.testify(&section, &left),
             Err(_) => {
-                own.tally.lost += 1;
+                own.lost();
                 if believed {
                     self.sections.testify_entry(&section);
                 }

@@ -109,6 +109,13 @@ impl Arena {
         }
     }
 
+    /// Lets it go on until `condition` holds, but never beyond its end.
+    pub(crate) fn watch_until(&mut self, condition: impl Fn(&Self) -> bool) {
+        while !condition(self) && !self.is_over() {
+            self.watch(Duration::from_millis(20));
+        }
+    }
+
     /// Lets it go on to its end.
     pub(crate) fn watch_to_the_end(&mut self) {
         let left = self.until.saturating_duration_since(Instant::now());
@@ -116,7 +123,7 @@ impl Arena {
     }
 
     /// Looks at everything once.
-    fn look(&mut self) {
+    pub(crate) fn look(&mut self) {
         assert_eq!(
             self.redis.keys_without_ttl(),
             [],
@@ -184,6 +191,12 @@ impl Arena {
             .collect();
         assert!(violations.is_empty(), "{violations:#?}");
         self.witness.verdict()
+    }
+
+    /// How often somebody noticed a loss.
+    pub(crate) fn losses(&self) -> usize {
+        let lost = self.said.iter().filter(|line| line.starts_with("lost "));
+        lost.count()
     }
 
     /// A figure that the tasks reported, of each.

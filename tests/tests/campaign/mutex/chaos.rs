@@ -11,7 +11,7 @@ const LEASE: u64 = 2;
 #[test]
 fn killed_processes_leave_no_stuck_lock() {
     let _alone = alone();
-    let mut arena = Arena::open(plan("kill", LEASE, duration(4)));
+    let mut arena = Arena::open(plan("kill", LEASE, duration(3)));
     kill_now_and_then(&mut arena);
     survived(&mut arena);
 }
@@ -21,13 +21,9 @@ fn processes_suspended_beyond_their_lease_write_nothing_stale() {
     let _alone = alone();
     let least = Duration::from_secs(2 * LEASE + 1);
     let mut arena = Arena::open(plan("suspend", LEASE, duration(5).max(least)));
-    suspend_now_and_then(&mut arena);
-    let verdict = survived(&mut arena);
-    let (lost, stale) = (arena.sum("lost"), verdict.stale_writes);
-    assert!(
-        lost > 0 && stale > 0,
-        "nobody was caught: {lost} losses, {stale} stale writes"
-    );
+    let taken_over = suspend_now_and_then(&mut arena);
+    let stale = survived(&mut arena).stale_writes;
+    assert!(stale >= taken_over, "{stale} of {taken_over}");
 }
 
 #[test]
@@ -52,7 +48,7 @@ fn cut_connections_and_flushed_scripts_harm_nobody() {
 #[test]
 fn restarts_of_the_server_lose_nothing() {
     let _alone = alone();
-    let mut arena = Arena::open(plan("restart", LEASE, duration(4)));
+    let mut arena = Arena::open(plan("restart", LEASE, duration(3)));
     while !arena.is_over() {
         arena.watch(Duration::from_millis(1500));
         let started = Instant::now();
