@@ -50,10 +50,10 @@ impl Step<'_> {
                 ..grant.clone()
             };
             let hold = Hold::new(self.local.clone(), next, waiter.want.terms, self.now);
-            if !waiter.obtain(hold.clone(), self.wakes) {
+            self.share_with_owner(&hold);
+            if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            self.share_with_owner(&hold);
             held.hold = hold;
             held.handed = number;
             // The lease may have been cut to what was left of the `expire` of the one before.
@@ -68,8 +68,13 @@ impl Step<'_> {
 
     /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
     /// handed on, and the ticket keeps this process's place.
+    ///
+    /// Not beside a part of the units: what waits behind it elsewhere might fit.
     pub(super) fn keeps_spare(&self) -> bool {
-        !self.state.held.is_empty() && self.local.member().settings().handover.times > 0
+        let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
+        self.state.asks.len() == 1
+            && self.state.held.iter().any(whole)
+            && self.local.member().settings().handover.times > 0
     }
 
     /// Before the last release: nobody here wants to be next.

@@ -1,5 +1,6 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
+mod asks;
 mod pass_on;
 
 use std::collections::VecDeque;
@@ -75,6 +76,7 @@ impl Rig {
             patience: Patience::Queue(None),
             meta: "h 1 s".into(),
             home: None,
+            relies: false,
             blocking: false,
         }
     }
