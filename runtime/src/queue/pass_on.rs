@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::local::Step;
 use super::ticket::Held;
+use crate::error::kind::RW_LOCK;
 use crate::lease::{Grant, Hold};
 
 /// A lease that is over sooner is not worth handing on.
@@ -21,8 +22,9 @@ impl Step<'_> {
         let before = held.hold.clone();
         let grant = before.grant();
         let number = held.handed + 1;
-        // What others hold beside it may have been granted since, with a later token.
-        let alone = grant.units == grant.capacity;
+        // What others hold beside it may have been granted since, with a later token: some units, or the signals of a
+        // semaphore.
+        let alone = grant.units == grant.capacity && matches!(grant.capacity, 1 | RW_LOCK);
         let fits = alone
             && number <= limit.times
             && self.now < held.since.after(limit.time)
@@ -35,7 +37,7 @@ impl Step<'_> {
         while let Some(waiter) = self.state.waiters.front().cloned() {
             let share = &waiter.want.share;
             let same = (share.units, share.capacity) == (grant.units, grant.capacity);
-            if !same || !share.owner.is_empty() || held.owned {
+            if !same || share.takes || !share.owner.is_empty() || held.owned {
                 return Some(held);
             }
             self.state.waiters.pop_front();

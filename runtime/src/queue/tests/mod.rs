@@ -2,6 +2,7 @@
 
 mod asks;
 mod pass_on;
+mod queries;
 
 use std::collections::VecDeque;
 use std::future::Future;

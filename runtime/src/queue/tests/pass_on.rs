@@ -241,3 +241,23 @@ fn what_was_adopted_may_have_an_owner_and_goes_back() {
     assert!(poll(&mut next).is_none(), "others of that owner could join");
     assert!(rig.released());
 }
+
+#[test]
+fn beside_signals_that_are_held_no_token_is_made_up() {
+    let permit = |units, capacity, takes| Want {
+        share: Share {
+            takes,
+            ..Share::of(units, capacity)
+        },
+        ..Rig::want()
+    };
+    for want in [permit(1, 1, true), permit(3, 3, false)] {
+        let rig = Rig::new();
+        let first = rig.take(&want);
+        let mut second = rig.enter(&want);
+        rig.answer(rig.next(), queued());
+        first.local().release(&first);
+        assert!(poll(&mut second).is_none(), "{want:?}");
+        assert!(rig.released());
+    }
+}
