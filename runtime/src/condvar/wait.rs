@@ -9,7 +9,7 @@ use crate::handle::{Guard, Holding};
 use crate::lease::{Hold, Terms};
 use crate::mutex::MutexGuard;
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::Share;
+use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
 /// Whether [`Condvar::wait_timeout`] returned because its time was over.
@@ -132,6 +132,7 @@ impl Condvar {
             patience: Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST))),
             meta: self.handle.meta(&target.client),
             home: home(),
+            relies: true,
             blocking,
         };
         target.enter(&want)
@@ -178,12 +179,16 @@ impl Again {
     fn enter(&self, blocking: bool) -> Result<Acquire, LockError> {
         let grant = self.released.grant();
         let want = Want {
-            share: Share::of(grant.units, grant.capacity),
+            share: Share {
+                owner: Owner::in_store(grant.owner.as_ref()),
+                ..Share::of(grant.units, grant.capacity)
+            },
             owner: grant.owner.clone(),
             terms: self.released.terms(),
             patience: Patience::Queue(None),
             meta: grant.meta.clone(),
             home: home(),
+            relies: false,
             blocking,
         };
         let member = self.released.local().member();

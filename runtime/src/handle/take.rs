@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::{Demand, Handle, Holding, Nested, Options, Target};
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
-use crate::name::escape;
 use crate::queue::{Acquire, Patience, Want, home};
 use crate::store::{Owner, Share};
 use crate::task;
@@ -173,11 +172,10 @@ impl Handle {
     }
 
     fn share(&self, demand: Demand) -> Share {
-        let mut share = demand.share();
-        if let Some(Owner::Anywhere(owner)) = &self.owner {
-            share.owner = escape(owner).to_string().into();
+        Share {
+            owner: Owner::in_store(self.owner.as_ref()),
+            ..demand.share()
         }
-        share
     }
 
     /// Asks for it like anybody else.
@@ -197,6 +195,7 @@ impl Handle {
             patience,
             meta: self.address.meta(&target.client, owner),
             home: home(),
+            relies: false,
             blocking,
         };
         target.enter(&want)

@@ -34,6 +34,7 @@ impl Local {
             match waits {
                 true => {
                     step.note_deadline(waiter.deadline);
+                    step.state.owners |= !want.share.owner.is_empty();
                     step.state.waiters.push_back(waiter.clone());
                 }
                 false => step.attempt(waiter.clone(), None, 1),
@@ -149,7 +150,8 @@ impl Step<'_> {
         held.filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
-    /// Whoever waits here with the same owner has it too.
+    /// Whoever waits here with the same owner has it too. The caller has a guard of it that nobody else can drop: or
+    /// the last one might go before all are served.
     pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
         let Some(owner) = &hold.grant().owner else {
             return;
@@ -172,7 +174,6 @@ impl Step<'_> {
             others.push(attempt.waiter);
         }
         for waiter in others {
-            // One guard at least has it: it was granted just now.
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
                 hold.unshare();
             }

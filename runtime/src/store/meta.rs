@@ -15,6 +15,16 @@ pub(crate) enum Owner {
     Anywhere(Arc<str>),
 }
 
+impl Owner {
+    /// It as the store knows it: empty if it is of no concern to other processes.
+    pub(crate) fn in_store(owner: Option<&Self>) -> Arc<str> {
+        match owner {
+            Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
+            _ => Arc::default(),
+        }
+    }
+}
+
 /// Who a ticket belongs to, in the form the store keeps.
 ///
 /// Three percent-escaped words: host, process id, site; and a fourth for an owner.

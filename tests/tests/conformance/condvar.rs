@@ -188,3 +188,19 @@ pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
         assert!(timed.0.blocking_unlock().unwrap());
     });
 }
+
+pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let guard = a.mutex("m").cluster_owner("o").lock().await.unwrap();
+    let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
+    becomes("somebody waits", async || {
+        b.condvar("m").notify_one().await.unwrap()
+    })
+    .await;
+    let guard = soon("the waiter", task).await.unwrap();
+    let same = b.mutex("m").cluster_owner("o").try_lock().await.unwrap();
+    assert_eq!(
+        same.map(|same| same.fencing_token()),
+        Some(guard.fencing_token())
+    );
+}

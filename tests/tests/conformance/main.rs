@@ -34,6 +34,7 @@ auto_mutex_tests::conformance! {
         a_waiter_that_gave_up_takes_nothing,
         a_woken_waiter_that_gives_up_on_the_lock_passes_the_notification_on,
         a_wait_needs_the_lock_for_itself,
+        an_owner_is_the_same_after_a_wait,
         threads_wait_and_notify_too;
     owners:
         tasks_of_one_owner_share_the_lock,
@@ -41,7 +42,8 @@ auto_mutex_tests::conformance! {
         an_owner_refreshes_and_unlocks_from_any_task,
         an_owner_of_the_cluster_is_everywhere,
         an_owner_of_the_cluster_refreshes_and_unlocks_elsewhere,
-        an_owner_has_a_name;
+        an_owner_has_a_name,
+        an_owner_passes_who_waits_beside_it;
     exclusion:
         a_lock_is_held_by_one_at_a_time,
         different_names_do_not_meet,

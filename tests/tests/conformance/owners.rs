@@ -140,3 +140,20 @@ pub(crate) async fn an_owner_has_a_name(store: &dyn TestStore) {
     let _guard = odd.lock().await.unwrap();
     assert!(odd.is_owned().await.unwrap());
 }
+
+pub(crate) async fn an_owner_passes_who_waits_beside_it(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let first = a.mutex("m").cluster_owner("o").lock().await.unwrap();
+    let other = b.clone();
+    let waits = tokio::spawn(async move { other.mutex("m").lock().await.unwrap() });
+    becomes("somebody waits", async || {
+        a.mutex("m").info().await.unwrap().waiters.len() == 1
+    })
+    .await;
+    let second = b.mutex("m").cluster_owner("o");
+    let second = soon("the owner's other", second.lock()).await.unwrap();
+    assert_eq!(first.fencing_token(), second.fencing_token());
+    assert!(!waits.is_finished());
+    drop((first, second));
+    soon("who waited", waits).await.unwrap();
+}
