@@ -135,6 +135,7 @@ impl Condvar {
             meta: self.handle.meta(&target.client),
             home: home(),
             blocking,
+            unbroken: true,
         };
         target.enter(&want)
     }
@@ -152,7 +153,7 @@ enum Woken {
     /// The notification goes to the next waiter if it is dropped.
     Notified(Holding),
     TimedOut,
-    /// The store is in trouble: a reason to look at the condition again. The lock is asked for next, and says what is
+    /// The store is in trouble, or has lost the place in its queue: a reason to look at the condition again. The lock is asked for next, and says what is
     /// wrong.
     ForNoReason,
 }
@@ -190,6 +191,7 @@ impl Again {
             meta: grant.meta.clone(),
             home: home(),
             blocking,
+            unbroken: false,
         };
         let member = self.released.local().member();
         member.with_local(self.released.name(), |local| local.enter(&want))?

@@ -205,6 +205,7 @@ impl Handle {
             meta: self.address.meta(&target.client, owner),
             home: home(),
             blocking,
+            unbroken: false,
         };
         target.enter(&want)
     }

@@ -128,6 +128,7 @@ impl Client {
             meta: Meta::write(member.host(), member.pid(), ticket.name(), None),
             home: home(),
             blocking,
+            unbroken: false,
         };
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }

@@ -40,6 +40,8 @@ pub(crate) struct Want {
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.
     pub(crate) blocking: bool,
+    /// Once it is registered, it must not miss anything: if the store has forgotten it, it is told.
+    pub(crate) unbroken: bool,
 }
 
 /// A place in the local queue.

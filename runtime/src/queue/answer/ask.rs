@@ -1,9 +1,12 @@
 //! The answer about the ticket that waits.
 
-use super::{Asked, RETRY, nonsense, too_many, too_slow};
+use std::sync::Arc;
+
+use super::{Asked, RETRY, forgotten, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ask::Granted;
 use crate::queue::local::Step;
+use crate::queue::waiter::Waiter;
 use crate::store::{Reply, Share};
 
 /// How many grants in a row may be over when they arrive.
@@ -50,6 +53,9 @@ impl Step<'_> {
             // The store lost the ticket, or refuses it: ask anew. No store does that to a new one.
             Ok(Reply::Gone | Reply::Refused) if ask.sendings.count() > 1 => {
                 self.forget(&ask.sendings);
+                if ask.queued {
+                    self.tell_forgotten(index);
+                }
                 return;
             }
             Ok(Reply::Mismatch { capacity }) => {
@@ -92,6 +98,18 @@ impl Step<'_> {
             }
         }
         self.state.asks.insert(index, ask);
+    }
+
+    /// Whoever waited by the ticket at `index` may have missed something, if that matters.
+    fn tell_forgotten(&mut self, index: usize) {
+        let waiters = &mut self.state.waiters;
+        let unbroken = |waiter: &Arc<Waiter>| waiter.want.unbroken;
+        if waiters.get(index).is_some_and(unbroken)
+            && let Some(waiter) = waiters.remove(index)
+        {
+            let source = forgotten();
+            waiter.fail(LockError::Unavailable { source }, self.wakes);
+        }
     }
 
     /// The first who wants `share` cannot have it.

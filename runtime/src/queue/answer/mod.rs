@@ -145,6 +145,12 @@ fn too_many() -> LockError {
     }
 }
 
+/// What an unbroken waiter is told.
+fn forgotten() -> StoreError {
+    let message = "the store has lost the place in its queue";
+    StoreError::new(StoreErrorKind::Refused, message)
+}
+
 fn too_slow() -> LockError {
     let message =
         "the store took longer to answer than the lock may be held: use a longer `expire`";

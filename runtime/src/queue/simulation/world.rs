@@ -130,6 +130,7 @@ impl World {
             meta: "h 1 s".into(),
             home: None,
             blocking: false,
+            unbroken: false,
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));
         let node = &mut self.nodes[index];

@@ -76,6 +76,7 @@ impl Rig {
             meta: "h 1 s".into(),
             home: None,
             blocking: false,
+            unbroken: false,
         }
     }
 
