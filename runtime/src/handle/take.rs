@@ -95,8 +95,9 @@ impl Handle {
         }
     }
 
-    fn keep(&self, holding: Holding, blocking: bool) -> Holding {
+    fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
         self.obtained(holding.first(), blocking);
+        holding.last.clone_from(&self.last);
         holding
     }
 
@@ -112,7 +113,9 @@ impl Handle {
         let held = self.held_already(&target, options.reentrant, demand, blocking)?;
         if let Some(holding) = held {
             holding.check()?;
-            holding.restart(terms);
+            if options.reentrant {
+                holding.restart(terms);
+            }
             return Ok(Started::Again(holding));
         }
         let patience = patience.unwrap_or(own);
@@ -138,7 +141,7 @@ impl Handle {
             self.last
                 .as_ref()
                 .filter(|_| reentrant)?
-                .of_caller(blocking)
+                .of_caller(blocking, enough)
         };
         let Some(hold) = inside.or_else(by_hand) else {
             return Ok(None);
@@ -151,8 +154,12 @@ impl Handle {
                 found,
             });
         }
-        let same_owner = self.owner.is_some() && hold.grant().owner == self.owner;
-        if (reentrant || same_owner) && enough(&hold) {
+        let (owner, other) = (&self.owner, &hold.grant().owner);
+        let shares = match (owner, other) {
+            (Some(owner), Some(other)) => owner == other,
+            _ => reentrant,
+        };
+        if shares && enough(&hold) {
             // Another thread may drop the last guard meanwhile: then it is asked for like any other.
             return Ok(hold.share().then(|| Holding::new(hold)));
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex::LockError;
+use auto_mutex::{LockError, MutexGuard};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
@@ -155,5 +155,18 @@ pub(crate) async fn an_owner_passes_who_waits_beside_it(store: &dyn TestStore) {
     assert_eq!(first.fencing_token(), second.fencing_token());
     assert!(!waits.is_finished());
     drop((first, second));
-    soon("who waited", waits).await.unwrap();
+    drop(soon("who waited", waits).await.unwrap());
+}
+
+pub(crate) async fn who_enters_does_not_restart_expire(store: &dyn TestStore) {
+    let client = store.member();
+    let long = Duration::from_secs(3600);
+    let mutex = |expire| client.mutex("m").owner("o").expire(expire);
+    let first = mutex(long);
+    let body = first.synchronize(async |guard: &MutexGuard| {
+        let again = mutex(long * 5).lock().await.unwrap();
+        assert_eq!(again.fencing_token(), guard.fencing_token());
+        assert!(guard.expires_in() <= long, "{:?}", guard.expires_in());
+    });
+    soon("the body", body).await.unwrap();
 }

@@ -7,6 +7,7 @@ mod bad_values;
 mod em_mutex;
 mod exp_lock;
 mod foreign;
+mod kinds;
 mod link;
 mod others;
 mod processes;
