@@ -60,6 +60,7 @@ fn benchmark() -> Result<bool, Failure> {
     report.verdicts = gate::judge(&report);
     report.show(&options)?;
     report.save(&options.out)?;
+    println!("\nresults.json and plots are in {}", options.out.display());
     Ok(match options.gates {
         Gates::None => true,
         Gates::All => gate::passes(&report.verdicts, false),

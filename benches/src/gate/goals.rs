@@ -188,6 +188,11 @@ fn local() -> Vec<Goal> {
             of("S4", "jain_processes"),
         ),
         count("S4 local: overlaps", AtMost(0.0), of("S4", "overlaps")),
+        time(
+            "S4 1 ms local: max wait to rslock's",
+            AtMost(0.05),
+            against("S4 1 ms", Split, AutoMutexLocal, Rslock, "wait_max_ms"),
+        ),
         count(
             "S4 1 ms local: overlaps",
             AtMost(0.0),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PERMITS, READERS, external, ours};
+use super::{PERMITS, READERS, external};
 
 /// Who is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,12 +61,7 @@ impl Contender {
 
     /// Why it cannot be measured here.
     pub(crate) fn missing(self) -> Option<String> {
-        match self {
-            Self::AutoMutexLocal if !ours::HAS_LOCAL_HANDOVER => {
-                Some("this version hands over through the store only".to_owned())
-            }
-            _ => external::missing(self),
-        }
+        external::missing(self)
     }
 
     pub(crate) fn threads(self) -> usize {

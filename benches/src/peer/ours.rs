@@ -7,13 +7,13 @@ use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard, auto_mutex};
 use super::{Contender, LEASE, Library, Lock};
 use crate::Failure;
 
-/// Whether [`config`] can turn hand-over inside the process on and off.
-pub(crate) const HAS_LOCAL_HANDOVER: bool = false;
-
 /// How `contender` is set up: hand-over inside the process only where it is asked for by name.
 pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
-    let _local = contender == Contender::AutoMutexLocal;
-    Ok(Config::new(url)?.lease(lease))
+    let config = Config::new(url)?.lease(lease);
+    Ok(match contender {
+        Contender::AutoMutexLocal => config,
+        _ => config.local_handover(0, 0),
+    })
 }
 
 /// A client of its own.

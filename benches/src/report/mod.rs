@@ -65,7 +65,6 @@ impl Report {
                 fs::write(dir.join(file), svg)?;
             }
         }
-        println!("\nresults.json and plots are in {}", dir.display());
         Ok(())
     }
 

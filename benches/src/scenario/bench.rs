@@ -39,6 +39,11 @@ impl Bench {
         self.report
     }
 
+    /// What there is so far: a run takes long, and may be ended before its end.
+    pub(super) fn save(&self) -> Result<(), Failure> {
+        self.report.save(&self.options.out)
+    }
+
     pub(super) fn dir(&self) -> PathBuf {
         self.dir.clone()
     }

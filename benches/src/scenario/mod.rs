@@ -77,6 +77,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
         let options = bench.options();
         if options.wants(scenario.id) && (scenario.counts || !options.counts_only()) {
             (scenario.run)(bench)?;
+            bench.save()?;
         }
     }
     Ok(())

@@ -79,7 +79,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         names: 1_000,
         seconds,
     };
-    let ours = [Contender::AutoMutex];
+    let ours = [Contender::AutoMutex, Contender::AutoMutexLocal];
     bench.rounds(MANY, Placement::Split, &ours, rounds, |server, who| {
         measure(server, who, &crowd)
     })

@@ -1,6 +1,7 @@
 //! How much the attribute writes: its own code, called by a small program, since a macro crate exports nothing else.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use super::COMPILE;
@@ -25,7 +26,7 @@ fn tokens(stream: proc_macro2::TokenStream) -> usize {
 fn main() {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<proc_macro2::TokenStream>());
     let (options, item) = (args.next().unwrap().unwrap(), args.next().unwrap().unwrap());
-    let out = expand::auto_mutex(options, item.clone());
+    let out = auto_mutex(options, item.clone());
     for stream in [item, out] {
         println!("{} {}", tokens(stream.clone()), stream.to_string().len());
     }
@@ -37,19 +38,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     let workspace = workspace();
     let dir = fs::canonicalize(&bench.options().out)?.join("expansion");
     fs::create_dir_all(dir.join("src"))?;
-    let macros = workspace.join("macros/src");
-    let library = fs::read_to_string(macros.join("lib.rs"))?;
-    let mut main = String::from("#![allow(warnings)]\n");
-    for module in library.lines().filter_map(|line| line.strip_prefix("mod ")) {
-        let name = module.trim_end_matches(';');
-        let file = [format!("{name}.rs"), format!("{name}/mod.rs")]
-            .map(|file| macros.join(file))
-            .into_iter()
-            .find(|file| file.exists())
-            .ok_or_else(|| format!("no file of the module {name}"))?;
-        main.push_str(&format!("#[path = {file:?}]\nmod {name};\n"));
-    }
-    main.push_str(MAIN);
+    let main = program(&workspace.join("macros/src"))?;
     fs::write(dir.join("src/main.rs"), main)?;
     fs::write(
         dir.join("Cargo.toml"),
@@ -91,4 +80,28 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
         add(who, tokens_out, bytes_out);
     }
     Ok(())
+}
+
+/// The root of the macro crate, with its modules where they are, as a program.
+fn program(macros: &Path) -> Result<String, Failure> {
+    let mut main = String::from("#![allow(warnings)]\n");
+    for line in fs::read_to_string(macros.join("lib.rs"))?.lines() {
+        if let Some(module) = line.strip_prefix("mod ") {
+            let name = module.trim_end_matches(';');
+            let files = [format!("{name}.rs"), format!("{name}/mod.rs")];
+            let mut files = files.into_iter().map(|file| macros.join(file));
+            let file = files.find(|file| file.exists());
+            let file = file.ok_or_else(|| format!("no file of the module {name}"))?;
+            main.push_str(&format!("#[path = {file:?}]\n"));
+        }
+        if !["//!", "#[doc", "#[proc_macro"]
+            .iter()
+            .any(|start| line.starts_with(start))
+        {
+            main.push_str(&line.replace("proc_macro::", "proc_macro2::"));
+            main.push('\n');
+        }
+    }
+    main.push_str(MAIN);
+    Ok(main)
 }
