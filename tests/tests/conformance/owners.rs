@@ -155,5 +155,5 @@ pub(crate) async fn an_owner_passes_who_waits_beside_it(store: &dyn TestStore) {
     assert_eq!(first.fencing_token(), second.fencing_token());
     assert!(!waits.is_finished());
     drop((first, second));
-    soon("who waited", waits).await.unwrap();
+    drop(soon("who waited", waits).await.unwrap());
 }
