@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::local::Step;
-use super::ticket::Held;
+use super::ticket::{Ask, Held};
 use crate::error::kind::RW_LOCK;
 use crate::lease::{Grant, Hold};
 
@@ -71,10 +71,12 @@ impl Step<'_> {
     /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
     /// handed on, and the ticket keeps this process's place.
     ///
-    /// Not beside a part of the units: what waits behind it elsewhere might fit.
+    /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
+        let handed_on = |ask: &Ask| !ask.share.takes && ask.share.owner.is_empty();
         self.state.asks.len() == 1
+            && self.state.asks.iter().all(handed_on)
             && self.state.held.iter().any(whole)
             && self.local.member().settings().handover.times > 0
     }

@@ -1,9 +1,9 @@
 //! Which tickets wait in the store, and for whom.
 
-use super::{Rig, poll, queued};
+use super::{Rig, SECOND, TOKEN, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
-use crate::store::{Events, Op, Owner, Reply, Share};
+use crate::store::{Events, HolderRecord, Message, Op, Owner, Reply, Share};
 
 fn owned(owner: &str) -> Want {
     Want {
@@ -33,6 +33,38 @@ fn an_owner_that_holds_elsewhere_enters_past_who_waits_here() {
     assert!(poll(&mut too).is_some_and(|too| too.is_ok()));
     assert!(poll(&mut first).is_none());
     assert!(hold.is_valid());
+}
+
+#[test]
+fn who_joins_its_owner_believes_the_message() {
+    let rig = Rig::new();
+    let mut joins = rig.enter(&owned("o"));
+    let asked = rig.next();
+    let Op::Acquire {
+        ticket, counter, ..
+    } = asked.op
+    else {
+        panic!("{asked:?}");
+    };
+    let holder = HolderRecord {
+        token: TOKEN,
+        meta: "h 1 s".into(),
+    };
+    let reply = Reply::Queued {
+        position: 1,
+        again: SECOND,
+        holder: Some(holder),
+    };
+    rig.answer(asked, reply);
+    let grant = Message::Grant {
+        ticket,
+        token: TOKEN,
+        counter,
+        hold: SECOND,
+        signal: None,
+    };
+    rig.member.told(&rig.name, grant);
+    assert!(poll(&mut joins).is_some_and(|joined| joined.is_ok()));
 }
 
 #[test]
@@ -79,4 +111,33 @@ fn of_two_places_the_one_that_is_known_is_kept() {
         panic!("{unanswered:?}");
     };
     assert!(matches!(left.op, Op::Release { ticket, .. } if ticket == lost));
+}
+
+#[test]
+fn a_thread_does_not_wait_behind_who_waits_for_what_its_tasks_hold() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let rig = Rig::new();
+        let share = |units| Share::of(units, 100);
+        let here = Want {
+            share: share(1),
+            home: Some(std::thread::current().id()),
+            blocking: true,
+            ..Rig::want()
+        };
+        let enter = || {
+            let entered = rig.member.with_local(&rig.name, |local| local.enter(&here));
+            entered.unwrap()
+        };
+        let _held = rig.take(&here);
+        drop(enter().expect("another reader fits"));
+        let writer = Want {
+            share: share(100),
+            ..Rig::want()
+        };
+        let _elsewhere = rig.enter(&writer);
+        assert!(matches!(enter(), Err(LockError::Deadlock { .. })));
+    });
 }

@@ -199,6 +199,19 @@ fn nobody_is_kept_out_for_a_waiter_that_has_left() {
         rig.released(),
         "readers elsewhere wait behind a writer that is gone"
     );
+    let rig = Rig::new();
+    let permit = Want {
+        share: Share {
+            takes: true,
+            ..Share::of(1, 1)
+        },
+        ..Rig::want()
+    };
+    let _held = rig.take(&permit);
+    let next = rig.enter(&permit);
+    rig.answer(rig.next(), queued());
+    drop(next);
+    assert!(rig.released(), "a signal would come here first");
 }
 
 #[test]
