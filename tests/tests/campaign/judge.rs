@@ -128,16 +128,18 @@ pub(crate) fn suspend_now_and_then(arena: &mut Arena) {
     }
 }
 
-/// While one is suspended beyond its lease, caught inside, others are killed, one a second.
-pub(crate) fn kill_and_suspend(arena: &mut Arena) {
+/// Suspends one beyond its lease, then kills two, a second apart, and again. One is suspended inside for sure.
+pub(crate) fn suspend_and_kill(arena: &mut Arena) {
     while !arena.is_over() {
         arena.watch(Duration::from_millis(300));
-        arena.suspend_inside();
-        for _ in 0..=arena.plan.lease.as_secs() {
-            arena.watch(Duration::from_secs(1));
+        let victim = arena.caught_inside();
+        arena.watch(arena.plan.lease + Duration::from_secs(1));
+        arena.workers[victim].cont();
+        for _ in 0..2 {
+            arena.watch(Duration::from_millis(300));
             let victim = arena.victim();
             arena.replace(victim);
+            arena.watch(Duration::from_millis(700));
         }
-        arena.wake_suspended();
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex_tests::witness::Verdict;
 
 use crate::arena::{Arena, Plan, alone, duration};
-use crate::judge::{is_calm, kill_and_suspend, survived};
+use crate::judge::{is_calm, survived, suspend_and_kill};
 
 fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
     Arena::open(Plan {
@@ -33,8 +33,8 @@ fn no_writer_is_inside_beside_a_reader() {
 #[test]
 fn killed_and_suspended_readers_and_writers_let_the_others_in() {
     let _alone = alone();
-    let mut arena = open("rw lock, kill", 2, duration(4));
-    kill_and_suspend(&mut arena);
+    let mut arena = open("rw lock, kill", 2, duration(6));
+    suspend_and_kill(&mut arena);
     readers_were_in_together(&survived(&mut arena));
     assert!(arena.sum("lost") > 0, "nobody was caught");
 }

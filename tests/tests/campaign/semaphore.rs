@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex_tests::witness::Verdict;
 
 use crate::arena::{Arena, Plan, alone, duration};
-use crate::judge::{is_calm, kill_and_suspend, survived};
+use crate::judge::{is_calm, survived, suspend_and_kill};
 
 const PERMITS: u64 = 5;
 
@@ -37,8 +37,8 @@ fn no_more_permits_are_in_use_than_there_are() {
 #[test]
 fn permits_of_killed_and_suspended_processes_come_back_once() {
     let _alone = alone();
-    let mut arena = open("semaphore, kill", 2, duration(4));
-    kill_and_suspend(&mut arena);
+    let mut arena = open("semaphore, kill", 2, duration(6));
+    suspend_and_kill(&mut arena);
     all_permits_were_in_use(&survived(&mut arena));
     assert!(arena.sum("lost") > 0, "nobody was caught");
 }

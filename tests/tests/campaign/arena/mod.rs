@@ -39,8 +39,6 @@ pub(crate) struct Arena {
     pub(crate) plan: Plan,
     /// A member that only looks.
     pub(crate) observer: Client,
-    /// The process that sleeps beside those that are harmed.
-    suspended: Option<u32>,
     /// What became of those that were killed.
     pub(crate) dead: Dead,
     setup: Setup,
@@ -67,7 +65,6 @@ impl Arena {
             witness: Witness::new(),
             seed: Seed::announce(plan.what),
             workers: Vec::new(),
-            suspended: None,
             dead: Dead::default(),
             setup,
             until: Instant::now(),

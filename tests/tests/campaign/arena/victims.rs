@@ -31,30 +31,9 @@ impl Arena {
     }
 
     fn anyone(&mut self) -> usize {
-        let awake: Vec<_> = (0..PROCESSES)
-            .filter(|&index| self.is_awake(index))
-            .collect();
-        let any = *self.seed.pick(&awake);
+        let any = self.seed.below(PROCESSES as u64) as usize;
         self.workers[any].stop();
         any
-    }
-
-    /// Suspends one inside, until [`wake_suspended`](Self::wake_suspended); meanwhile it is nobody's victim.
-    pub(crate) fn suspend_inside(&mut self) {
-        let index = self.caught_inside();
-        self.suspended = Some(self.workers[index].pid());
-    }
-
-    pub(crate) fn wake_suspended(&mut self) {
-        let pid = self.suspended.take();
-        let mut workers = self.workers.iter();
-        if let Some(worker) = workers.find(|worker| Some(worker.pid()) == pid) {
-            worker.cont();
-        }
-    }
-
-    fn is_awake(&self, index: usize) -> bool {
-        Some(self.workers[index].pid()) != self.suspended
     }
 
     /// A worker suspended while one of its tasks is inside.
@@ -90,13 +69,13 @@ impl Arena {
         None
     }
 
-    /// The workers, of those alive and awake, that have a task inside.
+    /// The workers, of those alive, that have a task inside.
     fn inside(&self) -> Vec<usize> {
         let who = self.witness.inside();
         let pids: Vec<_> = who.iter().map(|who| process(who)).collect();
         let is_inside = |index: &usize| {
             let pid = self.workers[*index].pid().to_string();
-            self.is_awake(*index) && pids.contains(&pid)
+            pids.contains(&pid)
         };
         (0..self.workers.len()).filter(is_inside).collect()
     }

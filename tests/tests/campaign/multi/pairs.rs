@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config, MultiLock};
+use auto_mutex_tests::events::{eventually, soon};
 use auto_mutex_tests::runtimes::multi_thread;
 use auto_mutex_tests::seed::Seed;
 
@@ -98,16 +99,18 @@ fn random_pairs_never_close_a_circle() {
     let mut seed = Seed::announce("pairs");
     let runtime = multi_thread();
     let started = Instant::now();
+    let (mut tasks, mut threads) = (Vec::new(), Vec::new());
     for _ in 0..MEMBERS {
         let config = Config::new("memory://pairs").expect("a good URL");
         let client = Client::connect(config).expect("a client");
         for _ in 0..TASKS {
             let seed = Seed::new(seed.below(u64::MAX));
-            runtime.spawn(task(client.clone(), shop.clone(), seed));
+            tasks.push(runtime.spawn(task(client.clone(), shop.clone(), seed)));
         }
         for _ in 0..THREADS {
             let (client, shop, seed) = (client.clone(), shop.clone(), seed.below(u64::MAX));
-            std::thread::spawn(move || thread(&client, &shop, Seed::new(seed)));
+            let visits = move || thread(&client, &shop, Seed::new(seed));
+            threads.push(std::thread::spawn(visits));
         }
     }
     let mut last = (0, Instant::now());
@@ -124,13 +127,19 @@ fn random_pairs_never_close_a_circle() {
         );
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Nobody is inside any more when all of them could be had at once.
     let took = started.elapsed();
+    for task in tasks {
+        let ended = runtime.block_on(soon("a task ends", task));
+        ended.expect("no error");
+    }
+    for thread in threads {
+        eventually("a thread ends", || thread.is_finished());
+        thread.join().expect("no error");
+    }
     assert_eq!(
         shop.overlaps.load(Ordering::SeqCst),
         0,
         "two at the same name"
     );
     println!("{} pairs in {took:?}, longest gap {longest:?}", shop.goal);
-    runtime.shutdown_timeout(DEADLOCK);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::arena::{Arena, Plan, alone, duration};
-use crate::judge::{is_calm, kill_and_suspend, survived};
+use crate::judge::{is_calm, survived, suspend_and_kill};
 
 fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
     Arena::open(Plan {
@@ -27,8 +27,8 @@ fn pairs_in_any_order_never_wait_for_each_other() {
 #[test]
 fn killed_and_suspended_processes_leave_none_of_their_locks() {
     let _alone = alone();
-    let mut arena = open("multi, kill", 2, duration(4));
-    kill_and_suspend(&mut arena);
+    let mut arena = open("multi, kill", 2, duration(6));
+    suspend_and_kill(&mut arena);
     survived(&mut arena);
     assert!(arena.sum("lost") > 0, "nobody was caught");
 }
