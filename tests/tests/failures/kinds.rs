@@ -94,3 +94,20 @@ async fn a_waiter_that_the_server_has_forgotten_looks_at_its_condition_again() {
     // The notification was for it: it must not wait for another one.
     waiter.expect("woken m");
 }
+
+#[tokio::test]
+async fn a_waiter_suspended_beyond_its_lease_looks_at_its_condition_again() {
+    let rig = Rig::new();
+    let client = rig.client();
+    let mut waiter = rig.worker(Duration::from_millis(900));
+    waiter.say("wait m");
+    waiter.expect("waits m");
+    drop(soon("it waits", client.mutex("m").lock()).await.unwrap());
+    waiter.stop();
+    becomes("its place is over", async || {
+        !client.condvar("m").notify_one().await.unwrap()
+    })
+    .await;
+    waiter.cont();
+    waiter.expect("woken m");
+}
