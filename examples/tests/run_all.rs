@@ -68,6 +68,30 @@ fn quickstart_async() {
 }
 
 #[test]
+fn readers_writer() {
+    succeeds(
+        &mut example("readers_writer"),
+        &["every reader saw a whole ledger"],
+    );
+}
+
+#[test]
+fn several_locks() {
+    succeeds(
+        &mut example("several_locks"),
+        &["transfers, ", "together 400"],
+    );
+}
+
+#[test]
+fn job_queue() {
+    succeeds(
+        &mut example("job_queue"),
+        &["12 jobs done, 12 of them different"],
+    );
+}
+
+#[test]
 fn key_per_argument() {
     succeeds(
         &mut example("key_per_argument"),

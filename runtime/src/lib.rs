@@ -78,3 +78,8 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The examples of the page for those who come from another library.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/migration.md")]
+struct Migration;

@@ -18,7 +18,8 @@ pub use wait::WaitTimeoutResult;
 /// changed.
 ///
 /// Waiting releases the lock, and takes it again before it returns. It registers first and then releases, so
-/// that no notification is lost. Waiters are woken in order. As with every condition variable, **a wait may return
+/// that no notification is lost; if the store forgets it (a restart without data, a process that was suspended for longer
+/// than its lease), the wait returns. Waiters are woken in order. As with every condition variable, **a wait may return
 /// without a notification**: look at the condition again, in a loop.
 ///
 /// All waiters should use the same mutex. The condition variable's name is its own: it may be the same as the mutex's.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::Condvar;
 use crate::error::LockError;
-use crate::handle::{Guard, Holding};
+use crate::handle::{Guard, Holding, Origin};
 use crate::lease::{Hold, Terms};
 use crate::mutex::MutexGuard;
 use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::Share;
+use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
 /// Whether [`Condvar::wait_timeout`] returned because its time was over.
@@ -35,7 +35,8 @@ impl Condvar {
     ///
     /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
     /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
-    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released.
+    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (Of a
+    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process's part is: the owner's other processes hold on.)
     ///
     /// # Cancel safety
     ///
@@ -100,7 +101,8 @@ impl Condvar {
         if let Woken::Notified(notification) = notified {
             drop(notification.leave());
         }
-        Ok((MutexGuard::new(Holding::new(hold)), timed_out))
+        let holding = Holding::again(hold, again.origin, blocking);
+        Ok((MutexGuard::new(holding), timed_out))
     }
 
     /// Joins the queue of those who wait.
@@ -132,6 +134,7 @@ impl Condvar {
             patience: Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST))),
             meta: self.handle.meta(&target.client),
             home: home(),
+            relies: true,
             blocking,
         };
         target.enter(&want)
@@ -150,7 +153,7 @@ enum Woken {
     /// The notification goes to the next waiter if it is dropped.
     Notified(Holding),
     TimedOut,
-    /// The store is in trouble: a reason to look at the condition again. The lock is asked for next, and says what is
+    /// The store is in trouble, or has lost the place in its queue: a reason to look at the condition again. The lock is asked for next, and says what is
     /// wrong.
     ForNoReason,
 }
@@ -167,23 +170,30 @@ fn woken(ended: Result<Arc<Hold>, LockError>) -> Result<Woken, LockError> {
 /// How to take the lock again.
 struct Again {
     released: Arc<Hold>,
+    origin: Origin,
 }
 
 impl Again {
     fn of(guard: &MutexGuard) -> Self {
-        let released = only(guard).clone();
-        Self { released }
+        Self {
+            released: only(guard).clone(),
+            origin: guard.holding.origin(),
+        }
     }
 
     fn enter(&self, blocking: bool) -> Result<Acquire, LockError> {
         let grant = self.released.grant();
         let want = Want {
-            share: Share::of(grant.units, grant.capacity),
+            share: Share {
+                owner: Owner::in_store(grant.owner.as_ref()),
+                ..Share::of(grant.units, grant.capacity)
+            },
             owner: grant.owner.clone(),
             terms: self.released.terms(),
             patience: Patience::Queue(None),
             meta: grant.meta.clone(),
             home: home(),
+            relies: false,
             blocking,
         };
         let member = self.released.local().member();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::last::Last;
 use super::leaving::{Left, Releasing};
 use crate::clock::Instant;
 use crate::error::LockError;
@@ -19,6 +20,8 @@ pub(crate) struct Holding {
     left: bool,
     /// Nobody has seen it yet.
     unused: bool,
+    /// The memory of the handle that it was obtained through.
+    pub(super) last: Option<Arc<Last>>,
 }
 
 /// Every guard, for the expansions of the attributes.
@@ -28,6 +31,9 @@ pub trait Guard {
     fn holds(&self) -> &Holds;
 }
 
+/// The handle that something was obtained through.
+pub(crate) struct Origin(Option<Arc<Last>>);
+
 impl Holding {
     /// One of the guards that each of `holds` already counts.
     pub(crate) fn new(holds: impl Into<Holds>) -> Self {
@@ -35,6 +41,7 @@ impl Holding {
             holds: holds.into(),
             left: false,
             unused: false,
+            last: None,
         }
     }
 
@@ -43,6 +50,20 @@ impl Holding {
         let mut holding = Self::new(holds);
         holding.unused = true;
         holding
+    }
+
+    /// In the place of one that came from `origin`: its handle knows this one as its own.
+    pub(crate) fn again(hold: Arc<Hold>, origin: Origin, blocking: bool) -> Self {
+        if let Some(last) = &origin.0 {
+            last.remember(&hold, blocking);
+        }
+        let mut holding = Self::new(hold);
+        holding.last = origin.0;
+        holding
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        Origin(self.last.clone())
     }
 
     /// What several have, in one.

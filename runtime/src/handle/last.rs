@@ -1,14 +1,34 @@
-//! [`Last`]: what was last obtained through a handle or its clones, and by whom.
+//! [`Last`]: what was obtained through a handle or its clones, and by whom.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, ThreadId};
 
 use crate::lease::Hold;
 use crate::wait::lock;
 
-/// What was last obtained, and by whom.
-#[derive(Debug, Default)]
-pub(super) struct Last(Mutex<(Weak<Hold>, Option<Identity>)>);
+/// What was obtained and may still hold, and by whom.
+#[derive(Default)]
+pub(super) struct Last(Mutex<Obtained>);
+
+#[derive(Default)]
+struct Obtained {
+    newest: Entry,
+    /// What readers and holders of permits have beside it, in order.
+    before: Vec<Entry>,
+}
+
+#[derive(Clone, Default)]
+struct Entry {
+    hold: Weak<Hold>,
+    by: Option<Identity>,
+}
+
+impl Entry {
+    fn hold(&self) -> Option<Arc<Hold>> {
+        self.hold.upgrade().filter(|hold| hold.is_valid())
+    }
+}
 
 /// Who takes a lock by hand, as far as that can be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +46,51 @@ impl Identity {
 
 impl Last {
     pub(super) fn remember(&self, hold: &Arc<Hold>, blocking: bool) {
-        *lock(&self.0) = (Arc::downgrade(hold), Identity::current(blocking));
+        let newest = Entry {
+            hold: Arc::downgrade(hold),
+            by: Identity::current(blocking),
+        };
+        let mut obtained = lock(&self.0);
+        let replaced = std::mem::replace(&mut obtained.newest, newest);
+        if replaced.hold().is_none() {
+            return;
+        }
+        let before = &mut obtained.before;
+        if before.len() == before.capacity() {
+            before.retain(|entry| entry.hold().is_some());
+        }
+        before.push(replaced);
     }
 
     /// What was last obtained, if it still holds.
     pub(super) fn hold(&self) -> Option<Arc<Hold>> {
-        let last = lock(&self.0).0.upgrade();
-        last.filter(|hold| hold.is_valid())
+        let newest = lock(&self.0).newest.clone();
+        newest.hold()
     }
 
-    /// What the caller obtained, if it was the last to do so and still holds.
-    pub(super) fn of_caller(&self, blocking: bool) -> Option<Arc<Hold>> {
-        let caller = Identity::current(blocking)?;
-        let (last, by) = lock(&self.0).clone();
-        last.upgrade()
-            .filter(|hold| by == Some(caller) && hold.is_valid())
+    /// What the caller obtained and still holds, preferably something that is `enough`.
+    pub(super) fn of_caller(
+        &self,
+        blocking: bool,
+        enough: impl Fn(&Hold) -> bool,
+    ) -> Option<Arc<Hold>> {
+        let caller = Some(Identity::current(blocking)?);
+        let obtained = lock(&self.0);
+        let entries = std::iter::once(&obtained.newest).chain(obtained.before.iter().rev());
+        let mut own = entries
+            .filter(|entry| entry.by == caller)
+            .filter_map(Entry::hold);
+        let newest = own.next()?;
+        if enough(&newest) {
+            return Some(newest);
+        }
+        Some(own.find(|hold| enough(hold)).unwrap_or(newest))
+    }
+}
+
+impl fmt::Debug for Last {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held: Vec<_> = self.hold().into_iter().collect();
+        f.debug_tuple("Last").field(&held).finish()
     }
 }

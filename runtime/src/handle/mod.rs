@@ -26,7 +26,7 @@ pub(crate) use self::address::Target;
 pub(crate) use self::demand::{Demand, Nested};
 pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
 pub use self::holding::Guard;
-pub(crate) use self::holding::Holding;
+pub(crate) use self::holding::{Holding, Origin};
 pub use self::info::{LockInfo, Waiting};
 use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::{Demand, Handle, Holding, Nested, Options, Target};
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
-use crate::name::escape;
 use crate::queue::{Acquire, Patience, Want, home};
 use crate::store::{Owner, Share};
 use crate::task;
@@ -96,8 +95,9 @@ impl Handle {
         }
     }
 
-    fn keep(&self, holding: Holding, blocking: bool) -> Holding {
+    fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
         self.obtained(holding.first(), blocking);
+        holding.last.clone_from(&self.last);
         holding
     }
 
@@ -113,7 +113,9 @@ impl Handle {
         let held = self.held_already(&target, options.reentrant, demand, blocking)?;
         if let Some(holding) = held {
             holding.check()?;
-            holding.restart(terms);
+            if options.reentrant {
+                holding.restart(terms);
+            }
             return Ok(Started::Again(holding));
         }
         let patience = patience.unwrap_or(own);
@@ -139,7 +141,7 @@ impl Handle {
             self.last
                 .as_ref()
                 .filter(|_| reentrant)?
-                .of_caller(blocking)
+                .of_caller(blocking, enough)
         };
         let Some(hold) = inside.or_else(by_hand) else {
             return Ok(None);
@@ -152,8 +154,12 @@ impl Handle {
                 found,
             });
         }
-        let same_owner = self.owner.is_some() && hold.grant().owner == self.owner;
-        if (reentrant || same_owner) && enough(&hold) {
+        let (owner, other) = (&self.owner, &hold.grant().owner);
+        let shares = match (owner, other) {
+            (Some(owner), Some(other)) => owner == other,
+            _ => reentrant,
+        };
+        if shares && enough(&hold) {
             // Another thread may drop the last guard meanwhile: then it is asked for like any other.
             return Ok(hold.share().then(|| Holding::new(hold)));
         }
@@ -173,11 +179,10 @@ impl Handle {
     }
 
     fn share(&self, demand: Demand) -> Share {
-        let mut share = demand.share();
-        if let Some(Owner::Anywhere(owner)) = &self.owner {
-            share.owner = escape(owner).to_string().into();
+        Share {
+            owner: Owner::in_store(self.owner.as_ref()),
+            ..demand.share()
         }
-        share
     }
 
     /// Asks for it like anybody else.
@@ -197,6 +202,7 @@ impl Handle {
             patience,
             meta: self.address.meta(&target.client, owner),
             home: home(),
+            relies: false,
             blocking,
         };
         target.enter(&want)

@@ -10,7 +10,7 @@ use crate::handle::{Holding, guard_methods, single_guard_methods, unlock_methods
 /// should hand [`fencing_token`](Self::fencing_token) to the resource it changes.
 #[must_use = "if unused, the lock is released at once"]
 pub struct MutexGuard {
-    pub(super) holding: Holding,
+    pub(crate) holding: Holding,
 }
 
 single_guard_methods!(MutexGuard);

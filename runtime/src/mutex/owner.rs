@@ -9,7 +9,7 @@ impl Mutex {
     /// While one of them holds it, [`lock`](Self::lock) of the others enters at once; the guards share one hold, with one
     /// fencing token, and the last one releases it. [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and
     /// [`unlock`](Self::unlock) of such a handle are about what its owner holds. A call that enters does not restart
-    /// `expire`.
+    /// `expire`. Another owner is kept out, also inside a protected body of the same task.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

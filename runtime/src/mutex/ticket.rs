@@ -127,6 +127,7 @@ impl Client {
             patience: Patience::Queue(Some(Duration::ZERO)),
             meta: Meta::write(member.host(), member.pid(), ticket.name(), None),
             home: home(),
+            relies: false,
             blocking,
         };
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))

@@ -3,6 +3,7 @@
 //! For a mutex that is one ticket: it waits for the first waiter, whoever that is by then. Waiters that could hold
 //! together, readers for example, have one each.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,19 +40,36 @@ impl Step<'_> {
     /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
     pub(super) fn match_asks(&mut self) {
         let wanted = self.wanted();
-        if self.matches(wanted) {
+        if wanted == 0 && self.keeps_spare() {
             return;
         }
-        let first: Vec<_> = self.state.waiters.iter().take(wanted).cloned().collect();
-        let mut spare: Vec<_> = std::mem::take(&mut self.state.asks);
+        let owners = self.owners_behind(wanted);
+        let first = self.state.waiters.iter().take(wanted).chain(&owners);
+        let matching = first
+            .clone()
+            .zip(&self.state.asks)
+            .take_while(|(waiter, ask)| waiter.want.share == ask.share)
+            .count();
+        if matching == self.state.asks.len() && matching == wanted + owners.len() {
+            return;
+        }
+        // Mostly one came or went at the end, of many that want the same: nothing else is moved.
+        let others: Vec<_> = first.skip(matching).cloned().collect();
+        let mut spare = self.state.asks.split_off(matching);
         let mut missing = Vec::new();
-        for waiter in first {
+        for waiter in others {
             match spare.iter().position(|ask| ask.share == waiter.want.share) {
                 Some(index) => self.state.asks.push(spare.remove(index)),
                 None => missing.push(waiter),
             }
         }
-        for ask in spare {
+        for mut ask in spare {
+            // A place that is known of is worth more than one that is only asked for.
+            let mut kept = self.state.asks.iter_mut();
+            let lesser = |kept: &&mut Ask| ask.queued && !kept.queued && kept.share == ask.share;
+            if let Some(kept) = kept.find(lesser) {
+                std::mem::swap(kept, &mut ask);
+            }
             self.withdraw(&ask.sendings);
         }
         for waiter in missing {
@@ -93,16 +111,21 @@ impl Step<'_> {
         together.count().max(1)
     }
 
-    /// Whether the tickets that wait are those that the first `wanted` waiters need, in their order.
-    fn matches(&self, wanted: usize) -> bool {
-        let waiters = self.state.waiters.iter().take(wanted);
-        if wanted == 0 && self.state.asks.len() == 1 && self.keeps_spare() {
-            return true;
+    /// Who waits behind the first `wanted` for what its owner may hold in another process, once for each owner: in
+    /// the store it is let in, whatever its place.
+    fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
+        if !self.state.owners {
+            return Vec::new();
         }
-        self.state.asks.len() == wanted
-            && waiters
-                .zip(&self.state.asks)
-                .all(|(waiter, ask)| waiter.want.share == ask.share)
+        let owned = |waiter: &&Arc<Waiter>| !waiter.want.share.owner.is_empty();
+        self.state.owners = self.state.waiters.iter().any(|waiter| owned(&waiter));
+        let first = self.state.waiters.iter().take(wanted).filter(owned);
+        let mut known: HashSet<_> = first.map(|waiter| &waiter.want.share.owner).collect();
+        let behind = self.state.waiters.iter().skip(wanted).filter(owned);
+        behind
+            .filter(|waiter| known.insert(&waiter.want.share.owner))
+            .cloned()
+            .collect()
     }
 
     pub(super) fn find_ask(&self, ticket: Ticket) -> Option<usize> {
@@ -204,7 +227,8 @@ impl Step<'_> {
     ) -> Result<(), Sendings> {
         let (want, waited) = (&waiter.want, waiter.started.until(self.now));
         let hold = self.new_hold(want, sendings.ticket, granted, waited, attempts);
-        if !waiter.obtain(hold.clone(), self.wakes) {
+        self.share_with_owner(&hold);
+        if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
             return Err(sendings);
         }
         self.keep(hold, want, sendings, lease, granted);
@@ -252,11 +276,11 @@ impl Step<'_> {
         } else {
             self.next_beat()
         };
-        self.share_with_owner(&hold);
         self.state.held.push(Held {
             sendings,
             hold,
             renew,
+            leased: self.now.after(lease),
             granted: granted.counter,
             since: self.now,
             handed: 0,

@@ -40,6 +40,7 @@ impl Step<'_> {
         };
         let (ticket, lease) = (ask.sendings.ticket, ask.hold);
         let hold = self.new_hold(want, ticket, &granted, Duration::ZERO, 1);
+        self.share_with_owner(&hold);
         self.keep(hold.clone(), want, ask.sendings, lease, &granted);
         Some(hold)
     }

@@ -34,6 +34,7 @@ impl Local {
             match waits {
                 true => {
                     step.note_deadline(waiter.deadline);
+                    step.state.owners |= !want.share.owner.is_empty();
                     step.state.waiters.push_back(waiter.clone());
                 }
                 false => step.attempt(waiter.clone(), None, 1),
@@ -120,22 +121,26 @@ impl Local {
 impl Step<'_> {
     /// Whether the caller would block the only thread that can bring the lock back.
     fn would_block_itself(&self, want: &Want) -> bool {
-        let waits = want.patience != Patience::Queue(Some(Duration::ZERO));
         let share = &want.share;
+        let waits = want.patience != Patience::Queue(Some(Duration::ZERO));
+        if !want.blocking || !waits || want.home.is_none() || share.capacity == 0 {
+            return false;
+        }
         let mine = |home| home == want.home;
         let held = self.state.held.iter().map(|held| &held.hold);
-        let waiters = self.state.waiters.iter().map(|waiter| &waiter.want);
         let held = held.filter(|hold| mine(hold.grant().home));
-        let waiting = waiters.filter(|want| mine(want.home));
-        let taken = held.map(|hold| u64::from(hold.weight())).sum::<u64>()
-            + waiting.map(|want| u64::from(want.share.units)).sum::<u64>();
-        want.blocking
-            && waits
-            && want.home.is_some()
-            && taken > 0
-            && share.capacity > 0
-            && taken + u64::from(share.units) > u64::from(share.capacity)
-            && runs_a_task()
+        let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
+        let waiters = self.state.waiters.iter();
+        let waiting = waiters.clone().filter(|waiter| mine(waiter.want.home));
+        let waiting: u64 = waiting
+            .map(|waiter| u64::from(waiter.want.share.units))
+            .sum();
+        let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
+        // Whoever waits before the caller, for as long as it takes, for what this thread holds.
+        let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
+        let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
+        let taken = held + waiting;
+        (stuck || taken > 0 && !fits(taken, share.units)) && runs_a_task()
     }
 
     /// One more guard of what the owner has already, if there is one.
@@ -149,7 +154,8 @@ impl Step<'_> {
         held.filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
-    /// Whoever waits here with the same owner has it too.
+    /// Whoever waits here with the same owner has it too. The caller has a guard of it that nobody else can drop: or
+    /// the last one might go before all are served.
     pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
         let Some(owner) = &hold.grant().owner else {
             return;
@@ -172,7 +178,6 @@ impl Step<'_> {
             others.push(attempt.waiter);
         }
         for waiter in others {
-            // One guard at least has it: it was granted just now.
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
                 hold.unshare();
             }

@@ -110,5 +110,7 @@ impl Step<'_> {
 /// Whether a store that follows the protocol could grant this to `ask`.
 fn is_plausible(ask: &Ask, token: u64, hold: Duration) -> bool {
     let last = ask.holder.as_ref().map_or(0, |holder| holder.token);
-    hold <= CLAIM && token > last && token < LAST_TOKEN
+    // Whoever joins its owner has the owner's token.
+    let later = token > last || token == last && !ask.share.owner.is_empty();
+    hold <= CLAIM && later && token < LAST_TOKEN
 }

@@ -223,7 +223,9 @@ impl Step<'_> {
         let lease = self.local.lease();
         let hold = lease
             .min(held.hold.expires_in(self.now))
+            .max(self.now.until(held.leased))
             .max(Duration::from_millis(1));
+        held.leased = self.now.after(hold);
         let counter = held.sendings.next(self.now);
         held.renew = self.next_beat();
         self.submit(Op::Touch {

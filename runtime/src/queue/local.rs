@@ -31,6 +31,8 @@ pub(super) struct State {
     /// Not later than the first deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
+    /// Some of `waiters` may have an owner that the store knows.
+    pub(super) owners: bool,
     /// In the order of the waiters that they are for.
     pub(super) asks: Vec<Ask>,
     pub(super) attempts: Vec<Attempt>,

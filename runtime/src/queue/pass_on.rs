@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use super::local::Step;
-use super::ticket::Held;
+use super::ticket::{Ask, Held};
+use crate::error::kind::RW_LOCK;
 use crate::lease::{Grant, Hold};
 
 /// A lease that is over sooner is not worth handing on.
@@ -21,8 +22,9 @@ impl Step<'_> {
         let before = held.hold.clone();
         let grant = before.grant();
         let number = held.handed + 1;
-        // What others hold beside it may have been granted since, with a later token.
-        let alone = grant.units == grant.capacity;
+        // What others hold beside it may have been granted since, with a later token: some units, or the signals of a
+        // semaphore.
+        let alone = grant.units == grant.capacity && matches!(grant.capacity, 1 | RW_LOCK);
         let fits = alone
             && number <= limit.times
             && self.now < held.since.after(limit.time)
@@ -35,7 +37,7 @@ impl Step<'_> {
         while let Some(waiter) = self.state.waiters.front().cloned() {
             let share = &waiter.want.share;
             let same = (share.units, share.capacity) == (grant.units, grant.capacity);
-            if !same || !share.owner.is_empty() || held.owned {
+            if !same || share.takes || !share.owner.is_empty() || held.owned {
                 return Some(held);
             }
             self.state.waiters.pop_front();
@@ -50,10 +52,10 @@ impl Step<'_> {
                 ..grant.clone()
             };
             let hold = Hold::new(self.local.clone(), next, waiter.want.terms, self.now);
-            if !waiter.obtain(hold.clone(), self.wakes) {
+            self.share_with_owner(&hold);
+            if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            self.share_with_owner(&hold);
             held.hold = hold;
             held.handed = number;
             // The lease may have been cut to what was left of the `expire` of the one before.
@@ -68,8 +70,15 @@ impl Step<'_> {
 
     /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
     /// handed on, and the ticket keeps this process's place.
+    ///
+    /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up.
     pub(super) fn keeps_spare(&self) -> bool {
-        !self.state.held.is_empty() && self.local.member().settings().handover.times > 0
+        let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
+        let handed_on = |ask: &Ask| !ask.share.takes && ask.share.owner.is_empty();
+        self.state.asks.len() == 1
+            && self.state.asks.iter().all(handed_on)
+            && self.state.held.iter().any(whole)
+            && self.local.member().settings().handover.times > 0
     }
 
     /// Before the last release: nobody here wants to be next.

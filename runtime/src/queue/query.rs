@@ -1,6 +1,7 @@
 //! Asking about a name, and breaking its lock.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::answer::RETRY;
 use super::local::{Local, Step};
@@ -9,6 +10,9 @@ use crate::clock::Instant;
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
+
+/// How long a signal is sent again: the store knows for 30 s that it was there before.
+const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
 /// Told what the store answers.
 pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
@@ -19,11 +23,17 @@ impl Local {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
             let member = step.local.member().clone();
+            let patience = member.settings().patience;
+            let limit = if matches!(op, Op::Signal { .. }) {
+                SIGNALLED_WITHIN
+            } else {
+                Duration::MAX
+            };
             let query = Query {
                 id: member.request_id(),
                 op: op.clone(),
                 again: Instant::NEVER,
-                deadline: step.now.after(member.settings().patience),
+                deadline: step.now.after(patience.min(limit)),
                 promise: promise.clone(),
             };
             step.submit_as(query.id, query.op.clone());

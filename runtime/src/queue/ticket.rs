@@ -120,6 +120,9 @@ pub(super) struct Held {
     pub(super) granted: u64,
     /// When the store's grant arrived.
     pub(super) since: Instant,
+    /// Not before the end of any lease that was asked for. What is asked for later ends no sooner: an earlier answer, and
+    /// the next one that it is handed on to, count on it.
+    pub(super) leased: Instant,
     /// How often it was handed on here since.
     pub(super) handed: u32,
     /// The store knows an owner of it.

@@ -40,6 +40,9 @@ pub(crate) struct Want {
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.
     pub(crate) blocking: bool,
+    /// It must be in the store's queue all the time once it is registered: others are told of something only while
+    /// they wait.
+    pub(crate) relies: bool,
 }
 
 /// A place in the local queue.

@@ -15,7 +15,8 @@ impl Semaphore {
     ///
     /// Released or dropped with its permit, it is used up. When its holder panics, loses the lease or is broken with
     /// [`force_unlock`](Self::force_unlock), or when the acquire is cancelled, it goes to the next, in its place.
-    /// Tokens wait for as long as the name is in use, and a day after that.
+    /// Tokens wait for as long as the name is in use, and a day after that. The number of permits is not compared:
+    /// whoever acquires one permit of the name gets the token.
     ///
     /// # Errors
     ///

@@ -17,7 +17,6 @@ pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
 
 /// An annotated function of this program, as [`sites`] lists it.
-#[derive(Debug)]
 pub struct Site {
     /// The annotated crate's package.
     #[doc(hidden)]
@@ -191,6 +190,19 @@ impl fmt::Display for Site {
             write!(f, "({})", self.options)?;
         }
         write!(f, "] fn {}", self.function)
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site")
+            .field("name", &self.template())
+            .field("attribute", &self.attribute.word())
+            .field("options", &self.options)
+            .field("function", &self.function)
+            .field("file", &self.file)
+            .field("line", &self.line)
+            .finish_non_exhaustive()
     }
 }
 

@@ -140,6 +140,24 @@ fn an_owner_may_be_any_expression() {
 }
 
 #[test]
+fn another_owner_inside_is_told_that_it_would_wait_for_itself() {
+    #[auto_mutex(name = "desk", owner = owner)]
+    fn sit(owner: u32, inside: impl FnOnce() -> Result<u32, LockError>) -> Result<u32, LockError> {
+        Ok(inside()? + owner)
+    }
+    #[auto_mutex(name = "desk")]
+    fn anybody() -> Result<u32, LockError> {
+        Ok(0)
+    }
+    let client = client();
+    let same = client.blocking_scope(|| sit(1, || sit(1, anybody)));
+    assert_eq!(same.expect("the owner's, and the task's"), 2);
+    let other = client.blocking_scope(|| sit(1, || sit(2, || panic!("two owners inside"))));
+    let error = other.expect_err("the first one is inside");
+    assert!(matches!(error, LockError::Deadlock { .. }), "{error}");
+}
+
+#[test]
 fn an_owner_without_a_name_is_refused() {
     struct Broken;
     impl fmt::Display for Broken {

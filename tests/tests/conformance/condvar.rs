@@ -120,11 +120,12 @@ pub(crate) async fn a_waiter_that_gave_up_takes_nothing(store: &dyn TestStore) {
     let (sender, mut woken) = mpsc::unbounded_channel();
     let members = [store.member(), store.member()];
     let first = waiter(members[0].clone(), sender.clone(), 1).await;
-    let _second = waiter(members[1].clone(), sender.clone(), 2).await;
+    let second = waiter(members[1].clone(), sender.clone(), 2).await;
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     assert!(members[0].condvar("m").notify_one().await.unwrap());
     assert_eq!(soon("the second one", woken.recv()).await, Some(2));
+    soon("it lets go of the lock", second).await.unwrap();
     becomes("nobody is left", async || {
         !members[0].condvar("m").notify_one().await.unwrap()
     })
@@ -187,4 +188,39 @@ pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
         assert!(timed.1.timed_out());
         assert!(timed.0.blocking_unlock().unwrap());
     });
+}
+
+pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let guard = a.mutex("m").cluster_owner("o").lock().await.unwrap();
+    let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
+    becomes("somebody waits", async || {
+        b.condvar("m").notify_one().await.unwrap()
+    })
+    .await;
+    let guard = soon("the waiter", task).await.unwrap();
+    let same = b.mutex("m").cluster_owner("o").try_lock().await.unwrap();
+    assert_eq!(
+        same.map(|same| same.fencing_token()),
+        Some(guard.fencing_token())
+    );
+}
+
+pub(crate) async fn after_a_wait_the_handle_has_the_lock_still(store: &dyn TestStore) {
+    let client = store.member();
+    let task = tokio::spawn(async move {
+        let (mutex, condvar) = (client.mutex("m").reentrant(), client.condvar("m"));
+        let guard = mutex.lock().await.unwrap();
+        let (guard, _) = condvar.wait_timeout(guard, SHORT).await.unwrap();
+        assert!(mutex.is_owned().await.unwrap());
+        let again = soon("it is ours", mutex.lock()).await.unwrap();
+        assert_eq!(again.fencing_token(), guard.fencing_token());
+        drop(again);
+        // What the wait gave back is held through the handle like what it took.
+        let (guard, _) = condvar.wait_timeout(guard, SHORT).await.unwrap();
+        mutex.refresh(Duration::from_secs(60)).await.unwrap();
+        assert!(mutex.unlock().await.unwrap());
+        assert!(guard.is_lost(), "its handle has released it");
+    });
+    soon("the task", task).await.unwrap();
 }

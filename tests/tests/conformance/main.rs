@@ -34,14 +34,18 @@ auto_mutex_tests::conformance! {
         a_waiter_that_gave_up_takes_nothing,
         a_woken_waiter_that_gives_up_on_the_lock_passes_the_notification_on,
         a_wait_needs_the_lock_for_itself,
-        threads_wait_and_notify_too;
+        an_owner_is_the_same_after_a_wait,
+        threads_wait_and_notify_too,
+        after_a_wait_the_handle_has_the_lock_still;
     owners:
         tasks_of_one_owner_share_the_lock,
         who_waits_enters_with_its_owner,
         an_owner_refreshes_and_unlocks_from_any_task,
         an_owner_of_the_cluster_is_everywhere,
         an_owner_of_the_cluster_refreshes_and_unlocks_elsewhere,
-        an_owner_has_a_name;
+        an_owner_has_a_name,
+        an_owner_passes_who_waits_beside_it,
+        who_enters_does_not_restart_expire;
     exclusion:
         a_lock_is_held_by_one_at_a_time,
         different_names_do_not_meet,
@@ -149,7 +153,8 @@ auto_mutex_tests::conformance! {
         a_downgrade_inside_of_a_writer_changes_nothing,
         a_nested_call_is_refused,
         a_reentrant_reader_reads_on_and_does_not_write,
-        a_reentrant_writer_reads_and_writes_on;
+        a_reentrant_writer_reads_and_writes_on,
+        a_reentrant_handle_knows_all_its_readers;
     scope:
         without_a_client_in_force_a_lock_is_not_set_up,
         inside_a_scope_its_client_is_in_force,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex::LockError;
+use auto_mutex::{LockError, MutexGuard};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
@@ -139,4 +139,34 @@ pub(crate) async fn an_owner_has_a_name(store: &dyn TestStore) {
     let odd = client.mutex("odd").cluster_owner("a b:c %\n{}ü");
     let _guard = odd.lock().await.unwrap();
     assert!(odd.is_owned().await.unwrap());
+}
+
+pub(crate) async fn an_owner_passes_who_waits_beside_it(store: &dyn TestStore) {
+    let (a, b) = (store.member(), store.member());
+    let first = a.mutex("m").cluster_owner("o").lock().await.unwrap();
+    let other = b.clone();
+    let waits = tokio::spawn(async move { other.mutex("m").lock().await.unwrap() });
+    becomes("somebody waits", async || {
+        a.mutex("m").info().await.unwrap().waiters.len() == 1
+    })
+    .await;
+    let second = b.mutex("m").cluster_owner("o");
+    let second = soon("the owner's other", second.lock()).await.unwrap();
+    assert_eq!(first.fencing_token(), second.fencing_token());
+    assert!(!waits.is_finished());
+    drop((first, second));
+    drop(soon("who waited", waits).await.unwrap());
+}
+
+pub(crate) async fn who_enters_does_not_restart_expire(store: &dyn TestStore) {
+    let client = store.member();
+    let long = Duration::from_secs(3600);
+    let mutex = |expire| client.mutex("m").owner("o").expire(expire);
+    let first = mutex(long);
+    let body = first.synchronize(async |guard: &MutexGuard| {
+        let again = mutex(long * 5).lock().await.unwrap();
+        assert_eq!(again.fencing_token(), guard.fencing_token());
+        assert!(guard.expires_in() <= long, "{:?}", guard.expires_in());
+    });
+    soon("the body", body).await.unwrap();
 }

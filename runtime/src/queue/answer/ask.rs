@@ -1,7 +1,7 @@
 //! The answer about the ticket that waits.
 
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
-use crate::error::{LockError, StoreErrorKind};
+use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::ask::Granted;
 use crate::queue::local::Step;
 use crate::store::{Reply, Share};
@@ -50,6 +50,9 @@ impl Step<'_> {
             // The store lost the ticket, or refuses it: ask anew. No store does that to a new one.
             Ok(Reply::Gone | Reply::Refused) if ask.sendings.count() > 1 => {
                 self.forget(&ask.sendings);
+                if ask.queued {
+                    self.misplaced(&ask.share);
+                }
                 return;
             }
             Ok(Reply::Mismatch { capacity }) => {
@@ -92,6 +95,18 @@ impl Step<'_> {
             }
         }
         self.state.asks.insert(index, ask);
+    }
+
+    /// The store has lost a place that it had given. Whoever relies on one may have missed something.
+    fn misplaced(&mut self, share: &Share) {
+        let mut waiters = self.state.waiters.iter();
+        if waiters.any(|waiter| waiter.want.relies && waiter.want.share == *share) {
+            let source = StoreError::new(
+                StoreErrorKind::Refused,
+                "the store has lost the place in the queue",
+            );
+            self.refuse(share, LockError::Unavailable { source });
+        }
     }
 
     /// The first who wants `share` cannot have it.

@@ -37,9 +37,9 @@ impl Step<'_> {
                     signal,
                 };
                 let sendings = attempt.sendings;
-                if let Err(unused) = self.hand(&waiter, sendings, asked.hold, grant, attempt.number)
-                {
-                    self.withdraw(&unused);
+                match self.hand(&waiter, sendings, asked.hold, grant, attempt.number) {
+                    Ok(()) => self.note_adoption(attempt.adopts.is_some()),
+                    Err(unused) => self.withdraw(&unused),
                 }
                 return;
             }
@@ -89,6 +89,13 @@ impl Step<'_> {
             }
         };
         waiter.fail(error, self.wakes);
+    }
+
+    /// What was just handed out may have an owner in the store, if it is `adopted`.
+    fn note_adoption(&mut self, adopted: bool) {
+        if let Some(held) = self.state.held.last_mut() {
+            held.owned |= adopted;
+        }
     }
 
     /// Plans the next attempt, or says why there is none.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::world::World;
+use crate::error::kind::RW_LOCK;
 use crate::lease::Hold;
 use crate::queue::Answered;
 use crate::store::memory::state::State;
@@ -25,7 +26,7 @@ impl Shape {
         match seed % 4 {
             0 | 1 => Self::Mutex,
             2 => Self::Semaphore((seed / 4 % 4) as u32),
-            _ => Self::ReadersWriter(100),
+            _ => Self::ReadersWriter(RW_LOCK),
         }
     }
 

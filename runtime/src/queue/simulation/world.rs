@@ -129,6 +129,7 @@ impl World {
             patience,
             meta: "h 1 s".into(),
             home: None,
+            relies: false,
             blocking: false,
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));
@@ -220,7 +221,16 @@ impl World {
             }
             47..=49 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds[0].clone();
-                let renewal = hold.local().renew(&hold);
+                let renewal = if self.calm || self.dice.chance(50) {
+                    hold.local().renew(&hold)
+                } else {
+                    let expire = Duration::from_millis(self.dice.roll(8000) as u64 + 10);
+                    self.note(format!(
+                        "{index} refreshes {} for {expire:?}",
+                        hold.grant().token
+                    ));
+                    hold.local().refresh(&hold, expire).unwrap()
+                };
                 self.nodes[index].renewals.extend(renewal);
             }
             57 if !self.nodes[index].old.is_empty() => {

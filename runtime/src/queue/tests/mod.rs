@@ -1,6 +1,8 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
+mod asks;
 mod pass_on;
+mod queries;
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -75,6 +77,7 @@ impl Rig {
             patience: Patience::Queue(None),
             meta: "h 1 s".into(),
             home: None,
+            relies: false,
             blocking: false,
         }
     }

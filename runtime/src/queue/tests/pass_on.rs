@@ -15,6 +15,12 @@ impl Rig {
         lock(&self.wire.0).is_empty()
     }
 
+    /// The next request, if it is a renewal.
+    fn renewal(&self) -> Option<crate::store::Request> {
+        let mut wire = lock(&self.wire.0);
+        wire.pop_front_if(|request| matches!(request.op, Op::Touch { .. }))
+    }
+
     /// The next request is the release of a ticket.
     fn released(&self) -> bool {
         let request = self.next();
@@ -172,4 +178,99 @@ fn what_must_be_said_to_the_store_is_said() {
     assert!(poll(&mut next).is_none());
     assert!(rig.released());
     assert!(unlocked.blocking_wait().unwrap().is_some());
+}
+
+#[test]
+fn nobody_is_kept_out_for_a_waiter_that_has_left() {
+    let rig = Rig::new();
+    let reader = Want {
+        share: Share::of(1, 100),
+        ..Rig::want()
+    };
+    let writer = Want {
+        share: Share::of(100, 100),
+        ..Rig::want()
+    };
+    let _read = rig.take(&reader);
+    let write = rig.enter(&writer);
+    rig.answer(rig.next(), queued());
+    drop(write);
+    assert!(
+        rig.released(),
+        "readers elsewhere wait behind a writer that is gone"
+    );
+    let rig = Rig::new();
+    let permit = Want {
+        share: Share {
+            takes: true,
+            ..Share::of(1, 1)
+        },
+        ..Rig::want()
+    };
+    let _held = rig.take(&permit);
+    let next = rig.enter(&permit);
+    rig.answer(rig.next(), queued());
+    drop(next);
+    assert!(rig.released(), "a signal would come here first");
+}
+
+#[test]
+fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
+    let mut rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    let confirmed = first.local().refresh(&first, SECOND).unwrap();
+    let renewal = rig.next();
+    let Op::Touch { hold: kept, .. } = renewal.op else {
+        panic!("{renewal:?}");
+    };
+    rig.answer(renewal, granted());
+    assert!(confirmed.is_some_and(|confirmed| confirmed.blocking_wait().is_ok()));
+    first.local().release(&first);
+    let second = poll(&mut second).expect("handed on").unwrap();
+    rig.pass(kept);
+    while let Some(renewal) = rig.renewal() {
+        rig.lose(renewal);
+    }
+    assert!(
+        !second.is_valid(),
+        "the store has ended the lease after {kept:?}"
+    );
+}
+
+#[test]
+fn what_was_adopted_may_have_an_owner_and_goes_back() {
+    let rig = Rig::new();
+    let adopt = |local: &std::sync::Arc<crate::queue::Local>| {
+        local.adopt(crate::store::Ticket::random(), Rig::want())
+    };
+    let mut adopted = Box::pin(rig.member.with_local(&rig.name, adopt).unwrap());
+    rig.answer(rig.next(), granted());
+    let adopted = poll(&mut adopted).expect("adopted").unwrap();
+    let mut next = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    adopted.local().release(&adopted);
+    assert!(poll(&mut next).is_none(), "others of that owner could join");
+    assert!(rig.released());
+}
+
+#[test]
+fn beside_signals_that_are_held_no_token_is_made_up() {
+    let permit = |units, capacity, takes| Want {
+        share: Share {
+            takes,
+            ..Share::of(units, capacity)
+        },
+        ..Rig::want()
+    };
+    for want in [permit(1, 1, true), permit(3, 3, false)] {
+        let rig = Rig::new();
+        let first = rig.take(&want);
+        let mut second = rig.enter(&want);
+        rig.answer(rig.next(), queued());
+        first.local().release(&first);
+        assert!(poll(&mut second).is_none(), "{want:?}");
+        assert!(rig.released());
+    }
 }

@@ -57,3 +57,19 @@ pub(crate) async fn a_reentrant_writer_reads_and_writes_on(store: &dyn TestStore
     soon("the body", writing).await.unwrap();
     drop(soon("free", other.rw_lock("l").write()).await.unwrap());
 }
+
+pub(crate) async fn a_reentrant_handle_knows_all_its_readers(store: &dyn TestStore) {
+    let lock = store.member().rw_lock("l").reentrant();
+    let first = tokio::spawn(async move {
+        let outer = lock.read().await.unwrap();
+        let second = lock.clone();
+        let second = tokio::spawn(async move { second.read().await.unwrap() });
+        let second = soon("beside it", second).await.unwrap();
+        assert_ne!(second.fencing_token(), outer.fencing_token());
+        let inner = soon("at once", lock.read()).await.unwrap();
+        assert_eq!(inner.fencing_token(), outer.fencing_token());
+        let error = soon("no", lock.write()).await.unwrap_err();
+        assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+    });
+    soon("the task", first).await.unwrap();
+}

@@ -18,7 +18,7 @@ impl State {
                 signal: record.signal.as_ref().map(|signal| signal.1.clone()),
             };
         };
-        let again_ms = if index < NEAR && self.capacity != Some(0) {
+        let again_ms = if index < NEAR {
             let first_end = self
                 .held
                 .iter()

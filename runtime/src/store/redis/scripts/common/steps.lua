@@ -44,7 +44,7 @@
     if r.token > 0 then return 'GRANTED ' .. int(r.token) end
     local position = (call('ZRANK', QUEUE, ticket) or foreign('the queue is missing')) + 1
     local again = math.floor(r.wait / 3)
-    if position <= NEAR and s.cap > 0 then
+    if position <= NEAR then
       local ends = s.one and s.one_ends
       if held_by_many() then
         local _

@@ -1,0 +1,317 @@
+//! The goals.
+
+use super::Limit::{AtLeast, AtMost};
+use super::{Find, Goal, Limit};
+use crate::peer::Contender::{
+    self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexLocal, AutoMutexRwLock,
+    AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads,
+};
+use crate::run::Placement::{self, Alone, Both, Same, Split};
+use crate::worker::Kind;
+
+/// All of them, in the order of the scenarios.
+pub(super) fn all() -> Vec<Goal> {
+    let mut goals = speed();
+    goals.extend(through_redis());
+    goals.extend(local());
+    goals.extend(idle());
+    goals.extend(attribute());
+    goals
+}
+
+/// S1, S2, S5.
+fn speed() -> Vec<Goal> {
+    let cycle = |who, placement| against("S1", placement, who, Rslock, "cycle_p50_us");
+    let many = |placement| {
+        against(
+            "S2",
+            placement,
+            AutoMutexThreads,
+            RslockThreads,
+            "per_second",
+        )
+    };
+    vec![
+        time(
+            "S1 same: cycle to rslock's",
+            AtMost(0.6),
+            cycle(AutoMutex, Same),
+        ),
+        time(
+            "S1 split: cycle to rslock's",
+            AtMost(0.6),
+            cycle(AutoMutex, Split),
+        ),
+        time(
+            "S1 split: attribute's cycle to rslock's",
+            AtMost(0.6),
+            cycle(AutoMutexAttribute, Split),
+        ),
+        time(
+            "S2 split: cycles/s to rslock's, 2 threads each",
+            AtLeast(1.2),
+            many(Split),
+        ),
+        time(
+            "S2 both: cycles/s to rslock's, 2 threads each",
+            AtLeast(1.2),
+            many(Both),
+        ),
+        time(
+            "S5 split: hand-over to the release's round trip",
+            AtMost(1.3),
+            figure("S5", Split, AutoMutexAwaited, "handover_per_release"),
+        ),
+        time(
+            "S5 split: hand-over p99 µs",
+            AtMost(1500.0),
+            figure("S5", Split, AutoMutexAwaited, "handover_p99_us"),
+        ),
+    ]
+}
+
+/// S3, S4, S8 without hand-over inside the process.
+fn through_redis() -> Vec<Goal> {
+    let of = |table, name| figure(table, Split, AutoMutex, name);
+    let to_rslock = |table, name| against(table, Split, AutoMutex, Rslock, name);
+    vec![
+        time(
+            "S3: cycles/s to rslock's",
+            AtLeast(1.4),
+            to_rslock("S3", "per_second"),
+        ),
+        time(
+            "S3: max wait to median",
+            AtMost(5.0),
+            of("S3", "wait_max_per_p50"),
+        ),
+        count(
+            "S3: requests per acquisition",
+            AtMost(2.1),
+            of("S3", "requests"),
+        ),
+        count(
+            "S3: Jain's index of tasks",
+            AtLeast(0.99),
+            of("S3", "jain_tasks"),
+        ),
+        count("S3: overlaps", AtMost(0.0), of("S3", "overlaps")),
+        time(
+            "S4: cycles/s to rslock's",
+            AtLeast(1.4),
+            to_rslock("S4", "per_second"),
+        ),
+        time(
+            "S4: max wait to median",
+            AtMost(5.0),
+            of("S4", "wait_max_per_p50"),
+        ),
+        count(
+            "S4: requests per acquisition",
+            AtMost(2.1),
+            of("S4", "requests"),
+        ),
+        count(
+            "S4: Jain's index of tasks",
+            AtLeast(0.99),
+            of("S4", "jain_tasks"),
+        ),
+        count("S4: overlaps", AtMost(0.0), of("S4", "overlaps")),
+        time(
+            "S4 1 ms: max wait to rslock's",
+            AtMost(0.05),
+            to_rslock("S4 1 ms", "wait_max_ms"),
+        ),
+        count("S4 1 ms: overlaps", AtMost(0.0), of("S4 1 ms", "overlaps")),
+        count(
+            "S8 semaphore: overlaps",
+            AtMost(0.0),
+            figure("S8", Split, AutoMutexSemaphore, "overlaps"),
+        ),
+        count(
+            "S8 readers-writer: overlaps",
+            AtMost(0.0),
+            figure("S8", Split, AutoMutexRwLock, "overlaps"),
+        ),
+    ]
+}
+
+/// S3 and S4 with hand-over inside the process.
+fn local() -> Vec<Goal> {
+    let of = |table, name| figure(table, Split, AutoMutexLocal, name);
+    let to_rslock = |table| against(table, Split, AutoMutexLocal, Rslock, "per_second");
+    vec![
+        time(
+            "S3 local: cycles/s to rslock's",
+            AtLeast(50.0),
+            to_rslock("S3"),
+        ),
+        time(
+            "S3 local: max wait ms",
+            AtMost(100.0),
+            of("S3", "wait_max_ms"),
+        ),
+        count(
+            "S3 local: requests per acquisition",
+            AtMost(0.1),
+            of("S3", "requests"),
+        ),
+        count(
+            "S3 local: Jain's index of tasks",
+            AtLeast(0.99),
+            of("S3", "jain_tasks"),
+        ),
+        count("S3 local: overlaps", AtMost(0.0), of("S3", "overlaps")),
+        time(
+            "S4 local: cycles/s to rslock's",
+            AtLeast(50.0),
+            to_rslock("S4"),
+        ),
+        time(
+            "S4 local: max wait ms",
+            AtMost(100.0),
+            of("S4", "wait_max_ms"),
+        ),
+        count(
+            "S4 local: requests per acquisition",
+            AtMost(0.1),
+            of("S4", "requests"),
+        ),
+        count(
+            "S4 local: Jain's index of tasks",
+            AtLeast(0.99),
+            of("S4", "jain_tasks"),
+        ),
+        count(
+            "S4 local: Jain's index of processes",
+            AtLeast(0.99),
+            of("S4", "jain_processes"),
+        ),
+        count("S4 local: overlaps", AtMost(0.0), of("S4", "overlaps")),
+        time(
+            "S4 1 ms local: max wait to rslock's",
+            AtMost(0.05),
+            against("S4 1 ms", Split, AutoMutexLocal, Rslock, "wait_max_ms"),
+        ),
+        count(
+            "S4 1 ms local: overlaps",
+            AtMost(0.0),
+            of("S4 1 ms", "overlaps"),
+        ),
+    ]
+}
+
+/// S6, S9.
+fn idle() -> Vec<Goal> {
+    let waiting = |name| figure("S6", Split, AutoMutex, name);
+    let held = |name| figure("S9", Split, AutoMutex, name);
+    vec![
+        count(
+            "S6: requests/s",
+            AtMost(1.0),
+            waiting("requests_per_second"),
+        ),
+        count(
+            "S6: connections, the holder's too",
+            AtMost(2.0),
+            waiting("connections"),
+        ),
+        time(
+            "S6: CPU ms in 10 s",
+            AtMost(10.0),
+            waiting("client_cpu_ms_per_10_s"),
+        ),
+        count(
+            "S6: heap bytes per waiter",
+            AtMost(2048.0),
+            named("S7 heap", Same, "auto-mutex, a waiter", "bytes"),
+        ),
+        time("S9: % of a CPU", AtMost(1.0), held("client_cpu_percent")),
+        count(
+            "S9: requests per lock and beat",
+            AtMost(1.05),
+            held("requests_per_lock_and_beat"),
+        ),
+        count("S9: bursts per beat", AtMost(1.5), held("bursts_per_beat")),
+    ]
+}
+
+/// S7.
+fn attribute() -> Vec<Goal> {
+    let call = |kind: Kind, name| named("S7", Alone, kind.label(), name);
+    vec![
+        time(
+            "S7 fn: ns more than plain",
+            AtMost(250.0),
+            call(Kind::Sync, "over_plain_ns"),
+        ),
+        time(
+            "S7 async fn: ns more than plain",
+            AtMost(250.0),
+            call(Kind::Async, "over_plain_ns"),
+        ),
+        count(
+            "S7 fn: allocations per call",
+            AtMost(1.0),
+            call(Kind::Sync, "allocations"),
+        ),
+        count(
+            "S7 async fn: allocations per call",
+            AtMost(1.0),
+            call(Kind::Async, "allocations"),
+        ),
+        count(
+            "S7 Redis: allocations beyond redis-rs's",
+            AtMost(1.0),
+            named("S7 heap", Same, "auto-mutex beyond redis-rs", "allocations"),
+        ),
+        time(
+            "S7: check of 1,000 fns to plain",
+            AtMost(2.0),
+            Box::new(|report| {
+                let (ours, plain) = ("1,000 annotated", "1,000 plain");
+                report.ratio("S7 compile", Both, ours, plain, "check_cpu_s")
+            }),
+        ),
+    ]
+}
+
+fn time(what: &'static str, limit: Limit, find: Find) -> Goal {
+    Goal {
+        what,
+        limit,
+        count: false,
+        find,
+    }
+}
+
+fn count(what: &'static str, limit: Limit, find: Find) -> Goal {
+    Goal {
+        count: true,
+        ..time(what, limit, find)
+    }
+}
+
+fn figure(table: &'static str, placement: Placement, who: Contender, figure: &'static str) -> Find {
+    named(table, placement, who.label(), figure)
+}
+
+fn named(
+    table: &'static str,
+    placement: Placement,
+    who: &'static str,
+    figure: &'static str,
+) -> Find {
+    Box::new(move |report| report.summary(table, placement, who, figure))
+}
+
+fn against(
+    table: &'static str,
+    placement: Placement,
+    who: Contender,
+    base: Contender,
+    figure: &'static str,
+) -> Find {
+    let (who, base) = (who.label(), base.label());
+    Box::new(move |report| report.ratio(table, placement, who, base, figure))
+}

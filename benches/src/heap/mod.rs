@@ -1,0 +1,134 @@
+//! What is allocated, counted in a program of its own (`src/bin/heap.rs`): counting would slow what is timed.
+//!
+//! The whole process is counted, the thread of the engine too.
+
+mod redis_own;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use auto_mutex::Client;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Builder;
+
+use crate::Failure;
+use crate::peer::{Contender, LEASE, ours};
+use crate::worker::{Caller, Kind};
+
+/// The state of the heap.
+#[derive(Clone, Copy, Debug)]
+pub struct Heap {
+    /// Blocks allocated so far.
+    pub blocks: u64,
+    /// Bytes in use.
+    pub bytes: u64,
+}
+
+/// What the program tells.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    /// Blocks per call on `memory://`.
+    pub(crate) calls: Vec<(Kind, f64)>,
+    /// Blocks per cycle on Redis.
+    pub(crate) cycle: f64,
+    /// Blocks that redis-rs needs for the same requests.
+    pub(crate) redis_own: f64,
+    /// Bytes per waiter, its task included.
+    pub(crate) waiter: f64,
+}
+
+const WARM: u64 = 200;
+const CYCLES: u64 = 1_000;
+const WAITERS: usize = 1_000;
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// What the program `auto-mutex-bench-heap` does: counts, on the server whose URL it is given. `heap` reads the state of the heap.
+pub fn count(heap: impl Fn() -> Heap) -> ExitCode {
+    let url = std::env::args().nth(1).unwrap_or_default();
+    let counted = counted(&url, &heap)
+        .and_then(|counted| serde_json::to_string(&counted).map_err(Into::into));
+    match counted {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("auto-mutex-bench-heap: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn counted(url: &str, heap: &impl Fn() -> Heap) -> Result<Counted, Failure> {
+    Ok(Counted {
+        calls: calls(heap)?,
+        cycle: cycle(url, heap)?,
+        redis_own: redis_own::blocks(url, heap)?,
+        waiter: waiter(url, heap)?,
+    })
+}
+
+fn calls(heap: &impl Fn() -> Heap) -> Result<Vec<(Kind, f64)>, Failure> {
+    auto_mutex::setup("memory://")?;
+    let caller = Caller::new(&auto_mutex::client()?)?;
+    let mut calls = Vec::new();
+    for kind in Kind::ALL {
+        caller.call(kind, WARM)?;
+        let before = heap().blocks;
+        caller.call(kind, CYCLES)?;
+        calls.push((kind, (heap().blocks - before) as f64 / CYCLES as f64));
+    }
+    auto_mutex::blocking_shutdown();
+    Ok(calls)
+}
+
+fn cycle(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
+    let client = connect(url)?;
+    let mutex = client.mutex("bench:heap");
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let cycles = async |times: u64| {
+        for _ in 0..times {
+            drop(mutex.lock().await?);
+        }
+        Ok::<_, Failure>(())
+    };
+    let blocks = runtime.block_on(async {
+        cycles(WARM).await?;
+        let before = heap().blocks;
+        cycles(CYCLES).await?;
+        Ok::<_, Failure>(heap().blocks - before)
+    })?;
+    client.blocking_shutdown();
+    Ok(blocks as f64 / CYCLES as f64)
+}
+
+/// What a waiting task takes in a client that waits for what another one holds.
+fn waiter(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
+    let (holder, client) = (connect(url)?, connect(url)?);
+    let held = holder.mutex("bench:heap").blocking_lock()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let bytes = runtime.block_on(async {
+        // Once, so that what is made once is not counted.
+        let mutex = client.mutex("bench:heap");
+        let first = tokio::spawn(async move { mutex.lock().await.map(drop) });
+        tokio::time::sleep(SETTLE).await;
+        let before = heap().bytes;
+        for _ in 0..WAITERS {
+            let mutex = client.mutex("bench:heap");
+            drop(tokio::spawn(async move { mutex.lock().await.map(drop) }));
+        }
+        tokio::time::sleep(SETTLE).await;
+        let bytes = heap().bytes.saturating_sub(before);
+        first.abort();
+        bytes
+    });
+    drop(runtime);
+    drop(held);
+    holder.blocking_shutdown();
+    client.blocking_shutdown();
+    Ok(bytes as f64 / WAITERS as f64)
+}
+
+fn connect(url: &str) -> Result<Client, Failure> {
+    ours::connect(Contender::AutoMutex, url, LEASE)
+}

@@ -1,0 +1,69 @@
+//! Benchmarks of auto-mutex beside other lock libraries: see `benches/README.md`.
+//!
+//! A [scenario](mod@scenario) says which processes do what; [`run`](mod@run) starts them, pinned and in a fair order; in each
+//! process a [worker](mod@worker) uses a [peer](mod@peer)'s locks; [`measure`](mod@measure) turns what was seen into figures,
+//! [`report`](mod@report) shows them, and [`gate`](mod@gate) compares them with the goals.
+
+mod clock;
+mod gate;
+pub mod heap;
+mod job;
+mod measure;
+mod options;
+mod peer;
+mod report;
+mod run;
+mod scenario;
+mod server;
+mod worker;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use options::{Gates, Options};
+use report::Report;
+use scenario::Bench;
+
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+
+/// What the program `auto-mutex-bench` does.
+#[must_use]
+pub fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let result = match args.next().as_deref() {
+        Some("worker") => worker::serve(&args.next().unwrap_or_default()).map(|()| true),
+        _ => benchmark(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("auto-mutex-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all goals that count were met.
+fn benchmark() -> Result<bool, Failure> {
+    let Some(options) = Options::parse(std::env::args().skip(1))? else {
+        return Ok(true);
+    };
+    std::fs::create_dir_all(&options.out)?;
+    let mut report = if options.report {
+        Report::load(&options.out.join("results.json"))?
+    } else {
+        let mut bench = Bench::new(options.clone())?;
+        scenario::run(&mut bench)?;
+        bench.finish()
+    };
+    report.verdicts = gate::judge(&report);
+    report.show(&options)?;
+    report.save(&options.out)?;
+    println!("\nresults.json and plots are in {}", options.out.display());
+    Ok(match options.gates {
+        Gates::None => true,
+        Gates::All => gate::passes(&report.verdicts, false),
+        Gates::Counts => gate::passes(&report.verdicts, true),
+    })
+}

@@ -1,0 +1,72 @@
+//! Who used the processors, from `/proc`; memory of this process.
+
+use std::fs;
+
+/// `/proc/stat` counts in hundredths of a second.
+const TICKS: f64 = 100.0;
+
+/// Processor seconds of a process that runs.
+pub(crate) fn of(pid: u32) -> f64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return 0.0;
+    };
+    let nanos = |entry: std::io::Result<fs::DirEntry>| {
+        let text = fs::read_to_string(entry.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    threads.filter_map(nanos).sum::<f64>() / 1e9
+}
+
+/// Processor seconds of the whole machine, and of us: this process, its children that have ended, and those of
+/// `pids` that run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    all: f64,
+    own: f64,
+}
+
+impl Usage {
+    pub(crate) fn now(pids: impl IntoIterator<Item = u32>) -> Self {
+        let live: f64 = pids.into_iter().map(of).sum();
+        Self {
+            all: machine(),
+            own: of(std::process::id()) + ended_children() + live,
+        }
+    }
+
+    /// Processor seconds that others used between then and now.
+    pub(crate) fn foreign_since(self, before: Self) -> f64 {
+        (self.all - before.all - (self.own - before.own)).max(0.0)
+    }
+}
+
+/// User, nice, system, interrupts, and what the host took away.
+fn machine() -> f64 {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let first = stat.lines().next().unwrap_or_default();
+    let fields: Vec<f64> = first
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    let busy = [0, 1, 2, 5, 6, 7].map(|index| fields.get(index).copied().unwrap_or(0.0));
+    busy.iter().sum::<f64>() / TICKS
+}
+
+/// Of this process's children that were waited for.
+pub(crate) fn ended_children() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may contain anything.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let times = fields.split_whitespace().skip(13).take(2);
+    let ticks: f64 = times.filter_map(|field| field.parse::<f64>().ok()).sum();
+    ticks / TICKS
+}
+
+/// Resident memory of this process, in bytes.
+pub(crate) fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}

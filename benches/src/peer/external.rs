@@ -1,0 +1,61 @@
+//! Libraries of other languages: programs in `benches/external`, told the same job on the same terms. They are
+//! measured where their interpreter and packages are installed; `benches/README.md` says how.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Contender;
+
+/// Where npm installed the packages.
+const NODE_MODULES: &str = "target/bench-peers/node_modules";
+/// The Python of the virtual environment with the packages.
+const PYTHON: &str = "target/bench-peers/python/bin/python";
+
+/// Interpreter, program, and the package that must be there.
+pub(crate) fn program(contender: Contender) -> Option<(PathBuf, PathBuf, &'static str)> {
+    let node = |package| (PathBuf::from("node"), script("node.cjs"), package);
+    let python = |package| (root().join(PYTHON), script("python.py"), package);
+    match contender {
+        Contender::NodeRedisSemaphore => Some(node("redis-semaphore")),
+        Contender::NodeRedlock => Some(node("redlock")),
+        Contender::PythonRedis => Some(python("redis")),
+        Contender::PythonRedisLock => Some(python("redis_lock")),
+        _ => None,
+    }
+}
+
+/// The command that runs `contender`.
+pub(crate) fn environment() -> (&'static str, PathBuf) {
+    ("NODE_PATH", root().join(NODE_MODULES))
+}
+
+/// What is missing to measure it.
+pub(crate) fn missing(contender: Contender) -> Option<String> {
+    let (interpreter, _, package) = program(contender)?;
+    let probe = if interpreter.as_os_str() == "node" {
+        ["-e".to_owned(), format!("require('{package}')")]
+    } else {
+        ["-c".to_owned(), format!("import {package}")]
+    };
+    let (variable, modules) = environment();
+    let found = Command::new(&interpreter)
+        .args(probe)
+        .env(variable, modules)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    (!found).then(|| format!("{package} is not installed (see benches/README.md)"))
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("external")
+        .join(name)
+}
+
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
+}

@@ -1,0 +1,120 @@
+//! auto-mutex by handle and by attribute.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard, auto_mutex};
+
+use super::{Contender, LEASE, Library, Lock};
+use crate::Failure;
+
+/// How `contender` is set up: hand-over inside the process only where it is asked for by name.
+pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
+    let config = Config::new(url)?.lease(lease);
+    Ok(match contender {
+        Contender::AutoMutexLocal => config,
+        _ => config.local_handover(0, 0),
+    })
+}
+
+/// A client of its own.
+pub(crate) fn connect(contender: Contender, url: &str, lease: Duration) -> Result<Client, Failure> {
+    Ok(Client::connect(config(contender, url, lease)?)?)
+}
+
+pub(crate) struct Ours {
+    client: Client,
+    awaits: bool,
+}
+
+impl Ours {
+    pub(crate) fn connect(
+        contender: Contender,
+        url: &str,
+        lease: Duration,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            client: connect(contender, url, lease)?,
+            awaits: contender == Contender::AutoMutexAwaited,
+        })
+    }
+}
+
+impl Library for Ours {
+    type Lock = OursLock;
+
+    fn lock(&self, key: &str, _task: usize) -> OursLock {
+        OursLock {
+            mutex: self.client.mutex(key),
+            awaits: self.awaits,
+        }
+    }
+
+    async fn close(self) {
+        self.client.shutdown().await;
+    }
+}
+
+pub(crate) struct OursLock {
+    mutex: Mutex,
+    awaits: bool,
+}
+
+impl Lock for OursLock {
+    type Guard = MutexGuard;
+
+    async fn acquire(&mut self, _turn: u64) -> Result<MutexGuard, Failure> {
+        Ok(self.mutex.lock().await?)
+    }
+
+    async fn release(&mut self, guard: MutexGuard) -> Result<(), Failure> {
+        if self.awaits {
+            guard.unlock().await?;
+        } else {
+            drop(guard);
+        }
+        Ok(())
+    }
+}
+
+/// The annotated function, on the client in force.
+pub(crate) struct Annotated;
+
+impl Annotated {
+    pub(crate) fn connect(url: &str) -> Result<Self, Failure> {
+        auto_mutex::setup(config(Contender::AutoMutexAttribute, url, LEASE)?)?;
+        Ok(Self)
+    }
+}
+
+impl Library for Annotated {
+    type Lock = AnnotatedCall;
+
+    fn lock(&self, _key: &str, _task: usize) -> AnnotatedCall {
+        AnnotatedCall
+    }
+
+    async fn close(self) {
+        auto_mutex::shutdown().await;
+    }
+}
+
+pub(crate) struct AnnotatedCall;
+
+impl Lock for AnnotatedCall {
+    type Guard = ();
+
+    /// The whole call: what is measured is the cycle.
+    async fn acquire(&mut self, turn: u64) -> Result<(), Failure> {
+        annotated(turn).await?;
+        Ok(())
+    }
+
+    async fn release(&mut self, _guard: ()) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+#[auto_mutex]
+async fn annotated(turn: u64) -> Result<u64, LockError> {
+    Ok(turn)
+}

@@ -1,0 +1,115 @@
+//! auto-mutex's semaphore and readers-writer lock.
+
+use auto_mutex::{Client, Permit, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore};
+
+use super::{Contender, LEASE, Library, Lock, ours};
+use crate::Failure;
+
+pub(crate) const PERMITS: u32 = 8;
+
+/// Units of a readers-writer lock: a reader has one of them, a writer all.
+pub(crate) const READERS: u64 = 1 << 30;
+
+/// One turn in so many writes.
+const WRITES: u64 = 10;
+
+pub(crate) struct OursSemaphore(Client);
+
+impl OursSemaphore {
+    pub(crate) fn connect(url: &str) -> Result<Self, Failure> {
+        Ok(Self(ours::connect(
+            Contender::AutoMutexSemaphore,
+            url,
+            LEASE,
+        )?))
+    }
+}
+
+impl Library for OursSemaphore {
+    type Lock = Permits;
+
+    fn lock(&self, key: &str, _task: usize) -> Permits {
+        Permits(self.0.semaphore(key, PERMITS))
+    }
+
+    async fn close(self) {
+        self.0.shutdown().await;
+    }
+}
+
+pub(crate) struct Permits(Semaphore);
+
+impl Lock for Permits {
+    type Guard = Permit;
+
+    async fn acquire(&mut self, _turn: u64) -> Result<Permit, Failure> {
+        Ok(self.0.acquire().await?)
+    }
+
+    async fn release(&mut self, guard: Permit) -> Result<(), Failure> {
+        drop(guard);
+        Ok(())
+    }
+}
+
+pub(crate) struct OursRwLock(Client);
+
+impl OursRwLock {
+    pub(crate) fn connect(url: &str) -> Result<Self, Failure> {
+        Ok(Self(ours::connect(Contender::AutoMutexRwLock, url, LEASE)?))
+    }
+}
+
+impl Library for OursRwLock {
+    type Lock = ReadOrWrite;
+
+    fn lock(&self, key: &str, task: usize) -> ReadOrWrite {
+        ReadOrWrite {
+            lock: self.0.rw_lock(key),
+            offset: task as u64,
+        }
+    }
+
+    async fn close(self) {
+        self.0.shutdown().await;
+    }
+}
+
+pub(crate) struct ReadOrWrite {
+    lock: RwLock,
+    /// The tasks do not all write in the same turn.
+    offset: u64,
+}
+
+impl ReadOrWrite {
+    fn writes(&self, turn: u64) -> bool {
+        (turn + self.offset).is_multiple_of(WRITES)
+    }
+}
+
+/// Dropped, it releases.
+pub(crate) enum Held {
+    Reading(#[allow(dead_code, reason = "held, not used")] RwLockReadGuard),
+    Writing(#[allow(dead_code, reason = "held, not used")] RwLockWriteGuard),
+}
+
+impl Lock for ReadOrWrite {
+    type Guard = Held;
+
+    async fn acquire(&mut self, turn: u64) -> Result<Held, Failure> {
+        Ok(if self.writes(turn) {
+            Held::Writing(self.lock.write().await?)
+        } else {
+            Held::Reading(self.lock.read().await?)
+        })
+    }
+
+    async fn release(&mut self, guard: Held) -> Result<(), Failure> {
+        drop(guard);
+        Ok(())
+    }
+
+    fn units(&self, turn: u64) -> u64 {
+        if self.writes(turn) { READERS } else { 1 }
+    }
+}

@@ -1,0 +1,55 @@
+//! rslock, as its documentation says: one manager for all tasks, `acquire`, and the release awaited.
+
+use std::time::Duration;
+
+use rslock::{LockGuard, LockManager};
+
+use super::{Library, Lock};
+use crate::Failure;
+
+pub(crate) struct Rslock {
+    manager: LockManager,
+    ttl: Duration,
+}
+
+impl Rslock {
+    /// It would connect at the first turn; here it does so now.
+    pub(crate) async fn connect(url: &str, ttl: Duration) -> Result<Self, Failure> {
+        let manager = LockManager::new(vec![url.to_owned()]);
+        manager.acquire("bench:warm", ttl).await?.release().await;
+        Ok(Self { manager, ttl })
+    }
+}
+
+impl Library for Rslock {
+    type Lock = RslockLock;
+
+    fn lock(&self, key: &str, _task: usize) -> RslockLock {
+        RslockLock {
+            manager: self.manager.clone(),
+            ttl: self.ttl,
+            key: key.to_owned(),
+        }
+    }
+
+    async fn close(self) {}
+}
+
+pub(crate) struct RslockLock {
+    manager: LockManager,
+    ttl: Duration,
+    key: String,
+}
+
+impl Lock for RslockLock {
+    type Guard = LockGuard;
+
+    async fn acquire(&mut self, _turn: u64) -> Result<LockGuard, Failure> {
+        Ok(self.manager.acquire(&*self.key, self.ttl).await?)
+    }
+
+    async fn release(&mut self, guard: LockGuard) -> Result<(), Failure> {
+        guard.release().await;
+        Ok(())
+    }
+}

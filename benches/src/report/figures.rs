@@ -1,0 +1,67 @@
+//! Looking up figures: repetitions of a contender, and pairs of two.
+
+use super::Report;
+use crate::measure::Summary;
+use crate::run::Placement;
+
+impl Report {
+    /// The repetitions of a figure, by round.
+    fn rounds<'a>(
+        &'a self,
+        table: &'a str,
+        placement: Placement,
+        who: &'a str,
+        figure: &'a str,
+    ) -> impl Iterator<Item = (usize, f64)> + 'a {
+        self.measurements
+            .iter()
+            .filter(move |it| it.table == table && it.placement == placement && it.who == who)
+            .filter_map(move |it| Some((it.round, *it.values.get(figure)?)))
+    }
+
+    /// `None`: it was not measured.
+    pub(crate) fn summary(
+        &self,
+        table: &str,
+        placement: Placement,
+        who: &str,
+        figure: &str,
+    ) -> Option<Summary> {
+        Summary::of(
+            self.rounds(table, placement, who, figure)
+                .map(|(_, value)| value),
+        )
+    }
+
+    /// Of `who` to `base`, pair by pair.
+    pub(crate) fn ratio(
+        &self,
+        table: &str,
+        placement: Placement,
+        who: &str,
+        base: &str,
+        figure: &str,
+    ) -> Option<Summary> {
+        Summary::of(
+            self.rounds(table, placement, who, figure)
+                .filter_map(|(round, value)| {
+                    let mut others = self.rounds(table, placement, base, figure);
+                    let (_, other) = others.find(|(other, _)| *other == round)?;
+                    (other != 0.0).then_some(value / other)
+                }),
+        )
+    }
+
+    /// Placements and contenders of a table, in the order of measuring.
+    pub(super) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
+        let mut rows = Vec::new();
+        for it in self.measurements.iter().filter(|it| it.table == table) {
+            let row = (it.placement, &*it.who);
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        rows.sort_by_key(|(placement, _)| *placement);
+        rows
+    }
+}

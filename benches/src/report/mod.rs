@@ -1,0 +1,89 @@
+//! [`Report`]: all figures of a run, with the machine they come from; as JSON, on the terminal, as plots.
+
+mod compare;
+mod figures;
+mod machine;
+mod number;
+mod plot;
+mod table;
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use machine::Machine;
+pub(crate) use number::show as number;
+
+use crate::Failure;
+use crate::gate::Verdict;
+use crate::measure::Values;
+use crate::options::Options;
+use crate::run::Placement;
+use crate::scenario;
+
+/// One repetition of one contender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Measurement {
+    pub(crate) table: String,
+    pub(crate) placement: Placement,
+    pub(crate) who: String,
+    /// Those of a table and placement with the same round are a pair.
+    pub(crate) round: usize,
+    pub(crate) values: Values,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) measurements: Vec<Measurement>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) verdicts: Vec<Verdict>,
+}
+
+impl Report {
+    pub(crate) fn new(machine: Machine) -> Self {
+        Self {
+            machine,
+            measurements: Vec::new(),
+            notes: Vec::new(),
+            verdicts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
+        let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+
+    /// JSON and plots.
+    pub(crate) fn save(&self, dir: &Path) -> Result<(), Failure> {
+        fs::write(dir.join("results.json"), serde_json::to_vec_pretty(self)?)?;
+        for table in scenario::ALL.iter().flat_map(|scenario| scenario.tables) {
+            if let Some(svg) = plot::plot(self, table) {
+                let file = format!("{}.svg", table.name.to_lowercase().replace(' ', "-"));
+                fs::write(dir.join(file), svg)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tables, notes and goals on the terminal.
+    pub(crate) fn show(&self, options: &Options) -> Result<(), Failure> {
+        println!("\n{}", self.machine);
+        println!(
+            "Medians of the repetitions [minimum – maximum]; × is the ratio to rslock, pair by pair."
+        );
+        for table in scenario::ALL.iter().flat_map(|scenario| scenario.tables) {
+            table::show(self, table);
+        }
+        if let Some(path) = &options.compare {
+            compare::show(&Self::load(path)?, self);
+        }
+        for note in &self.notes {
+            println!("\nnote: {note}");
+        }
+        table::verdicts(&self.verdicts, options.counts_only());
+        Ok(())
+    }
+}

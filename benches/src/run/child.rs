@@ -1,0 +1,110 @@
+//! A worker process, from the benchmark's side.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{self, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use super::Placement;
+use crate::Failure;
+use crate::job::Job;
+use crate::peer::external;
+use crate::worker::Span;
+
+/// The longest that a worker may be silent.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A worker, killed when dropped.
+pub(crate) struct Child {
+    process: process::Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Child {
+    /// Starts a worker; its first word is `ready`.
+    pub(crate) fn start(job: &Job, placement: Placement) -> Result<Self, Failure> {
+        let mut command = placement.command();
+        let external = match job {
+            Job::Turns(turns) => external::program(turns.contender),
+            _ => None,
+        };
+        if let Some((interpreter, program, _)) = external {
+            let (variable, value) = external::environment();
+            command.arg(interpreter).arg(program).env(variable, value);
+        } else {
+            command.arg(std::env::current_exe()?).arg("worker");
+        }
+        command.arg(serde_json::to_string(job)?);
+        Self::spawn(command)
+    }
+
+    pub(crate) fn spawn(mut command: Command) -> Result<Self, Failure> {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdin = process.stdin.take();
+        let stdout = process.stdout.take().ok_or("no stdout")?;
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self {
+            process,
+            stdin,
+            lines,
+        })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(crate) fn go(&mut self, span: Span) -> Result<(), Failure> {
+        let stdin = self.stdin.as_mut().ok_or("dismissed already")?;
+        Ok(writeln!(stdin, "go {} {}", span.start, span.until)?)
+    }
+
+    /// Closes the input: the worker ends what it does.
+    pub(crate) fn dismiss(&mut self) {
+        self.stdin = None;
+    }
+
+    /// What the worker says after `word`, which must be its next.
+    pub(crate) fn expect<T: DeserializeOwned>(&self, word: &str) -> Result<T, Failure> {
+        let line = self
+            .lines
+            .recv_timeout(PATIENCE)
+            .map_err(|_| format!("a worker ended or hangs before it was {word}"))?;
+        let value = line
+            .strip_prefix(word)
+            .ok_or_else(|| format!("a worker said {line:?} before it was {word}"))?;
+        Ok(serde_json::from_str(value.trim())?)
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> Result<(), Failure> {
+        self.dismiss();
+        let status = self.process.wait()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("a worker failed: {status}").into())
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,114 @@
+//! Processes that take turns on a server: one repetition.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use super::{Child, Placement};
+use crate::Failure;
+use crate::clock::{self, MILLISECOND, SECOND};
+use crate::job::{Job, Turns};
+use crate::measure::cpu::{self, Usage};
+use crate::measure::record;
+use crate::measure::{self, Values};
+use crate::peer::Contender;
+use crate::server::Server;
+use crate::worker::Span;
+
+/// A tenth of each repetition warms up.
+const WARM: u64 = 10;
+/// Between the last word to the workers and their start.
+const LEAD: u64 = 50 * MILLISECOND;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contest {
+    pub(crate) contender: Contender,
+    pub(crate) placement: Placement,
+    pub(crate) processes: usize,
+    /// In each process.
+    pub(crate) tasks: usize,
+    pub(crate) one_key: bool,
+    pub(crate) body_us: u64,
+    pub(crate) seconds: f64,
+}
+
+/// Runs it and returns its figures; with `handovers`, those between processes too.
+pub(crate) fn contest(
+    server: &mut Server,
+    contest: &Contest,
+    dir: &Path,
+    handovers: bool,
+) -> Result<Values, Failure> {
+    server.clear();
+    let outs: Vec<_> = (0..contest.processes)
+        .map(|process| dir.join(format!("turns-{process}")))
+        .collect();
+    let mut children = Vec::new();
+    for out in &outs {
+        let job = Job::Turns(Turns {
+            contender: contest.contender,
+            url: server.url(),
+            tasks: contest.tasks,
+            one_key: contest.one_key,
+            body_us: contest.body_us,
+            out: out.clone(),
+        });
+        children.push(Child::start(&job, contest.placement)?);
+    }
+    for child in &children {
+        child.expect::<()>("ready")?;
+    }
+    let pids: Vec<_> = children.iter().map(Child::pid).collect();
+    let live = || pids.iter().copied().chain([server.pid()]);
+    let (usage, began) = (Usage::now(live()), clock::now());
+    let server_cpu = cpu::of(server.pid());
+    let stats = server.stats();
+    let length = (contest.seconds * SECOND as f64) as u64;
+    let start = clock::now() + LEAD;
+    let span = Span {
+        start,
+        until: start + length,
+    };
+    for child in &mut children {
+        child.go(span)?;
+    }
+    thread::sleep(Duration::from_nanos(LEAD + length / 2));
+    let connections = server.connections();
+    for child in &children {
+        child.expect::<()>("done")?;
+    }
+    let requests = server.stats().requests_since(&stats, contest.contender);
+    let server_cpu = cpu::of(server.pid()) - server_cpu;
+    for child in children {
+        child.wait()?;
+    }
+    let elapsed = (clock::now() - began) as f64 / SECOND as f64;
+    let foreign = Usage::now([server.pid()]).foreign_since(usage) / elapsed;
+
+    let mut processes = Vec::new();
+    for out in &outs {
+        processes.push(record::read(out)?);
+        std::fs::remove_file(out)?;
+    }
+    let warm = Span {
+        start: start + length / WARM,
+        ..span
+    };
+    let mut values = measure::turns(&processes, warm, contest.contender.capacity());
+    if handovers {
+        values.append(&mut measure::handovers(&processes, warm));
+    }
+    let turns = processes
+        .iter()
+        .flatten()
+        .map(Vec::len)
+        .sum::<usize>()
+        .max(1) as f64;
+    let mut note = |name: &str, value: f64| values.insert(name.to_owned(), value);
+    note("requests", requests as f64 / turns);
+    note("connections", connections as f64);
+    note("server_us", server_cpu * 1e6 / turns);
+    note("foreign_cpu", foreign);
+    Ok(values)
+}

@@ -1,0 +1,13 @@
+//! Running the processes of a scenario: where, in which order, and what they cost meanwhile.
+
+mod child;
+mod contest;
+mod order;
+pub(crate) mod pin;
+mod window;
+
+pub(crate) use child::Child;
+pub(crate) use contest::{Contest, contest};
+pub(crate) use order::order;
+pub(crate) use pin::Placement;
+pub(crate) use window::{Window, window};

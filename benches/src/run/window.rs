@@ -1,0 +1,78 @@
+//! What processes and their server do while nothing seems to happen.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::measure::Values;
+use crate::measure::cpu::{self, Usage};
+use crate::peer::Contender;
+use crate::server::Server;
+
+/// How often the server is asked how far it is.
+const LOOK: Duration = Duration::from_millis(50);
+/// Requests that are further apart belong to different bursts.
+const BURST: Duration = Duration::from_millis(500);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) contender: Contender,
+    /// The process whose processor time counts.
+    pub(crate) pid: u32,
+    /// Another one that is ours.
+    pub(crate) other: Option<u32>,
+    pub(crate) seconds: f64,
+    /// Whether to look when requests come; this costs the server a little.
+    pub(crate) bursts: bool,
+}
+
+/// Watches for as long as the window is.
+pub(crate) fn window(server: &mut Server, window: &Window) -> Values {
+    let pids = [Some(window.pid), window.other, Some(server.pid())];
+    let live = || pids.iter().flatten().copied();
+    let usage = Usage::now(live());
+    let client = cpu::of(window.pid);
+    let server_cpu = cpu::of(server.pid());
+    let stats = server.stats();
+    let started = Instant::now();
+    let length = Duration::from_secs_f64(window.seconds);
+    let bursts = if window.bursts {
+        count_bursts(server, window.contender, started + length)
+    } else {
+        thread::sleep(length);
+        0
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let requests = server.stats().requests_since(&stats, window.contender);
+    let client = cpu::of(window.pid) - client;
+    let values = [
+        ("requests_per_second", requests as f64 / seconds),
+        ("connections", server.connections() as f64),
+        ("client_cpu", client / seconds),
+        ("client_cpu_ms_per_10_s", client * 10_000.0 / seconds),
+        ("server_cpu", (cpu::of(server.pid()) - server_cpu) / seconds),
+        ("bursts", f64::from(bursts)),
+        (
+            "foreign_cpu",
+            Usage::now(live()).foreign_since(usage) / seconds,
+        ),
+    ];
+    values.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn count_bursts(server: &mut Server, contender: Contender, until: Instant) -> u32 {
+    let mut bursts = 0;
+    let mut last = None::<Instant>;
+    let mut before = server.stats();
+    while Instant::now() < until {
+        thread::sleep(LOOK);
+        let now = server.stats();
+        if now.requests_since(&before, contender) > 0 {
+            if last.is_none_or(|last| last.elapsed() > BURST) {
+                bursts += 1;
+            }
+            last = Some(Instant::now());
+        }
+        before = now;
+    }
+    bursts
+}

@@ -1,0 +1,63 @@
+//! S1: one task, one key: how long a cycle takes.
+
+use super::{Bench, Column, FOREIGN, Scenario, Table};
+use crate::Failure;
+use crate::peer::Contender;
+use crate::run::{Contest, Placement, contest};
+
+pub(super) const NAME: &str = "S1";
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: NAME,
+    tables: &[Table {
+        name: NAME,
+        title: "S1: one task, one key; the time of a cycle",
+        columns: &[
+            Column::with_ratio("cycle_p50_us", "p50 µs"),
+            Column::new("cycle_p99_us", "p99 µs"),
+            Column::new("wait_p50_us", "to enter µs"),
+            Column::new("requests", "requests"),
+            Column::new("server_us", "server µs"),
+            FOREIGN,
+        ],
+        plot: Some("cycle_p50_us"),
+    }],
+    counts: false,
+    run,
+};
+
+fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let (options, dir) = (bench.options().clone(), bench.dir());
+    let contenders = [
+        Contender::AutoMutex,
+        Contender::Rslock,
+        Contender::AutoMutexAttribute,
+        Contender::AutoMutexAwaited,
+        Contender::Raw,
+        Contender::NodeRedisSemaphore,
+        Contender::NodeRedlock,
+        Contender::PythonRedis,
+        Contender::PythonRedisLock,
+    ];
+    for placement in [Placement::Same, Placement::Split] {
+        bench.rounds(
+            NAME,
+            placement,
+            &contenders,
+            options.repetitions,
+            |server, contender| {
+                let one = Contest {
+                    contender,
+                    placement,
+                    processes: 1,
+                    tasks: 1,
+                    one_key: true,
+                    body_us: 0,
+                    seconds: options.seconds,
+                };
+                contest(server, &one, &dir, false)
+            },
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! S5: from the release in one process to the entry in another that waits.
+
+use super::{Bench, Column, FOREIGN, Scenario, Table};
+use crate::Failure;
+use crate::peer::Contender;
+use crate::run::{Contest, Placement, contest};
+
+pub(super) const NAME: &str = "S5";
+
+/// Long enough that the other one waits again.
+const BODY_US: u64 = 2_000;
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: NAME,
+    tables: &[Table {
+        name: NAME,
+        title: "S5: two processes, 2 ms inside; from leaving in one to entering in the other",
+        columns: &[
+            Column::with_ratio("handover_p50_us", "p50 µs"),
+            Column::new("handover_p99_us", "p99 µs"),
+            Column::new("release_p50_us", "release µs"),
+            Column::new("handover_per_release", "per release"),
+            Column::new("handovers", "hand-overs"),
+            FOREIGN,
+        ],
+        plot: Some("handover_p50_us"),
+    }],
+    counts: false,
+    run,
+};
+
+fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let (options, dir) = (bench.options().clone(), bench.dir());
+    for placement in [Placement::Same, Placement::Split] {
+        bench.rounds(
+            NAME,
+            placement,
+            // Awaited: the time of the release is what the hand-over is compared with.
+            &[Contender::AutoMutexAwaited, Contender::Rslock],
+            options.repetitions,
+            |server, contender| {
+                let two = Contest {
+                    contender,
+                    placement,
+                    processes: 2,
+                    tasks: 1,
+                    one_key: true,
+                    body_us: BODY_US,
+                    seconds: options.seconds,
+                };
+                contest(server, &two, &dir, true)
+            },
+        )?;
+    }
+    Ok(())
+}

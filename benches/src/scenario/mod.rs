@@ -1,0 +1,86 @@
+//! The scenarios: what is measured, and how it is shown.
+
+mod bench;
+mod cycle;
+mod handover;
+mod held;
+mod keys;
+mod one_key;
+mod shared;
+mod waiters;
+
+mod attribute;
+
+pub(crate) use bench::Bench;
+
+use crate::Failure;
+
+/// One or more tables of figures.
+pub(crate) struct Scenario {
+    pub(crate) id: &'static str,
+    pub(crate) tables: &'static [Table],
+    /// Whether there is anything in it that hardly depends on the machine.
+    pub(crate) counts: bool,
+    run: fn(&mut Bench) -> Result<(), Failure>,
+}
+
+/// How figures are shown. Those of a table carry its name.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) columns: &'static [Column],
+    /// The figure that is plotted, on a logarithmic scale.
+    pub(crate) plot: Option<&'static str>,
+}
+
+/// One figure.
+pub(crate) struct Column {
+    pub(crate) key: &'static str,
+    pub(crate) heading: &'static str,
+    /// Also shown as a ratio to rslock, pair by pair.
+    pub(crate) ratio: bool,
+}
+
+impl Column {
+    const fn new(key: &'static str, heading: &'static str) -> Self {
+        Self {
+            key,
+            heading,
+            ratio: false,
+        }
+    }
+
+    const fn with_ratio(key: &'static str, heading: &'static str) -> Self {
+        Self {
+            ratio: true,
+            ..Self::new(key, heading)
+        }
+    }
+}
+
+/// In the order of the report.
+pub(crate) const ALL: [&Scenario; 9] = [
+    &cycle::SCENARIO,
+    &keys::SCENARIO,
+    &one_key::ONE_PROCESS,
+    &one_key::MANY_PROCESSES,
+    &handover::SCENARIO,
+    &waiters::SCENARIO,
+    &attribute::SCENARIO,
+    &shared::SCENARIO,
+    &held::SCENARIO,
+];
+
+/// Runs those that were asked for.
+pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
+    for scenario in ALL {
+        let options = bench.options();
+        if options.wants(scenario.id) && (scenario.counts || !options.counts_only()) {
+            (scenario.run)(bench)?;
+            bench.save()?;
+        }
+    }
+    Ok(())
+}
+
+const FOREIGN: Column = Column::new("foreign_cpu", "others' CPUs");

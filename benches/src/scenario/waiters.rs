@@ -1,0 +1,134 @@
+//! S6: what waiting costs: many tasks of one process wait for what another holds.
+
+use std::thread;
+use std::time::Duration;
+
+use super::{Bench, Column, FOREIGN, Scenario, Table};
+use crate::Failure;
+use crate::clock;
+use crate::job::{Job, Names};
+use crate::measure::Values;
+use crate::peer::Contender;
+use crate::run::{Child, Placement, Window, window};
+use crate::server::Server;
+use crate::worker::{Span, Waiting};
+
+pub(super) const NAME: &str = "S6";
+pub(super) const MANY: &str = "S6 100k";
+
+/// The holder's: it says little to the server meanwhile.
+const LEASE_S: u64 = 30;
+/// Until what was asked at first is answered.
+const SETTLE: Duration = Duration::from_secs(2);
+
+const COLUMNS: &[Column] = &[
+    Column::new("requests_per_second", "requests/s"),
+    Column::new("connections", "connections"),
+    Column::new("client_cpu_ms_per_10_s", "CPU ms in 10 s"),
+    Column::new("server_cpu", "server CPUs"),
+    Column::new("bytes_per_waiter", "RSS B/waiter"),
+    Column::new("begun_ms", "begun in ms"),
+    Column::new("drained_ms", "drained in ms"),
+    FOREIGN,
+];
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: NAME,
+    tables: &[
+        Table {
+            name: NAME,
+            title: "S6: 1,000 waiters of one process on a key that another process holds (its connection counts too)",
+            columns: COLUMNS,
+            plot: Some("requests_per_second"),
+        },
+        Table {
+            name: MANY,
+            title: "S6: 100,000 waiters of one process on 1,000 names that another process holds",
+            columns: COLUMNS,
+            plot: None,
+        },
+    ],
+    counts: true,
+    run,
+};
+
+struct Crowd {
+    waiters: usize,
+    names: usize,
+    seconds: f64,
+}
+
+fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let options = bench.options().clone();
+    let (rounds, seconds) = match (options.counts_only(), options.quick) {
+        (true, _) => (1, 6.0),
+        (_, true) => (1, 3.0),
+        _ => (options.repetitions.min(3), 10.0),
+    };
+    let crowd = Crowd {
+        waiters: 1_000,
+        names: 1,
+        seconds,
+    };
+    let both = [Contender::AutoMutex, Contender::Rslock];
+    bench.rounds(NAME, Placement::Split, &both, rounds, |server, who| {
+        measure(server, who, &crowd)
+    })?;
+    let crowd = Crowd {
+        waiters: 100_000,
+        names: 1_000,
+        seconds,
+    };
+    let ours = [Contender::AutoMutex, Contender::AutoMutexLocal];
+    bench.rounds(MANY, Placement::Split, &ours, rounds, |server, who| {
+        measure(server, who, &crowd)
+    })
+}
+
+fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<Values, Failure> {
+    let now = Span { start: 0, until: 0 };
+    let names = |count| Names {
+        contender,
+        url: server.url(),
+        lease_s: LEASE_S,
+        count,
+        names: crowd.names,
+    };
+    let (held, waited) = (names(crowd.names), names(crowd.waiters));
+    server.clear();
+    let mut holder = Child::start(&Job::Hold(held), Placement::Same)?;
+    holder.expect::<()>("ready")?;
+    holder.go(now)?;
+    let mut waiters = Child::start(&Job::Wait(waited), Placement::Split)?;
+    waiters.expect::<()>("ready")?;
+    waiters.go(now)?;
+    let waiting: Waiting = waiters.expect("waiting")?;
+    thread::sleep(SETTLE);
+    let mut values = window(
+        server,
+        &Window {
+            contender,
+            pid: waiters.pid(),
+            other: Some(holder.pid()),
+            seconds: crowd.seconds,
+            bursts: false,
+        },
+    );
+    let mut note = |name: &str, value: f64| values.insert(name.to_owned(), value);
+    let milliseconds = |nanos: u64| nanos as f64 / clock::MILLISECOND as f64;
+    // The waiters' own.
+    note(
+        "bytes_per_waiter",
+        waiting.bytes as f64 / crowd.waiters as f64,
+    );
+    note("begun_ms", milliseconds(waiting.begun_ns));
+    if contender.is_ours() {
+        let released = clock::now();
+        holder.dismiss();
+        let drained: u64 = waiters.expect("done")?;
+        note("drained_ms", milliseconds(drained - released));
+        waiters.wait()?;
+        holder.wait()?;
+    }
+    Ok(values)
+}

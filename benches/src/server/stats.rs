@@ -1,0 +1,67 @@
+//! What the server has executed.
+
+use std::collections::BTreeMap;
+
+use crate::peer::Contender;
+
+/// Requests whatever the library: scripts, and what a connection needs. What scripts call is not among them.
+const REQUESTS: [&str; 12] = [
+    "evalsha",
+    "evalsha_ro",
+    "eval",
+    "fcall",
+    "script|load",
+    "ping",
+    "hello",
+    "auth",
+    "select",
+    "client|setname",
+    "client|setinfo",
+    "subscribe",
+];
+
+/// How often each command was called, since the server was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stats(BTreeMap<String, u64>);
+
+impl Stats {
+    /// From the section `commandstats` of `INFO`.
+    pub(super) fn parse(text: &str) -> Self {
+        let line = |line: &str| {
+            let (name, fields) = line.trim().strip_prefix("cmdstat_")?.split_once(':')?;
+            let calls = fields
+                .split(',')
+                .find_map(|field| field.strip_prefix("calls="))?;
+            Some((name.to_owned(), calls.parse().ok()?))
+        };
+        Self(text.lines().filter_map(line).collect())
+    }
+
+    fn calls(&self, command: &str) -> u64 {
+        self.0.get(command).copied().unwrap_or(0)
+    }
+
+    /// How many requests `contender` has sent since `before`.
+    pub(crate) fn requests_since(&self, before: &Self, contender: Contender) -> u64 {
+        let commands = REQUESTS.iter().chain(contender.plain_commands());
+        commands
+            .map(|command| self.calls(command).saturating_sub(before.calls(command)))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_client_sends_is_a_request() {
+        let before = Stats::parse("# Commandstats\r\ncmdstat_evalsha:calls=2,usec=9\r\n");
+        let after = Stats::parse(
+            "cmdstat_evalsha:calls=12,usec=9,rejected_calls=0\r\n\
+             cmdstat_set:calls=30,usec=1\r\ncmdstat_script|load:calls=1,usec=3\r\n",
+        );
+        assert_eq!(after.requests_since(&before, Contender::AutoMutex), 11);
+        assert_eq!(after.requests_since(&before, Contender::Rslock), 41);
+    }
+}

@@ -1,0 +1,158 @@
+//! What an annotated call costs where no store is far away: on `memory://`, beside the plain function.
+
+use std::hint::black_box;
+
+use auto_mutex::{Client, LockError, Mutex, auto_mutex};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{Failure, clock};
+
+/// A kind of call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    PlainSync,
+    PlainAsync,
+    Sync,
+    Async,
+    AsyncKey,
+    Handle,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::PlainSync,
+        Self::Sync,
+        Self::PlainAsync,
+        Self::Async,
+        Self::AsyncKey,
+        Self::Handle,
+    ];
+
+    /// The kind without a lock.
+    pub(crate) fn plain(self) -> Self {
+        match self {
+            Self::PlainSync | Self::Sync => Self::PlainSync,
+            _ => Self::PlainAsync,
+        }
+    }
+
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::PlainSync => "plain fn",
+            Self::PlainAsync => "plain async fn",
+            Self::Sync => "#[auto_mutex] fn",
+            Self::Async => "#[auto_mutex] async fn",
+            Self::AsyncKey => "#[auto_mutex(key)] async fn",
+            Self::Handle => "handle: lock, drop",
+        }
+    }
+}
+
+/// Nanoseconds per call of each kind.
+pub(crate) type Calls = Vec<(Kind, f64)>;
+
+/// Calls are measured in turns of so many.
+const TURN: u64 = 2_000;
+
+#[inline(never)]
+fn plain_sync(number: u64) -> Result<u64, LockError> {
+    Ok(black_box(number))
+}
+
+#[auto_mutex]
+#[inline(never)]
+fn annotated_sync(number: u64) -> Result<u64, LockError> {
+    Ok(black_box(number))
+}
+
+#[inline(never)]
+async fn plain_async(number: u64) -> Result<u64, LockError> {
+    Ok(black_box(number))
+}
+
+#[auto_mutex]
+#[inline(never)]
+async fn annotated_async(number: u64) -> Result<u64, LockError> {
+    Ok(black_box(number))
+}
+
+#[auto_mutex(key = key)]
+#[inline(never)]
+async fn annotated_key(key: u32) -> Result<u64, LockError> {
+    Ok(black_box(key.into()))
+}
+
+/// Calls, on the client in force.
+pub(crate) struct Caller {
+    runtime: Runtime,
+    mutex: Mutex,
+}
+
+impl Caller {
+    pub(crate) fn new(client: &Client) -> Result<Self, Failure> {
+        Ok(Self {
+            runtime: Builder::new_current_thread().enable_all().build()?,
+            mutex: client.mutex("bench:call"),
+        })
+    }
+
+    /// Calls so many times.
+    pub(crate) fn call(&self, kind: Kind, times: u64) -> Result<(), LockError> {
+        match kind {
+            Kind::PlainSync => (0..times).try_for_each(|n| plain_sync(n).map(drop)),
+            Kind::Sync => (0..times).try_for_each(|n| annotated_sync(n).map(drop)),
+            _ => self.runtime.block_on(self.call_async(kind, times)),
+        }
+    }
+
+    async fn call_async(&self, kind: Kind, times: u64) -> Result<(), LockError> {
+        for number in 0..times {
+            match kind {
+                Kind::PlainAsync => drop(plain_async(number).await?),
+                Kind::Async => drop(annotated_async(number).await?),
+                Kind::AsyncKey => drop(annotated_key(7).await?),
+                _ => drop(self.mutex.lock().await?),
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn run(milliseconds: u64) -> Result<Calls, Failure> {
+    auto_mutex::setup("memory://")?;
+    let caller = Caller::new(&auto_mutex::client()?)?;
+    let mut spent = [(0_u64, 0_u64); Kind::ALL.len()];
+    let until = milliseconds * clock::MILLISECOND;
+    let mut round = 0;
+    while spent.iter().any(|(time, _)| *time < until) {
+        round += 1;
+        for step in 0..Kind::ALL.len() {
+            // Forth and back, so that each kind comes after each neighbour.
+            let index = if round % 2 == 0 {
+                step
+            } else {
+                Kind::ALL.len() - 1 - step
+            };
+            let kind = Kind::ALL[index];
+            let (time, calls) = &mut spent[index];
+            if *time >= until {
+                continue;
+            }
+            // What is cheap is called more often.
+            let times = if kind == kind.plain() {
+                100 * TURN
+            } else {
+                TURN
+            };
+            // The processor's time: others may disturb, and the engine's thread counts too.
+            let start = clock::used();
+            caller.call(kind, times)?;
+            *time += clock::used() - start;
+            *calls += times;
+        }
+    }
+    let per_call = |(time, calls): (u64, u64)| time as f64 / calls as f64;
+    Ok(Kind::ALL.into_iter().zip(spent.map(per_call)).collect())
+}

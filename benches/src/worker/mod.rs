@@ -1,0 +1,72 @@
+//! A process of a scenario: this program, started again with a [`Job`], and told by lines what to do when.
+//!
+//! | line out | line in |
+//! |---|---|
+//! | `ready`, when it is connected | `go START UNTIL`, in nanoseconds of the common clock |
+//! | `waiting JSON`, when all waiters wait | |
+//! | `done JSON`, at the end | the input closes: it ends |
+
+mod calls;
+mod names;
+mod turns;
+
+use std::io::{self, BufRead, Write};
+
+use serde::Serialize;
+
+pub(crate) use calls::{Caller, Calls, Kind};
+pub(crate) use names::Waiting;
+
+use crate::Failure;
+use crate::job::Job;
+
+/// From when to when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) until: u64,
+}
+
+/// Does the job in the first argument.
+pub(crate) fn serve(job: &str) -> Result<(), Failure> {
+    match serde_json::from_str(job)? {
+        Job::Turns(job) => turns::run(&job),
+        Job::Hold(job) => names::hold(&job),
+        Job::Wait(job) => names::wait(&job),
+        Job::Calls { milliseconds } => say("done", &calls::run(milliseconds)?),
+    }
+}
+
+fn say(word: &str, value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{word} {}", serde_json::to_string(value)?)?;
+    Ok(out.flush()?)
+}
+
+/// Tells that everything is set up and waits for the start.
+fn ready() -> Result<Span, Failure> {
+    say("ready", &())?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let mut words = line.split_whitespace();
+    if words.next() != Some("go") {
+        return Err("the benchmark ended".into());
+    }
+    let mut number = || words.next().unwrap_or_default().parse();
+    Ok(Span {
+        start: number()?,
+        until: number()?,
+    })
+}
+
+/// Waits until the benchmark closes the input.
+fn until_dismissed() {
+    let mut line = String::new();
+    while io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .is_ok_and(|read| read > 0)
+    {
+        line.clear();
+    }
+}

@@ -1,0 +1,97 @@
+//! Holding many names, or waiting for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::turns::runtime;
+use super::{ready, say, until_dismissed};
+use crate::job::Names;
+use crate::measure::cpu;
+use crate::peer::ours::Ours;
+use crate::peer::redlock::Rslock;
+use crate::peer::{Contender, Library, Lock};
+use crate::{Failure, clock};
+
+/// What a process with waiters tells when all of them wait.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    /// Resident memory that they take.
+    pub(crate) bytes: u64,
+    /// How long it took to begin to wait.
+    pub(crate) begun_ns: u64,
+}
+
+/// Takes all names and holds them until the input closes.
+pub(super) fn hold(job: &Names) -> Result<(), Failure> {
+    let lease = Duration::from_secs(job.lease_s);
+    runtime(job.contender)?.block_on(async {
+        match job.contender {
+            Contender::Rslock => hold_all(job, Rslock::connect(&job.url, lease).await?).await,
+            ours => hold_all(job, Ours::connect(ours, &job.url, lease)?).await,
+        }
+    })
+}
+
+async fn hold_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
+    let mut held = Vec::new();
+    for number in 0..job.count {
+        let mut lock = library.lock(&job.name(number), number);
+        let guard = lock.acquire(0).await?;
+        held.push((lock, guard));
+    }
+    ready()?;
+    // The runtime's only thread may sleep: nobody else needs it.
+    until_dismissed();
+    for (mut lock, guard) in held {
+        lock.release(guard).await?;
+    }
+    library.close().await;
+    say("done", &clock::now())
+}
+
+/// Waits with all tasks; each that gets the lock gives it back at once.
+pub(super) fn wait(job: &Names) -> Result<(), Failure> {
+    let lease = Duration::from_secs(job.lease_s);
+    runtime(job.contender)?.block_on(async {
+        match job.contender {
+            Contender::Rslock => wait_all(job, Rslock::connect(&job.url, lease).await?).await,
+            ours => wait_all(job, Ours::connect(ours, &job.url, lease)?).await,
+        }
+    })
+}
+
+async fn wait_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
+    ready()?;
+    let started = clock::now();
+    let before = cpu::resident();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..job.count)
+        .map(|number| {
+            let mut lock = library.lock(&job.name(number), number);
+            let begun = begun.clone();
+            tokio::spawn(async move {
+                begun.fetch_add(1, Ordering::Relaxed);
+                let guard = lock.acquire(0).await?;
+                lock.release(guard).await
+            })
+        })
+        .collect();
+    while begun.load(Ordering::Relaxed) < job.count {
+        tokio::task::yield_now().await;
+    }
+    say(
+        "waiting",
+        &Waiting {
+            bytes: cpu::resident().saturating_sub(before),
+            begun_ns: clock::now() - started,
+        },
+    )?;
+    for task in tasks {
+        task.await??;
+    }
+    library.close().await;
+    say("done", &clock::now())
+}

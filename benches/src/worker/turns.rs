@@ -1,0 +1,97 @@
+//! Tasks that take turns, and write down when.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::{Span, ready, say};
+use crate::job::Turns;
+use crate::measure::record::{self, Record};
+use crate::peer::ours::{Annotated, Ours};
+use crate::peer::raw::Raw;
+use crate::peer::redlock::Rslock;
+use crate::peer::{Contender, LEASE, Library, Lock, OursRwLock, OursSemaphore};
+use crate::{Failure, clock};
+
+pub(super) fn run(job: &Turns) -> Result<(), Failure> {
+    let url = &*job.url;
+    let tasks = if job.contender == Contender::Raw {
+        let mut raw = Raw::connect(job)?;
+        let span = ready()?;
+        raw.turns(span)?
+    } else {
+        runtime(job.contender)?.block_on(async {
+            match job.contender {
+                Contender::AutoMutexAttribute => turns(job, Annotated::connect(url)?).await,
+                Contender::AutoMutexSemaphore => turns(job, OursSemaphore::connect(url)?).await,
+                Contender::AutoMutexRwLock => turns(job, OursRwLock::connect(url)?).await,
+                Contender::Rslock | Contender::RslockThreads => {
+                    turns(job, Rslock::connect(url, LEASE).await?).await
+                }
+                ours => turns(job, Ours::connect(ours, url, LEASE)?).await,
+            }
+        })?
+    };
+    record::write(&job.out, &tasks)?;
+    say("done", &())
+}
+
+/// Like the programs of users: one thread, or two.
+pub(super) fn runtime(contender: Contender) -> Result<Runtime, Failure> {
+    let mut builder = match contender.threads() {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    Ok(builder
+        .worker_threads(contender.threads())
+        .enable_all()
+        .build()?)
+}
+
+async fn turns<L: Library>(job: &Turns, library: L) -> Result<Vec<Vec<Record>>, Failure> {
+    let body = Duration::from_micros(job.body_us);
+    let locks: Vec<_> = (0..job.tasks)
+        .map(|task| {
+            let key = if job.one_key { 0 } else { task };
+            library.lock(&format!("bench:{key}"), task)
+        })
+        .collect();
+    let span = ready()?;
+    let delay = span.start.saturating_sub(clock::now());
+    tokio::time::sleep(Duration::from_nanos(delay)).await;
+    let tasks: Vec<_> = locks
+        .into_iter()
+        .map(|lock| tokio::spawn(task(lock, span, body)))
+        .collect();
+    let mut records = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        records.push(task.await??);
+    }
+    library.close().await;
+    Ok(records)
+}
+
+async fn task<L: Lock>(mut lock: L, span: Span, body: Duration) -> Result<Vec<Record>, Failure> {
+    let mut records = Vec::with_capacity(1024);
+    for turn in 0.. {
+        let asked = clock::now();
+        if asked >= span.until {
+            break;
+        }
+        let guard = lock.acquire(turn).await?;
+        let entered = clock::now();
+        if !body.is_zero() {
+            tokio::time::sleep(body).await;
+        }
+        let left = clock::now();
+        lock.release(guard).await?;
+        records.push(Record {
+            asked,
+            entered,
+            left,
+            done: clock::now(),
+            units: lock.units(turn),
+        });
+    }
+    Ok(records)
+}

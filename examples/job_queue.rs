@@ -1,0 +1,66 @@
+//! Jobs for whichever worker is free: a semaphore without permits of its own hands out what was signalled, in order,
+//! each job once. The job of a worker that dies, or panics, goes to another.
+//!
+//! `cargo run --example job_queue`
+
+use std::error::Error;
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_examples::store;
+use tokio::time::sleep;
+
+const JOBS: usize = 12;
+
+/// Works until there has been nothing to do for a while. In truth, a process of its own.
+async fn worker(client: Client, name: &'static str) -> Result<Vec<String>, LockError> {
+    let jobs = client
+        .semaphore("jobs", 0)
+        .block(Duration::from_millis(500));
+    let mut done = Vec::new();
+    loop {
+        let permit = match jobs.acquire().await {
+            Ok(permit) => permit,
+            Err(LockError::Timeout { .. }) => return Ok(done),
+            Err(error) => return Err(error),
+        };
+        let job = permit.token().unwrap_or_default().to_owned();
+        println!("{name}: {job}");
+        sleep(Duration::from_millis(30)).await;
+        done.push(job);
+        // Done: it will not be handed out again.
+        permit.release().await?;
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let config = store("jobs")?;
+    let workers = [
+        ("ada", Client::connect(config.clone())?),
+        ("bob", Client::connect(config.clone())?),
+    ];
+    let workers: Vec<_> = workers
+        .into_iter()
+        .map(|(name, client)| tokio::spawn(worker(client, name)))
+        .collect();
+
+    let jobs = Client::connect(config)?.semaphore("jobs", 0);
+    for number in 1..=JOBS {
+        jobs.signal(format!("job {number}")).await?;
+    }
+
+    let mut done = Vec::new();
+    for worker in workers {
+        done.extend(worker.await??);
+    }
+    let count = done.len();
+    done.sort_unstable();
+    done.dedup();
+    println!("{count} jobs done, {} of them different", done.len());
+    if count == JOBS && done.len() == JOBS {
+        Ok(())
+    } else {
+        Err("a job was lost, or done twice".into())
+    }
+}

@@ -1,0 +1,143 @@
+//! Which tickets wait in the store, and for whom.
+
+use super::{Rig, SECOND, TOKEN, poll, queued};
+use crate::error::LockError;
+use crate::queue::Want;
+use crate::store::{Events, HolderRecord, Message, Op, Owner, Reply, Share};
+
+fn owned(owner: &str) -> Want {
+    Want {
+        share: Share {
+            owner: owner.into(),
+            ..Share::of(1, 1)
+        },
+        owner: Some(Owner::Anywhere(owner.into())),
+        ..Rig::want()
+    }
+}
+
+#[test]
+fn an_owner_that_holds_elsewhere_enters_past_who_waits_here() {
+    let rig = Rig::new();
+    let mut first = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    let mut joins = rig.enter(&owned("o"));
+    let mut too = rig.enter(&owned("o"));
+    let request = rig.next();
+    assert!(
+        matches!(&request.op, Op::Acquire { share, .. } if &*share.owner == "o"),
+        "{request:?}"
+    );
+    rig.answer(request, super::granted());
+    let hold = poll(&mut joins).expect("let in").unwrap();
+    assert!(poll(&mut too).is_some_and(|too| too.is_ok()));
+    assert!(poll(&mut first).is_none());
+    assert!(hold.is_valid());
+}
+
+#[test]
+fn who_joins_its_owner_believes_the_message() {
+    let rig = Rig::new();
+    let mut joins = rig.enter(&owned("o"));
+    let asked = rig.next();
+    let Op::Acquire {
+        ticket, counter, ..
+    } = asked.op
+    else {
+        panic!("{asked:?}");
+    };
+    let holder = HolderRecord {
+        token: TOKEN,
+        meta: "h 1 s".into(),
+    };
+    let reply = Reply::Queued {
+        position: 1,
+        again: SECOND,
+        holder: Some(holder),
+    };
+    rig.answer(asked, reply);
+    let grant = Message::Grant {
+        ticket,
+        token: TOKEN,
+        counter,
+        hold: SECOND,
+        signal: None,
+    };
+    rig.member.told(&rig.name, grant);
+    assert!(poll(&mut joins).is_some_and(|joined| joined.is_ok()));
+}
+
+#[test]
+fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
+    for relies in [true, false] {
+        let rig = Rig::new();
+        let mut waits = rig.enter(&Want {
+            share: Share {
+                takes: true,
+                ..Share::of(1, 0)
+            },
+            relies,
+            ..Rig::want()
+        });
+        rig.answer(rig.next(), queued());
+        rig.member.connected(2);
+        rig.answer(rig.next(), Reply::Gone);
+        match poll(&mut waits) {
+            Some(Err(LockError::Unavailable { .. })) => assert!(relies),
+            None => assert!(!relies, "it may have been notified meanwhile"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn of_two_places_the_one_that_is_known_is_kept() {
+    let rig = Rig::new();
+    let want = Want {
+        share: Share {
+            takes: true,
+            ..Share::of(1, 0)
+        },
+        relies: true,
+        ..Rig::want()
+    };
+    let _first = rig.enter(&want);
+    let second = rig.enter(&want);
+    let (unanswered, answered) = (rig.next(), rig.next());
+    rig.answer(answered, queued());
+    drop(second);
+    let left = rig.next();
+    let Op::Acquire { ticket: lost, .. } = unanswered.op else {
+        panic!("{unanswered:?}");
+    };
+    assert!(matches!(left.op, Op::Release { ticket, .. } if ticket == lost));
+}
+
+#[test]
+fn a_thread_does_not_wait_behind_who_waits_for_what_its_tasks_hold() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let rig = Rig::new();
+        let share = |units| Share::of(units, 100);
+        let here = Want {
+            share: share(1),
+            home: Some(std::thread::current().id()),
+            blocking: true,
+            ..Rig::want()
+        };
+        let enter = || {
+            let entered = rig.member.with_local(&rig.name, |local| local.enter(&here));
+            entered.unwrap()
+        };
+        let _held = rig.take(&here);
+        drop(enter().expect("another reader fits"));
+        let writer = Want {
+            share: share(100),
+            ..Rig::want()
+        };
+        let _elsewhere = rig.enter(&writer);
+        assert!(matches!(enter(), Err(LockError::Deadlock { .. })));
+    });
+}

@@ -1,0 +1,146 @@
+//! Points 5 and 6: keys without a time to live, and keys that go away one by one.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::LockError;
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::seed::Seed;
+
+use crate::rig::{Rig, waiters};
+
+#[tokio::test]
+async fn semaphore_05_no_step_leaves_a_key_without_ttl() {
+    let rig = Rig::new();
+    let [one, two, three] = [rig.client(), rig.client(), rig.client()];
+    let kept_for = |limit: i64, what: &str| {
+        let keys = rig.redis.keys();
+        assert!(!keys.is_empty(), "after {what}");
+        assert!(
+            keys.iter().all(|key| (0..=limit).contains(&key.ttl)),
+            "after {what}: {keys:?}"
+        );
+    };
+    let step = |what: &str| kept_for(1_300_000, what);
+    // Tokens that wait, or may come back, are kept for a day.
+    let with_a_token = |what: &str| kept_for(88_000_000, what);
+    let [one, two, three] = [one, two, three].map(|client| client.semaphore("s", 2));
+    let first = one.acquire().await.unwrap();
+    step("a first permit");
+    let second = two.acquire().await.unwrap();
+    step("a second permit");
+    assert!(three.try_acquire().await.unwrap().is_none());
+    step("a try");
+    assert!(two.delete().await.is_err());
+    step("a refused delete");
+    one.signal("token").await.unwrap();
+    with_a_token("a signal");
+    let token = one.acquire().await.unwrap();
+    with_a_token("a signal taken");
+    assert_eq!(token.token(), Some("token"));
+    let waiting = tokio::spawn({
+        let three = three.clone();
+        async move { three.acquire_many(2).await }
+    });
+    waiters(&rig.client().mutex("s"), 1).await;
+    with_a_token("a waiter");
+    first.refresh(Duration::from_secs(90_000)).await.unwrap();
+    with_a_token("a renewal");
+    assert_eq!(first.release().await.unwrap(), 1);
+    with_a_token("a release");
+    assert_eq!(second.release().await.unwrap(), 0);
+    with_a_token("a release to a waiter");
+    let both = soon("both", waiting).await.unwrap().unwrap();
+    with_a_token("a claim");
+    assert!(two.force_unlock().await.unwrap());
+    with_a_token("a forced release");
+    assert!(both.release().await.is_err() && token.release().await.is_err());
+    with_a_token("a stale release");
+    assert_eq!(two.available().await.unwrap(), 3, "the signal went back");
+    assert!(one.delete().await.unwrap());
+    step("a delete");
+    two.signal("again").await.unwrap();
+    with_a_token("a signal where there was nothing");
+}
+
+#[tokio::test]
+async fn semaphore_05_a_crash_between_any_two_steps_leaves_no_key_without_ttl() {
+    let mut seed = Seed::announce("semaphore_05_a_crash_between_any_two_steps");
+    let rig = Rig::new();
+    for _ in 0..12 {
+        let mut worker = rig.worker(Duration::from_millis(300));
+        for _ in 0..4 {
+            worker.say("acquire s 2");
+            worker.say("unlock s");
+        }
+        tokio::time::sleep(Duration::from_micros(seed.below(4000))).await;
+        worker.kill9();
+        assert_eq!(rig.redis.keys_without_ttl(), []);
+    }
+    assert!(!rig.redis.keys().is_empty(), "nobody came that far");
+}
+
+#[tokio::test]
+async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
+    let rig = Rig::new();
+    let lease = Duration::from_millis(900);
+    let suffixes = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
+    let mut ends = Vec::new();
+    for (number, suffix) in suffixes.into_iter().enumerate() {
+        for holders in [1, 2] {
+            let name = format!("s{number}-{holders}");
+            let clients = [rig.leasing(lease), rig.leasing(lease), rig.leasing(lease)];
+            let [one, two, waiter] = clients.map(|client| client.semaphore(name.as_str(), 2));
+            let mut permits = vec![one.acquire().await.unwrap()];
+            if holders == 2 {
+                permits.push(two.acquire().await.unwrap());
+            }
+            let waiting = tokio::spawn(async move { waiter.acquire_many(2).await.map(drop) });
+            waiters(&rig.client().mutex(name.as_str()), 1).await;
+            one.signal("token").await.unwrap();
+            let key = format!("auto_mutex:{{suite:{name}}}{suffix}");
+            rig.redis.command(&["DEL", &key]);
+            drop(permits);
+            ends.push((format!("{suffix:?}, {holders} holders"), waiting, one));
+        }
+    }
+    // Which of several holders are left nobody can say, so all leases that there can be have to end: 30 s.
+    let limit = Duration::from_secs(60);
+    let started = Instant::now();
+    for (what, waiting, semaphore) in ends {
+        let ended = tokio::time::timeout(limit, waiting)
+            .await
+            .unwrap_or_else(|_| panic!("{what}: the wait does not end"))
+            .unwrap();
+        assert!(
+            matches!(ended, Ok(()) | Err(LockError::ForeignKey { .. })),
+            "{what}: {ended:?}"
+        );
+        let brief = semaphore.block(Duration::from_millis(300));
+        loop {
+            if let Ok(both) = brief.acquire_many(2).await {
+                let left = both.release().await.unwrap();
+                assert!((2..=3).contains(&left), "{what}: {left}");
+                break;
+            }
+            assert!(started.elapsed() < limit, "{what}: it never works again");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+    assert_eq!(rig.redis.keys_without_ttl(), []);
+}
+
+#[tokio::test]
+async fn semaphore_06_signals_whose_other_keys_vanish_do_no_harm() {
+    let rig = Rig::new();
+    let semaphore = rig.client().semaphore("jobs", 0);
+    semaphore.signal("old").await.unwrap();
+    rig.redis.command(&["DEL", "auto_mutex:{suite:jobs}"]);
+    semaphore.signal("new").await.unwrap();
+    let job = soon("a job", semaphore.acquire()).await.unwrap();
+    assert_eq!(job.token(), Some("new"), "what nobody vouches for is over");
+    job.release().await.unwrap();
+    becomes("nothing is left", async || {
+        semaphore.available().await.unwrap() == 0
+    })
+    .await;
+}

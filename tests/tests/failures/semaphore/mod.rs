@@ -1,0 +1,7 @@
+//! redis-semaphore, point by point.
+
+mod dying;
+mod keys;
+mod refusals;
+mod signals;
+mod stale;
