@@ -10,7 +10,8 @@ impl Condvar {
     /// does not matter.
     ///
     /// A waiter that does not take the notification within two seconds (its process died) passes it on to the next, which
-    /// gets it a third of a lease later at most; so does one that is dropped or dies before it has the lock again.
+    /// gets it less than a second later. So does one that is dropped, or dies (then its lease ends first), before it has
+    /// the lock again.
     ///
     /// # Errors
     ///
