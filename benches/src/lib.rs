@@ -1,8 +1,8 @@
 //! Benchmarks of auto-mutex beside other lock libraries: see `benches/README.md`.
 //!
-//! A [scenario](mod@scenario) says which processes do what; [`run`](mod@run) starts them, pinned and in a fair order; in each
-//! process a [worker](mod@worker) uses a [peer](mod@peer)'s locks; [`measure`](mod@measure) turns what was seen into figures,
-//! [`report`](mod@report) shows them, and [`gate`](mod@gate) compares them with the goals.
+//! A `scenario` says which processes do what; `run` starts them, pinned and in a fair order; in each
+//! process a `worker` uses a `peer`'s locks; `measure` turns what was seen into figures,
+//! `report` shows them, and `gate` compares them with the goals.
 
 mod clock;
 mod gate;
