@@ -52,6 +52,7 @@ mod rw_lock;
 mod semaphore;
 mod site;
 mod store;
+mod sync;
 mod task;
 mod wait;
 

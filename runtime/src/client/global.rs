@@ -1,12 +1,11 @@
 //! The global client, made once by [`setup`].
 
-use std::sync::Mutex;
-
 use once_cell::sync::OnceCell;
 
 use super::{Client, scope};
 use crate::config::Config;
 use crate::error::{LockError, SetupError};
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();

@@ -1,10 +1,11 @@
 //! [`Last`]: what was obtained through a handle or its clones, and by whom.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
 use crate::lease::Hold;
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 /// What was obtained and may still hold, and by whom.

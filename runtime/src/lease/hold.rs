@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::Local;
 use crate::store::{Owner, Ticket};
+use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::Wakes;
 
 const HELD: u8 = 0;
@@ -240,7 +240,7 @@ impl Hold {
 
     /// Completes once it is lost or was released.
     pub(crate) fn ended(&self) -> Ended<'_> {
-        static KEYS: AtomicU64 = AtomicU64::new(0);
+        static KEYS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Ended {
             hold: self,
             key: KEYS.fetch_add(1, Ordering::Relaxed),

@@ -1,8 +1,8 @@
 //! Who is woken when a hold ends.
 
-use std::sync::Mutex;
 use std::task::{Context, Waker};
 
+use crate::sync::Mutex;
 use crate::wait::{Wakes, lock};
 
 /// The wakers of those who wait for the end of one hold.

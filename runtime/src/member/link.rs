@@ -1,10 +1,9 @@
 //! Whether the store can be reached.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use crate::clock::Instant;
 use crate::error::StoreError;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
 
 /// The state of the connection as the driver of the store reports it.

@@ -8,8 +8,7 @@ mod link;
 mod register;
 mod timers;
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::link::Link;
@@ -22,6 +21,8 @@ use crate::name::Name;
 use crate::process;
 use crate::queue::Local;
 use crate::store::{Answer, Events, Message, RequestId, Store};
+use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
 
 const OPEN: u8 = 0;
@@ -49,7 +50,7 @@ pub(crate) struct Member {
 
 impl Member {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
-        static IDS: AtomicU64 = AtomicU64::new(1);
+        static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         Arc::new(Self {
             id: IDS.fetch_add(1, Ordering::Relaxed),
             settings,

@@ -1,11 +1,12 @@
 //! Which names are in use in this process.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex};
+use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use crate::name::Name;
 use crate::queue::Local;
+use crate::sync::{Mutex, RandomState};
 use crate::wait::lock;
 
 const SHARDS: usize = 16;

@@ -1,13 +1,14 @@
 //! When the engine has to look at which name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::clock::Instant;
 use crate::queue::Local;
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 /// Points in time, each with a name to look at. Entries are not taken back: a name that was armed

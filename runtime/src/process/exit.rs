@@ -1,10 +1,11 @@
 //! The end of the process: what is held is released, and what was released is sent.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::member::Member;
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 /// How long the end of the process may be held up.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::ticket::{Ask, Attempt, Held, Leaving, Query};
@@ -12,6 +12,7 @@ use crate::lease::beat;
 use crate::member::Member;
 use crate::name::Name;
 use crate::store::{Answer, Op, Request, RequestId};
+use crate::sync::Mutex;
 use crate::wait::{Wakes, lock};
 
 /// One name in one process.

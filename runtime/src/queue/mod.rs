@@ -33,6 +33,8 @@ mod attempt;
 mod due;
 mod enter;
 mod hint;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod leave;
 mod local;
 mod pass_on;

@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 
 use super::{Owner, Site, list};
 use crate::name::NameBuilder;
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);

@@ -7,6 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use uuid::{Builder, Uuid};
 
 use crate::process::forks;
+use crate::sync::chosen_bytes;
 
 /// One request for a lock, unique for ever; identifies a waiter, then a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,6 +80,9 @@ thread_local! {
 }
 
 fn random() -> Uuid {
+    if let Some(bytes) = chosen_bytes() {
+        return Builder::from_random_bytes(bytes).into_uuid();
+    }
     let drawn = POOL.try_with(|pool| pool.try_borrow_mut().ok()?.draw());
     // A thread that is ending has no pool, a system without randomness no bytes.
     drawn.ok().flatten().unwrap_or_else(Uuid::new_v4)

@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::lock;
+use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// A thread that sleeps until it is woken. Not `thread::park`: its token belongs to whoever runs around us.
 #[derive(Default)]

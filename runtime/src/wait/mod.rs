@@ -6,8 +6,9 @@
 mod block_on;
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use block_on::block_on;
 

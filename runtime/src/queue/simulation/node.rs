@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::clock::Instant;
 use crate::lease::Hold;
 use crate::member::Member;
 use crate::queue::{Acquire, Confirmed, Unlocked};
 use crate::store::{Answer, MemberId, Message, Request, Store};
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 /// The member's end of the wire.

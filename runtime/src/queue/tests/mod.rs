@@ -7,7 +7,7 @@ mod queries;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
 use crate::store::{Answer, Events, Op, Reply, Request, Share, Store};
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 const TOKEN: u64 = 1_700_000_000_000_000;

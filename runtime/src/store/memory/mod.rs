@@ -10,7 +10,7 @@ pub(crate) mod state;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use once_cell::sync::Lazy;
@@ -20,12 +20,13 @@ use self::state::State;
 use super::{Answer, Events, MemberId, Message, Request, Store};
 use crate::clock::Instant;
 use crate::name::Name;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many operations pass between two looks for names to forget.
 const SWEEP_EVERY: usize = 4096;
 
 /// The stores that have a name, for as long as a client has them.
-static SHARED: Lazy<Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Mutex::default);
+static SHARED: Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Default::default);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic while this was held came from an allocation that failed; the state is whole.
@@ -61,7 +62,7 @@ impl Space {
     }
 
     fn named(name: &str) -> Arc<Self> {
-        let mut shared = lock(&SHARED);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(space) = shared.get(name).and_then(Weak::upgrade) {
             return space;
         }
@@ -96,12 +97,19 @@ impl MemoryStore {
     pub(crate) fn close(&self) {
         lock(&self.space.inner).listeners.remove(&self.member);
     }
+
+    /// Whether nothing but fencing tokens is left.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn is_idle(&self) -> bool {
+        lock(&self.space.inner).names.values().all(State::is_idle)
+    }
 }
 
 impl Store for MemoryStore {
     fn submit(&self, request: Request) -> Option<Answer> {
-        let now = self.space.micros(Instant::now());
         let mut inner = lock(&self.space.inner);
+        // Under the lock: one that was read before others' would step the clock back, and end their leases early.
+        let now = self.space.micros(Instant::now());
         let Inner {
             names,
             listeners,

@@ -1,0 +1,102 @@
+//! No time passes: whoever waits is served by what others do, not by the next beat.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use shuttle::thread;
+
+use super::check;
+use super::process::{Cluster, beside_each_other};
+use super::section::{Shape, inside, roll, wait, want};
+use crate::handle::Holding;
+use crate::store::Op;
+
+#[test]
+fn everybody_is_served() {
+    check(|| {
+        let shape = Shape::any();
+        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 3, move |cluster, _| {
+            for _ in 0..2 {
+                cluster
+                    .any()
+                    .section(&shape.want(), &cluster.witness)
+                    .unwrap();
+            }
+        });
+        assert_eq!(cluster.witness.served(), 6);
+        cluster.end();
+    });
+}
+
+#[test]
+fn who_gives_up_leaves_nothing_behind() {
+    check(|| {
+        let shape = Shape::any();
+        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 4, move |cluster, number| {
+            let process = cluster.any();
+            match number {
+                0 => process.section(&shape.want(), &cluster.witness).unwrap(),
+                _ => process
+                    .section_or_not(&shape.want(), &cluster.witness)
+                    .unwrap(),
+            }
+        });
+        assert!(cluster.witness.served() > 0);
+        cluster.end();
+    });
+}
+
+#[test]
+fn a_body_that_panics_lets_the_next_one_in() {
+    check(|| {
+        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 3, |cluster, number| {
+            let process = cluster.any();
+            if number > 0 {
+                return process.section(&want(1, 1), &cluster.witness).unwrap();
+            }
+            let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+            let body = AssertUnwindSafe(|| {
+                let guard = Holding::new(hold);
+                inside(guard.first(), &cluster.witness);
+                // As a panic, but nothing is printed.
+                resume_unwind(Box::new("as told"));
+            });
+            assert!(catch_unwind(body).is_err());
+        });
+        assert_eq!(cluster.witness.served(), 3);
+        cluster.end();
+    });
+}
+
+#[test]
+fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
+    check(|| {
+        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 3, |cluster, number| {
+            let process = cluster.any();
+            match number {
+                0 => {
+                    let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+                    inside(&hold, &cluster.witness);
+                    // From here on it may be another's before its holder learns of it.
+                    let force = Op::Force {
+                        owner: Arc::default(),
+                    };
+                    let other = cluster.any();
+                    let asked = other
+                        .member
+                        .with_local(&other.name, |local| local.query(&force));
+                    let breaker = thread::spawn(move || asked.unwrap().blocking_wait().unwrap());
+                    shuttle::future::block_on(hold.ended());
+                    assert!(hold.is_lost());
+                    drop(Holding::new(hold));
+                    breaker.join().unwrap();
+                }
+                _ => {
+                    process.section(&want(1, 1), &cluster.witness).unwrap();
+                }
+            }
+        });
+        assert_eq!(cluster.witness.served(), 3);
+        cluster.end();
+    });
+}

@@ -1,0 +1,89 @@
+//! The member ends, at any point: by a shutdown, because its engine died, or because nobody has a handle any more.
+
+use std::time::Duration;
+
+use super::check;
+use super::process::{Cluster, Process, beside_each_other};
+use super::section::{Shape, inside, leave, roll, wait};
+use crate::error::LockError;
+use crate::queue::Want;
+
+/// A section of somebody who may be told that the client is shut down.
+fn section(process: &Process, want: &Want, cluster: &Cluster) {
+    let ended = match roll(2) {
+        0 => process.section(want, &cluster.witness),
+        _ => process.section_or_not(want, &cluster.witness),
+    };
+    assert!(
+        matches!(ended, Ok(()) | Err(LockError::ShutDown)),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_shutdown_releases_what_is_held_and_refuses_the_rest() {
+    check(|| {
+        let shape = Shape::any();
+        let cluster = beside_each_other(Cluster::of(2), 4, move |cluster, number| {
+            let (closing, other) = (&cluster.processes[0], &cluster.processes[1]);
+            match number {
+                0 => {
+                    let flushed = closing.member.shut_down(Duration::from_secs(1));
+                    assert!(flushed, "something was not answered");
+                }
+                1 => other.section(&shape.want(), &cluster.witness).unwrap(),
+                _ => section(closing, &shape.want(), cluster),
+            }
+        });
+        cluster.end();
+    });
+}
+
+#[test]
+fn whoever_waits_is_told_when_the_engine_dies() {
+    check(|| {
+        let shape = Shape::any();
+        let cluster = beside_each_other(Cluster::of(2), 4, move |cluster, number| {
+            let (dying, other) = (&cluster.processes[0], &cluster.processes[1]);
+            match number {
+                0 => {
+                    dying.member.abandon();
+                    // As the engine sees to at its end.
+                    dying.store.close();
+                }
+                1 => other.section(&shape.want(), &cluster.witness).unwrap(),
+                _ => section(dying, &shape.want(), cluster),
+            }
+        });
+        cluster.end();
+    });
+}
+
+#[test]
+fn a_client_without_handles_ends_when_its_last_lock_is_released() {
+    check(|| {
+        let shape = Shape::any();
+        let cluster = beside_each_other(Cluster::of(1), 1, move |cluster, _| {
+            let process = &cluster.processes[0];
+            let enter = |_| process.enter(&shape.want()).unwrap();
+            let waiting: Vec<_> = (0..3).map(enter).collect();
+            let witness = cluster.witness.clone();
+            let each = |acquire| {
+                let witness = witness.clone();
+                shuttle::thread::spawn(move || {
+                    let hold = wait(acquire).unwrap();
+                    inside(&hold, &witness);
+                    leave(hold);
+                })
+            };
+            let threads: Vec<_> = waiting.into_iter().map(each).collect();
+            process.member.orphan();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+        assert_eq!(cluster.witness.served(), 3);
+        cluster.pass(Duration::from_secs(1));
+        cluster.ended();
+    });
+}

@@ -1,0 +1,140 @@
+//! Processes: each a member and its engine, all on one store and one clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use shuttle::rand::{Rng, thread_rng};
+use shuttle::thread;
+
+use super::witness::Witness;
+use crate::clock::{Instant, by_hand};
+use crate::config::Config;
+use crate::member::Member;
+use crate::name::Name;
+use crate::store::memory::{Driver, MemoryStore};
+use crate::store::{Events, MemberId};
+
+/// How often a process may hand on, and for how long.
+const HANDOVERS: [(u32, Duration); 3] = [
+    (0, Duration::ZERO),
+    (1, Duration::from_millis(5)),
+    (100, Duration::from_millis(5)),
+];
+
+/// Some processes that share a store and a lock.
+pub(super) struct Cluster {
+    pub(super) processes: Vec<Process>,
+    pub(super) witness: Arc<Witness>,
+}
+
+/// One client in one process.
+pub(super) struct Process {
+    pub(super) member: Arc<Member>,
+    pub(super) name: Name,
+    pub(super) store: Arc<MemoryStore>,
+    engine: thread::JoinHandle<()>,
+}
+
+impl Cluster {
+    /// All of them hand over inside in the same way, which the schedule chooses.
+    pub(super) fn of(processes: usize) -> Self {
+        // Stores of other tests in this program have names too.
+        static STORES: AtomicU64 = AtomicU64::new(0);
+        let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
+        by_hand::set(Instant::from_nanos(1_000_000_000_000));
+        let handover = HANDOVERS[thread_rng().gen_range(0..HANDOVERS.len())];
+        let start = |_| Process::start(&store, handover);
+        Self {
+            processes: (0..processes).map(start).collect(),
+            witness: Arc::default(),
+        }
+    }
+
+    pub(super) fn any(&self) -> &Process {
+        &self.processes[thread_rng().gen_range(0..self.processes.len())]
+    }
+
+    /// Time passes, and the engines notice.
+    pub(super) fn pass(&self, time: Duration) {
+        by_hand::set(Instant::now().after(time));
+        for process in &self.processes {
+            process.member.timers().interrupt();
+        }
+    }
+
+    /// Whoever wanted something has it or has given up: nothing is left of it, and the engines end.
+    pub(super) fn end(self) {
+        for process in &self.processes {
+            let done = process
+                .member
+                .with_local(&process.name, |local| Some(local.is_done()));
+            assert!(
+                !matches!(done, Ok(false)),
+                "something stayed behind in the queue"
+            );
+        }
+        for process in &self.processes {
+            let flushed = process.member.shut_down(Duration::from_secs(1));
+            assert!(flushed, "something was not answered");
+        }
+        self.ended();
+    }
+
+    /// The engines end.
+    pub(super) fn ended(self) {
+        for Process { store, engine, .. } in self.processes {
+            engine.join().unwrap();
+            assert!(store.is_idle(), "something stayed behind in the store");
+        }
+    }
+}
+
+/// Runs `each` in `threads` threads beside each other, until all have ended.
+pub(super) fn beside_each_other(
+    cluster: Cluster,
+    threads: usize,
+    each: impl Fn(&Cluster, usize) + Send + Sync + 'static,
+) -> Cluster {
+    let shared = Arc::new((cluster, each));
+    let start = |number| {
+        let shared = shared.clone();
+        thread::spawn(move || shared.1(&shared.0, number))
+    };
+    let threads: Vec<_> = (0..threads).map(start).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let shared = Arc::into_inner(shared);
+    shared.expect("nobody else has it any more").0
+}
+
+impl Process {
+    fn start(store: &str, (times, time): (u32, Duration)) -> Self {
+        let config = Config::new("memory://").unwrap().lease(9).patience(1000);
+        let settings = config.local_handover(times, time).validate().unwrap();
+        let (store, driver) = MemoryStore::open(Some(store), MemberId::random());
+        let member = Member::new(settings, store.clone());
+        let (of_engine, its_store) = (member.clone(), store.clone());
+        Self {
+            member,
+            name: Name::from_escaped("interleavings:name"),
+            store,
+            engine: thread::spawn(move || engine(&of_engine, &its_store, driver)),
+        }
+    }
+}
+
+/// As the real one, but for the clock: whoever moves that interrupts the wait.
+fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
+    let events: Arc<dyn Events> = member.clone();
+    let ticks = async {
+        while !member.is_closed() {
+            member.tick();
+            member.timers().wait(None).await;
+        }
+        store.close();
+    };
+    shuttle::future::block_on(async { tokio::join!(driver.run(events), ticks) });
+    member.abandon();
+}

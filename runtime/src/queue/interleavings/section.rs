@@ -1,0 +1,135 @@
+//! What a thread does with a lock: asks for it, waits or gives up, holds it, and leaves in one way or another.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use shuttle::rand::{Rng, thread_rng};
+use shuttle::thread;
+
+use super::process::Process;
+use super::witness::Witness;
+use crate::error::LockError;
+use crate::error::kind::RW_LOCK;
+use crate::handle::Holding;
+use crate::lease::{Hold, Terms};
+use crate::queue::{Acquire, Patience, Want};
+use crate::store::Share;
+
+/// What somebody wants: as long as it takes.
+pub(super) fn want(units: u32, capacity: u32) -> Want {
+    Want {
+        share: Share::of(units, capacity),
+        owner: None,
+        terms: Terms {
+            expire: None,
+            at_least: Duration::ZERO,
+        },
+        patience: Patience::Queue(None),
+        meta: "h 1 s".into(),
+        home: None,
+        relies: false,
+        blocking: false,
+    }
+}
+
+/// What kind of lock the name is in this schedule.
+#[derive(Clone, Copy)]
+pub(super) enum Shape {
+    Mutex,
+    Semaphore,
+    ReadersWriter,
+}
+
+impl Shape {
+    pub(super) fn any() -> Self {
+        [
+            Self::Mutex,
+            Self::Mutex,
+            Self::Semaphore,
+            Self::ReadersWriter,
+        ][roll(4)]
+    }
+
+    pub(super) fn want(self) -> Want {
+        match self {
+            Self::Mutex => want(1, 1),
+            Self::Semaphore => want(1 + roll(2) as u32, 2),
+            Self::ReadersWriter => want([1, RW_LOCK][roll(2)], RW_LOCK),
+        }
+    }
+}
+
+pub(super) fn roll(sides: usize) -> usize {
+    thread_rng().gen_range(0..sides)
+}
+
+impl Process {
+    pub(super) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
+        self.member
+            .with_local(&self.name, |local| local.enter(want))?
+    }
+
+    /// Waits for it, holds it for a moment, and leaves.
+    pub(super) fn section(&self, want: &Want, witness: &Witness) -> Result<(), LockError> {
+        let hold = wait(self.enter(want)?)?;
+        inside(&hold, witness);
+        leave(hold);
+        Ok(())
+    }
+
+    /// As [`section`](Self::section), or gives up.
+    pub(super) fn section_or_not(&self, want: &Want, witness: &Witness) -> Result<(), LockError> {
+        if let Some(hold) = wait_or_not(self.enter(want)?) {
+            let hold = hold?;
+            inside(&hold, witness);
+            leave(hold);
+        }
+        Ok(())
+    }
+}
+
+/// Waits for it, in a task or on the thread.
+pub(super) fn wait(acquire: Acquire) -> Result<Arc<Hold>, LockError> {
+    match roll(2) {
+        0 => acquire.blocking(),
+        _ => shuttle::future::block_on(acquire),
+    }
+}
+
+/// Waits for it, and gives up at some point, in this thread or another.
+fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
+    let mut acquire = Box::pin(acquire);
+    for _ in 0..roll(4) {
+        let mut cx = Context::from_waker(Waker::noop());
+        if let Poll::Ready(result) = acquire.as_mut().poll(&mut cx) {
+            return Some(result);
+        }
+        thread::yield_now();
+    }
+    if roll(2) == 0 {
+        thread::spawn(move || drop(acquire)).join().unwrap();
+    }
+    None
+}
+
+/// Holds it for a moment.
+pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
+    witness.enters(hold);
+    thread::yield_now();
+    witness.leaves(hold);
+}
+
+/// Leaves in one way or another.
+pub(super) fn leave(hold: Arc<Hold>) {
+    let holding = Holding::new(hold);
+    match roll(3) {
+        0 => drop(holding),
+        1 => {
+            holding.blocking_unlock().unwrap();
+        }
+        // It may be dropped before the store has answered.
+        _ => drop(holding.leave()),
+    }
+}
