@@ -265,6 +265,11 @@ impl Hold {
         }
     }
 
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
     pub(crate) fn held(&self) -> Duration {
         self.since.until(Instant::now())
     }

@@ -47,7 +47,7 @@ impl Cluster {
         let start = |_| Process::start(&store, handover);
         Self {
             processes: (0..processes).map(start).collect(),
-            witness: Arc::default(),
+            witness: Witness::new(handover),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::error::kind::RW_LOCK;
 use crate::handle::Holding;
 use crate::lease::{Hold, Terms};
 use crate::queue::{Acquire, Patience, Want};
-use crate::store::Share;
+use crate::store::{Owner, Share};
 
 /// What somebody wants: as long as it takes.
 pub(super) fn want(units: u32, capacity: u32) -> Want {
@@ -38,6 +38,8 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Mutex,
+    /// A mutex that some share by their owner.
+    Owned,
     Semaphore,
     ReadersWriter,
 }
@@ -47,14 +49,22 @@ impl Shape {
         [
             Self::Mutex,
             Self::Mutex,
+            Self::Owned,
             Self::Semaphore,
             Self::ReadersWriter,
-        ][roll(4)]
+        ][roll(5)]
     }
 
     pub(super) fn want(self) -> Want {
         match self {
             Self::Mutex => want(1, 1),
+            Self::Owned => {
+                let mut want = want(1, 1);
+                let (here, anywhere) = (Owner::Here("h".into()), Owner::Anywhere("a".into()));
+                want.owner = [None, Some(here), Some(anywhere)][roll(3)].clone();
+                want.share.owner = Owner::in_store(want.owner.as_ref());
+                want
+            }
             Self::Semaphore => want(1 + roll(2) as u32, 2),
             Self::ReadersWriter => want([1, RW_LOCK][roll(2)], RW_LOCK),
         }

@@ -77,7 +77,7 @@ fn deadlines_and_leases_end_and_the_next_one_goes_on() {
                     Ok(hold) => {
                         inside(&hold, &cluster.witness);
                         // Until it is lost, if it will be.
-                        if want.terms.expire.is_some() {
+                        if hold.terms().expire.is_some() {
                             shuttle::future::block_on(hold.ended());
                             assert!(hold.is_lost());
                         }

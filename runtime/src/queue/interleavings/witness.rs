@@ -1,56 +1,96 @@
 //! The witness: sees who is inside, and complains.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::lease::Hold;
 
 /// Sees who is inside. Its own lock is none of shuttle's: nobody else runs while it is held.
-#[derive(Default)]
-pub(super) struct Witness(Mutex<Seen>);
+pub(super) struct Witness {
+    /// How often a process may hand on, and for how long.
+    handover: (u32, Duration),
+    seen: Mutex<Seen>,
+}
 
 #[derive(Default)]
 struct Seen {
     inside: Vec<Arc<Hold>>,
     last_token: u64,
+    /// The last grant of the store: its token and when it arrived, if the first who had it was seen.
+    granted: Option<(u64, Instant)>,
     served: usize,
 }
 
 impl Witness {
+    pub(super) fn new(handover: (u32, Duration)) -> Arc<Self> {
+        Arc::new(Self {
+            handover,
+            seen: Mutex::default(),
+        })
+    }
+
     /// Somebody has `hold`, and begins.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
-        let (capacity, token) = (hold.grant().capacity, hold.grant().token);
+        let grant = hold.grant();
         let (others, grown) = {
-            let mut seen = self.0.lock().unwrap();
+            let mut seen = self.seen.lock().unwrap();
             let others = seen.inside.clone();
             seen.inside.push(hold.clone());
             seen.served += 1;
-            let grown = token > seen.last_token;
-            seen.last_token = token.max(seen.last_token);
+            // Those of one owner share a token.
+            let grown = grant.token > seen.last_token
+                || grant.token == seen.last_token && grant.owner.is_some();
+            seen.last_token = grant.token.max(seen.last_token);
+            self.check_budget(&mut seen, hold);
             (others, grown)
         };
         // All were granted before the first look; so what is still valid at its own look was valid with all others then.
-        let valid = others.iter().filter(|other| other.is_valid());
+        let another =
+            |other: &&Arc<Hold>| grant.owner.is_none() || other.grant().owner != grant.owner;
+        let valid = others
+            .iter()
+            .filter(another)
+            .filter(|other| other.is_valid());
         let taken: u32 = valid.map(|other| other.weight()).sum();
         if hold.is_valid() {
-            assert!(
-                taken + hold.weight() <= capacity,
-                "too many hold: {hold:?} beside {others:?}"
-            );
+            let fits = taken + hold.weight() <= grant.capacity;
+            assert!(fits, "too many hold: {hold:?} beside {others:?}");
             // Of several that go in together one may be seen before another.
             assert!(
-                grown || capacity > 1,
+                grown || grant.capacity > 1,
                 "the fencing token of {hold:?} did not grow"
             );
         }
     }
 
+    /// What is handed on inside a process is handed on neither too often nor too late.
+    fn check_budget(&self, seen: &mut Seen, hold: &Hold) {
+        let (fencing, number) = (hold.grant().token / 1024, hold.grant().token % 1024);
+        let (times, time) = self.handover;
+        assert!(number <= u64::from(times), "handed on too often");
+        match seen.granted {
+            _ if number == 0 => seen.granted = Some((fencing, hold.since())),
+            Some((same, since)) if same == fencing => {
+                assert!(hold.since() < since.after(time), "handed on too late");
+            }
+            _ => {}
+        }
+    }
+
     /// It will be released now, or was lost.
     pub(super) fn leaves(&self, hold: &Arc<Hold>) {
-        let mut seen = self.0.lock().unwrap();
-        seen.inside.retain(|inside| !Arc::ptr_eq(inside, hold));
+        let mut seen = self.seen.lock().unwrap();
+        if let Some(index) = seen
+            .inside
+            .iter()
+            .position(|inside| Arc::ptr_eq(inside, hold))
+        {
+            seen.inside.swap_remove(index);
+        }
     }
 
     pub(super) fn served(&self) -> usize {
-        self.0.lock().unwrap().served
+        self.seen.lock().unwrap().served
     }
 }
