@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shuttle::thread;
 
 use super::check;
-use super::process::{Cluster, beside_each_other};
+use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, roll, wait, want};
 use crate::handle::Holding;
 use crate::store::Op;
@@ -15,7 +15,7 @@ use crate::store::Op;
 fn everybody_is_served() {
     check(|| {
         let shape = Shape::any();
-        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 3, move |cluster, _| {
+        let cluster = beside_each_other(Cluster::calm(1 + roll(2)), 3, move |cluster, _| {
             for _ in 0..2 {
                 cluster
                     .any()
@@ -32,7 +32,7 @@ fn everybody_is_served() {
 fn who_gives_up_leaves_nothing_behind() {
     check(|| {
         let shape = Shape::any();
-        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 4, move |cluster, number| {
+        let cluster = beside_each_other(Cluster::calm(1 + roll(2)), 4, move |cluster, number| {
             let process = cluster.any();
             match number {
                 0 => process.section(&shape.want(), &cluster.witness).unwrap(),
@@ -49,7 +49,7 @@ fn who_gives_up_leaves_nothing_behind() {
 #[test]
 fn a_body_that_panics_lets_the_next_one_in() {
     check(|| {
-        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 3, |cluster, number| {
+        let cluster = beside_each_other(Cluster::calm(1 + roll(2)), 3, |cluster, number| {
             let process = cluster.any();
             if number > 0 {
                 return process.section(&want(1, 1), &cluster.witness).unwrap();
@@ -71,32 +71,48 @@ fn a_body_that_panics_lets_the_next_one_in() {
 #[test]
 fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
     check(|| {
-        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 3, |cluster, number| {
+        let cluster = beside_each_other(Cluster::of(1 + roll(2)), 2, |cluster, number| {
             let process = cluster.any();
-            match number {
-                0 => {
-                    let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
-                    inside(&hold, &cluster.witness);
-                    // From here on it may be another's before its holder learns of it.
-                    let force = Op::Force {
-                        owner: Arc::default(),
-                    };
-                    let other = cluster.any();
-                    let asked = other
-                        .member
-                        .with_local(&other.name, |local| local.query(&force));
-                    let breaker = thread::spawn(move || asked.unwrap().blocking_wait().unwrap());
-                    shuttle::future::block_on(hold.ended());
-                    assert!(hold.is_lost());
-                    drop(Holding::new(hold));
-                    breaker.join().unwrap();
-                }
-                _ => {
-                    process.section(&want(1, 1), &cluster.witness).unwrap();
-                }
+            if number > 0 {
+                return process.section(&want(1, 1), &cluster.witness).unwrap();
             }
+            let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+            inside(&hold, &cluster.witness);
+            // From here on it may be another's before its holder learns of it.
+            broken_while(cluster.any(), || {
+                shuttle::future::block_on(hold.ended());
+                assert!(hold.is_lost());
+            });
+            drop(Holding::new(hold));
         });
-        assert_eq!(cluster.witness.served(), 3);
+        assert_eq!(cluster.witness.served(), 2);
+        cluster.end();
+    });
+}
+
+/// Runs `run` beside somebody who breaks the lock.
+fn broken_while(process: &Process, run: impl FnOnce()) {
+    let (member, name) = (process.member.clone(), process.name.clone());
+    let breaker = thread::spawn(move || {
+        let force = Op::Force {
+            owner: Arc::default(),
+        };
+        let asked = member.with_local(&name, |local| local.query(&force));
+        asked.unwrap().blocking_wait().unwrap();
+    });
+    run();
+    breaker.join().unwrap();
+}
+
+#[test]
+fn a_holder_alone_learns_that_its_lock_is_broken() {
+    check(|| {
+        let cluster = Cluster::of(1);
+        let process = &cluster.processes[0];
+        let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+        broken_while(process, || shuttle::future::block_on(hold.ended()));
+        assert!(hold.is_lost());
+        drop(Holding::new(hold));
         cluster.end();
     });
 }

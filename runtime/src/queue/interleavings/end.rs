@@ -1,10 +1,12 @@
 //! The member ends, at any point: by a shutdown, because its engine died, or because nobody has a handle any more.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::check;
 use super::process::{Cluster, Process, beside_each_other};
-use super::section::{Shape, inside, leave, roll, wait};
+use super::section::{Shape, inside, leave, roll, wait, want};
 use crate::error::LockError;
 use crate::queue::Want;
 
@@ -40,6 +42,31 @@ fn a_shutdown_releases_what_is_held_and_refuses_the_rest() {
 }
 
 #[test]
+fn nobody_holds_after_a_shutdown() {
+    check(|| {
+        let closed = Arc::new(AtomicBool::new(false));
+        let cluster = beside_each_other(Cluster::of(1), 2, move |cluster, number| {
+            let process = &cluster.processes[0];
+            if number == 0 {
+                process.member.shut_down(Duration::ZERO);
+                closed.store(true, Ordering::Relaxed);
+                return;
+            }
+            match process.enter(&want(1, 1)).and_then(wait) {
+                Ok(hold) => {
+                    inside(&hold, &cluster.witness);
+                    let closed = closed.load(Ordering::Relaxed);
+                    assert!(!closed || !hold.is_valid(), "it has a lock still");
+                    leave(hold);
+                }
+                Err(error) => assert!(matches!(error, LockError::ShutDown), "{error:?}"),
+            }
+        });
+        cluster.end();
+    });
+}
+
+#[test]
 fn whoever_waits_is_told_when_the_engine_dies() {
     check(|| {
         let shape = Shape::any();
@@ -63,7 +90,7 @@ fn whoever_waits_is_told_when_the_engine_dies() {
 fn a_client_without_handles_ends_when_its_last_lock_is_released() {
     check(|| {
         let shape = Shape::any();
-        let cluster = beside_each_other(Cluster::of(1), 1, move |cluster, _| {
+        let cluster = beside_each_other(Cluster::calm(1), 1, move |cluster, _| {
             let process = &cluster.processes[0];
             let enter = |_| process.enter(&shape.want()).unwrap();
             let waiting: Vec<_> = (0..3).map(enter).collect();

@@ -19,7 +19,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
 /// How many schedules are tried for each test.
-const SCHEDULES: usize = 1500;
+const SCHEDULES: usize = 6000;
 /// Steps that must come in one order for a fault to show, at most, by half of the schedules.
 const DEPTH: usize = 3;
 /// Of a thread; frames are large where nothing is optimised.

@@ -51,6 +51,13 @@ impl Cluster {
         }
     }
 
+    /// As [`of`](Self::of), where nothing may be lost.
+    pub(super) fn calm(processes: usize) -> Self {
+        let cluster = Self::of(processes);
+        cluster.witness.expects_calm();
+        cluster
+    }
+
     pub(super) fn any(&self) -> &Process {
         &self.processes[thread_rng().gen_range(0..self.processes.len())]
     }

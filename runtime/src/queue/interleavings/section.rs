@@ -127,6 +127,13 @@ fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
 /// Holds it for a moment.
 pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
+    // What the store says of it is told to whoever is found under the name.
+    let member = hold.local().member();
+    let found = member.with_local(hold.name(), |local| Some(Arc::ptr_eq(local, hold.local())));
+    assert!(
+        !matches!(found, Ok(false)) || !hold.is_valid(),
+        "it is found no more"
+    );
     thread::yield_now();
     witness.leaves(hold);
 }

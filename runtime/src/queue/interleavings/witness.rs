@@ -1,5 +1,6 @@
 //! The witness: sees who is inside, and complains.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use crate::lease::Hold;
 pub(super) struct Witness {
     /// How often a process may hand on, and for how long.
     handover: (u32, Duration),
+    /// Nothing is lost.
+    calm: AtomicBool,
     seen: Mutex<Seen>,
 }
 
@@ -26,12 +29,24 @@ impl Witness {
     pub(super) fn new(handover: (u32, Duration)) -> Arc<Self> {
         Arc::new(Self {
             handover,
+            calm: AtomicBool::new(false),
             seen: Mutex::default(),
         })
     }
 
+    /// From now on nothing may be lost.
+    pub(super) fn expects_calm(&self) {
+        self.calm.store(true, Ordering::Relaxed);
+    }
+
+    fn check_calm(&self, hold: &Hold) {
+        let calm = self.calm.load(Ordering::Relaxed);
+        assert!(!calm || hold.is_valid(), "{hold:?} was lost for no reason");
+    }
+
     /// Somebody has `hold`, and begins.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
+        self.check_calm(hold);
         let grant = hold.grant();
         let (others, grown) = {
             let mut seen = self.seen.lock().unwrap();
@@ -80,6 +95,7 @@ impl Witness {
 
     /// It will be released now, or was lost.
     pub(super) fn leaves(&self, hold: &Arc<Hold>) {
+        self.check_calm(hold);
         let mut seen = self.seen.lock().unwrap();
         if let Some(index) = seen
             .inside
