@@ -204,6 +204,7 @@ fn local() -> Vec<Goal> {
 /// S6, S9.
 fn idle() -> Vec<Goal> {
     let waiting = |name| figure("S6", Split, AutoMutex, name);
+    let many = |name| figure("S6 100k", Split, AutoMutexLocal, name);
     let held = |name| figure("S9", Split, AutoMutex, name);
     vec![
         count(
@@ -226,6 +227,23 @@ fn idle() -> Vec<Goal> {
             AtMost(2048.0),
             named("S7 heap", Same, "auto-mutex, a waiter", "bytes"),
         ),
+        count("S6: overtaken", AtMost(0.0), waiting("overtaken")),
+        count(
+            "S6 100k: requests/s and name",
+            AtMost(1.0),
+            many("requests_per_name"),
+        ),
+        count(
+            "S6 100k: connections, the holder's too",
+            AtMost(2.0),
+            many("connections"),
+        ),
+        count(
+            "S6 100k: resident bytes per waiter",
+            AtMost(2048.0),
+            many("bytes_per_waiter"),
+        ),
+        count("S6 100k: overtaken", AtMost(0.0), many("overtaken")),
         time("S9: % of a CPU", AtMost(1.0), held("client_cpu_percent")),
         count(
             "S9: requests per lock and beat",

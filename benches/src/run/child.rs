@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::de::DeserializeOwned;
 
 use super::Placement;
@@ -73,6 +74,14 @@ impl Child {
         Ok(writeln!(stdin, "go {} {}", span.start, span.until)?)
     }
 
+    /// Stops it until the result is dropped: it neither asks for anything nor answers.
+    pub(crate) fn asleep(&self) -> Result<Asleep, Failure> {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or("no process")?;
+        kill_process(pid, Signal::STOP)?;
+        Ok(Asleep(pid))
+    }
+
     /// Closes the input: the worker ends what it does.
     pub(crate) fn dismiss(&mut self) {
         self.stdin = None;
@@ -99,6 +108,15 @@ impl Child {
         } else {
             Err(format!("a worker failed: {status}").into())
         }
+    }
+}
+
+/// See [`Child::asleep`].
+pub(crate) struct Asleep(Pid);
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::CONT);
     }
 }
 

@@ -15,7 +15,7 @@ use std::io::{self, BufRead, Write};
 use serde::Serialize;
 
 pub(crate) use calls::{Caller, Calls, Kind};
-pub(crate) use names::Waiting;
+pub(crate) use names::{Drained, Waiting};
 
 use crate::Failure;
 use crate::job::Job;

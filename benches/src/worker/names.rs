@@ -24,6 +24,15 @@ pub(crate) struct Waiting {
     pub(crate) begun_ns: u64,
 }
 
+/// What it tells when all of them had their turn.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Drained {
+    /// When the last one had.
+    pub(crate) at: u64,
+    /// How many had it after one that came later.
+    pub(crate) overtaken: usize,
+}
+
 /// Takes all names and holds them until the input closes.
 pub(super) fn hold(job: &Names) -> Result<(), Failure> {
     let lease = Duration::from_secs(job.lease_s);
@@ -68,13 +77,20 @@ async fn wait_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
     let started = clock::now();
     let before = cpu::resident();
     let begun = Arc::new(AtomicUsize::new(0));
+    let overtaken = Arc::new(AtomicUsize::new(0));
+    // The last that had its turn, of each name.
+    let last: Arc<[AtomicUsize]> = (0..job.names).map(|_| AtomicUsize::new(0)).collect();
     let tasks: Vec<_> = (0..job.count)
         .map(|number| {
             let mut lock = library.lock(&job.name(number), number);
-            let begun = begun.clone();
+            let (begun, overtaken, last) = (begun.clone(), overtaken.clone(), last.clone());
+            let name = number % job.names;
             tokio::spawn(async move {
                 begun.fetch_add(1, Ordering::Relaxed);
                 let guard = lock.acquire(0).await?;
+                if last[name].fetch_max(number, Ordering::Relaxed) > number {
+                    overtaken.fetch_add(1, Ordering::Relaxed);
+                }
                 lock.release(guard).await
             })
         })
@@ -93,5 +109,9 @@ async fn wait_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
         task.await??;
     }
     library.close().await;
-    say("done", &clock::now())
+    let drained = Drained {
+        at: clock::now(),
+        overtaken: overtaken.load(Ordering::Relaxed),
+    };
+    say("done", &drained)
 }

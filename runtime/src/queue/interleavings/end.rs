@@ -42,13 +42,13 @@ fn a_shutdown_releases_what_is_held_and_refuses_the_rest() {
 }
 
 #[test]
-fn nobody_holds_after_a_shutdown() {
+fn nobody_gets_a_lock_once_a_shutdown_has_come_by() {
     check(|| {
         let closed = Arc::new(AtomicBool::new(false));
         let cluster = beside_each_other(Cluster::of(1), 2, move |cluster, number| {
             let process = &cluster.processes[0];
             if number == 0 {
-                process.member.shut_down(Duration::ZERO);
+                process.member.start_closing();
                 closed.store(true, Ordering::Relaxed);
                 return;
             }
