@@ -95,7 +95,7 @@ impl Options {
         self.quick |= counts;
         self.own |= counts;
         let (repetitions, seconds) = match (counts, self.quick) {
-            (true, _) => (1, 1.0),
+            (true, _) => (1, 3.0),
             (_, true) => (2, 0.5),
             _ => (7, 3.0),
         };
