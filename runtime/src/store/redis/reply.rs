@@ -8,14 +8,16 @@ use redis::Value;
 
 use super::error;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{HolderRecord, MemberId, NameRecord, Reply, Ticket, TicketRecord};
+use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 
-/// The reply of a script; every reply that no script gives is an error.
-pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
-    if let Value::ServerError(error) = &value {
-        return Err(error::of_server(error));
-    }
-    read(&value).ok_or_else(|| {
+/// The reply of a script to `op`; every reply that no script gives is an error.
+pub(super) fn parse(value: Value, op: &Op) -> Result<Reply, StoreError> {
+    let reply = match &value {
+        Value::ServerError(error) => return Err(error::of_server(error)),
+        Value::Int(number) => counted(*number, op),
+        value => read(value),
+    };
+    reply.ok_or_else(|| {
         StoreError::new(
             StoreErrorKind::Protocol,
             "the server's reply is not one of this library's scripts",
@@ -26,6 +28,29 @@ pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
 /// Whether the server has lost the scripts.
 pub(super) fn is_no_script(value: &Value) -> bool {
     matches!(value, Value::ServerError(error) if error.code() == "NOSCRIPT")
+}
+
+/// Whether the short way could not do it, or does not know what it found.
+pub(super) fn is_undone(value: &Value) -> bool {
+    match value {
+        Value::Nil => true,
+        Value::ServerError(error) => error::is_of_script(error),
+        _ => false,
+    }
+}
+
+/// The short way answers what goes well with a number.
+fn counted(number: i64, op: &Op) -> Option<Reply> {
+    match op {
+        Op::Acquire { .. } | Op::Touch { .. } => Some(Reply::Granted {
+            token: number.try_into().ok()?,
+            signal: None,
+        }),
+        Op::Release { .. } => Some(Reply::Released {
+            free: number.try_into().ok()?,
+        }),
+        _ => None,
+    }
 }
 
 fn read(value: &Value) -> Option<Reply> {
@@ -105,7 +130,7 @@ fn words(text: &str) -> Option<Reply> {
 
 /// The outer `None`: it makes no sense. The inner: nobody holds.
 fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
-    if text(token)?.is_empty() {
+    if text(token).is_some_and(str::is_empty) {
         return Some(None);
     }
     Some(Some(HolderRecord {
@@ -177,13 +202,16 @@ mod tests {
     #[test]
     fn replies_of_the_scripts_are_understood() {
         assert_eq!(
-            parse(bulk("GRANTED 17")).unwrap(),
+            parse(bulk("GRANTED 17"), &Op::Inspect).unwrap(),
             Reply::Granted {
                 token: 17,
                 signal: None
             }
         );
-        assert_eq!(parse(bulk("FREED 2")).unwrap(), Reply::Freed { holders: 2 });
+        assert_eq!(
+            parse(bulk("FREED 2"), &Op::Inspect).unwrap(),
+            Reply::Freed { holders: 2 }
+        );
         let items = vec![
             bulk("QUEUED"),
             Value::Int(2),
@@ -196,7 +224,7 @@ mod tests {
             again: Duration::from_millis(9),
             holder: None,
         };
-        assert_eq!(parse(Value::Array(items)).unwrap(), queued);
+        assert_eq!(parse(Value::Array(items), &Op::Inspect).unwrap(), queued);
     }
 
     #[test]
@@ -233,7 +261,7 @@ mod tests {
             ]),
         ];
         for value in table {
-            let error = parse(value.clone()).unwrap_err();
+            let error = parse(value.clone(), &Op::Inspect).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
         }
     }

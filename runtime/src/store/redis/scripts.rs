@@ -2,7 +2,7 @@
 
 use redis::Script;
 
-/// One per operation; see the head of each file in `scripts/`.
+/// One per operation, and the short ways of those that are frequent; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Acquire,
@@ -14,10 +14,13 @@ pub(super) enum Operation {
     Signal,
     Delete,
     Inspect,
+    ShortAcquire,
+    ShortTouch,
+    ShortRelease,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
@@ -27,7 +30,18 @@ impl Operation {
         Self::Signal,
         Self::Delete,
         Self::Inspect,
+        Self::ShortAcquire,
+        Self::ShortTouch,
+        Self::ShortRelease,
     ];
+
+    /// What stands before its text.
+    fn common(self) -> &'static str {
+        match self {
+            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease => "",
+            _ => COMMON,
+        }
+    }
 
     fn text(self) -> &'static str {
         match self {
@@ -40,6 +54,9 @@ impl Operation {
             Self::Signal => include_str!("scripts/signal.lua"),
             Self::Delete => include_str!("scripts/delete.lua"),
             Self::Inspect => include_str!("scripts/inspect.lua"),
+            Self::ShortAcquire => include_str!("scripts/short/acquire.lua"),
+            Self::ShortTouch => include_str!("scripts/short/touch.lua"),
+            Self::ShortRelease => include_str!("scripts/short/release.lua"),
         }
     }
 }
@@ -61,7 +78,7 @@ const COMMON: &str = concat!(
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 9]);
+pub(super) struct Scripts([(String, String); 12]);
 
 impl Scripts {
     pub(super) fn new() -> Self {
@@ -71,7 +88,7 @@ impl Scripts {
     /// With another source of time: `clock` defines the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
         Self(Operation::ALL.map(|operation| {
-            let text = [clock, COMMON, operation.text()].concat();
+            let text = [clock, operation.common(), operation.text()].concat();
             let digest = Script::new(&text).get_hash().to_owned();
             (text, digest)
         }))

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::super::super::command::Way;
 use super::both::{Bench, Both, Outcome};
 use super::dice::Dice;
 use super::notes::{Trail, kinds};
@@ -100,7 +101,12 @@ impl<'a> Play<'a> {
     /// Asks both worlds, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        let (model, scripts) = self.both.apply(self.now, index, member, op);
+        // Either way may be taken at any time.
+        let way = match self.dice.one_in(8) {
+            true => Way::Long,
+            false => Way::of(op),
+        };
+        let (model, scripts) = self.both.apply(self.now, index, member, op, way);
         assert_eq!(
             scripts.reply, model.reply,
             "the scripts' reply, the model's"
