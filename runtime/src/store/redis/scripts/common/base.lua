@@ -38,7 +38,8 @@ local function guard(run)
   local text = tostring(type(reply) == 'table' and reply.err or reply)
   if string.find(text, 'WRONGTYPE', 1, true) then
     text = 'FOREIGN a key of this name is of another type'
-  elseif string.find(text, 'unpack', 1, true) then
+  elseif string.find(text, 'unpack', 1, true) or string.find(text, ' in data', 1, true)
+    or string.find(text, 'attempt to', 1, true) then
     text = 'FOREIGN a key of this name is unreadable'
   end
   return redis.error_reply((string.gsub(text, '^%-', '')))
