@@ -61,10 +61,9 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
             request.extend_from_slice(member);
             request.extend_from_slice(meta.as_bytes());
             words.bytes(&request);
-            words.text(match mode {
-                Mode::Queue => "queue",
-                Mode::Try => "try",
-            });
+            if *mode == Mode::Try {
+                words.text("try");
+            }
         }
         Op::Touch {
             ticket,

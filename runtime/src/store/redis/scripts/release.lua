@@ -12,7 +12,7 @@ local state = redis.call('GET', KEYS[1])
 
 return guard(function()
   local s = open(now, state)
-  s.prune(true)
+  s.prune(true, ticket)
   local reply = 'GONE'
   local capacity = s.cap
   local r = s.record(ticket)

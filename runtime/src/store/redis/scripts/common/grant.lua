@@ -17,8 +17,8 @@
   end
 
   -- What every operation does first. With `renews` under a full memory too: that does not deny the ZREM (of
-  -- nothing), and after one write it denies no other.
-  function s.prune(renews)
+  -- nothing), and after one write it denies no other. `releasing` stays for now if it is a plain holder.
+  function s.prune(renews, releasing)
     if renews then call('ZREM', HELD, '') end
     if s.listed then
       spread()
@@ -33,7 +33,7 @@
       call('ZREMRANGEBYSCORE', GONE, '-inf', int(now))
       if s.tombs <= now then s.tombs = 0 end
     end
-    if s.due <= now or s.one and s.one_ends <= now then s.rare().scan() end
+    if s.due <= now or s.one and s.one_ends <= now then s.rare().scan(releasing) end
     forget()
   end
 

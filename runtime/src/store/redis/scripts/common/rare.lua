@@ -98,8 +98,9 @@
       s.due = 0
     end
 
-    local function end_lease(ticket)
+    local function end_lease(ticket, releasing)
       local r = need(ticket)
+      if ticket == releasing and r.flag == 0 then return end
       if r.flag ~= 1 or place_ends(r) <= now then return s.drop_holder(ticket, true) end
       remove_holder(ticket)
       if r.number > 0 then s.signal().put(r.number, r.text) end
@@ -108,13 +109,13 @@
     end
 
     -- Something may have ended.
-    function x.scan()
-      if s.one and s.one_ends <= now then end_lease(s.one) end
+    function x.scan(releasing)
+      if s.one and s.one_ends <= now then end_lease(s.one, releasing) end
       if s.due <= now then
         s.due = FAR
         if held_by_many() then
           for ticket, ends in held_ends() do
-            if ends <= now then end_lease(ticket) else s.due = min(s.due, ends) end
+            if ends <= now then end_lease(ticket, releasing) else s.due = min(s.due, ends) end
           end
         end
         if s.waiting > 0 then

@@ -1,7 +1,7 @@
 -- The short way of an acquire: all it needs is in the first key.
 --
 -- Keys: 1 auto_mutex:{name}, in one of the forms of common/base.lua
--- Arguments: 1 the request, as a record keeps it (units at most the capacity, no owner)  2 mode ('queue' or 'try')
+-- Arguments: 1 the request, as a record keeps it (units at most the capacity, no owner)  2 'try', or nothing
 -- Replies: the token, a number, for a grant
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          {'BUSY', token of the holder, meta of the holder}
@@ -38,7 +38,7 @@ if not (now >= clk and now < due and token > 0 and token <= tok and tok < 900719
   return false
 end
 local room = waiting == 0 and used + units <= cap
-if not room and ARGV[2] == 'try' then return {'BUSY', token, meta} end
+if not room and ARGV[2] then return {'BUSY', token, meta} end
 if holders + waiting >= 32 then return false end
 
 local records = form == '1 q ' and sub(state, 77) or pack('<HBdddd', #state - 28, 0, 0, clk, due, token) .. sub(state, 29)

@@ -8,22 +8,20 @@
 
 local unpack_struct, pack, sub = struct.unpack, struct.pack, string.sub
 local main, ticket, member = KEYS[1], ARGV[1], ARGV[2]
-local now = clock()
-
--- Says whether it was written. (A full memory may deny it; release.lua knows what to do then.)
-local function write(text, lives)
-  return not redis.pcall('SET', main, text, 'PX', lives).err
-end
 
 local state = redis.call('GET', main)
 local form = state and sub(state, 1, 4)
 if form == '1 s ' then
-  if sub(state, 29, 60) ~= ticket then return false end
-  local heard = unpack_struct('<d', state, 5)
-  local cap, hold = unpack_struct('<dd', state, 77)
-  return now >= heard and now < heard + hold * 1000 and write('1 i ' .. sub(state, 13, 20), '600000') and cap
+  -- The key was written when it was last heard of, for long enough.
+  return sub(state, 29, 60) == ticket and not redis.pcall('SET', main, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err
+    and (unpack_struct('<d', state, 77))
 elseif form ~= '1 q ' then
   return false
+end
+
+local now = clock()
+local function write(text, lives)
+  return not redis.pcall('SET', main, text, 'PX', lives).err
 end
 
 local tok, seq, clk, used, cap, due, holders, waiting, size = unpack_struct('<ddddddddd', state, 5)
