@@ -39,6 +39,21 @@ pub(super) fn is_undone(value: &Value) -> bool {
     }
 }
 
+/// The replies to a release and the `acquire` after it, of the one to both.
+pub(super) fn of_cycle(value: Value, acquire: &Op) -> [Value; 2] {
+    match (value, acquire) {
+        // Granted, so all of it was free in between.
+        (token @ Value::Int(_), Op::Acquire { share, .. }) => {
+            [Value::Int(share.capacity.into()), token]
+        }
+        (Value::Array(both), _) => match <[Value; 2]>::try_from(both) {
+            Ok(both) => both,
+            Err(other) => [Value::Array(other), Value::Okay],
+        },
+        (value, _) => [value.clone(), value],
+    }
+}
+
 /// The short way answers what goes well with a number.
 fn counted(number: i64, op: &Op) -> Option<Reply> {
     match op {
@@ -95,6 +110,17 @@ fn words(text: &str) -> Option<Reply> {
             token: token.parse().ok()?,
             signal: None,
         }),
+        ("QUEUED", rest) => {
+            let mut words = rest.splitn(3, ' ');
+            Some(Reply::Queued {
+                position: words.next()?.parse().ok()?,
+                again: Duration::from_millis(words.next()?.parse().ok()?),
+                holder: Some(described(words.next()?)?),
+            })
+        }
+        ("BUSY", holder) => Some(Reply::Busy {
+            holder: Some(described(holder)?),
+        }),
         ("MISMATCH", capacity) => Some(Reply::Mismatch {
             capacity: capacity.parse().ok()?,
         }),
@@ -126,6 +152,15 @@ fn words(text: &str) -> Option<Reply> {
         ("CANCELLED", "") => Some(Reply::Cancelled),
         _ => None,
     }
+}
+
+/// A token and the meta behind it.
+fn described(text: &str) -> Option<HolderRecord> {
+    let (token, meta) = text.split_once(' ')?;
+    Some(HolderRecord {
+        token: token.parse().ok()?,
+        meta: meta.into(),
+    })
 }
 
 /// The outer `None`: it makes no sense. The inner: nobody holds.

@@ -17,10 +17,11 @@ pub(super) enum Operation {
     ShortAcquire,
     ShortTouch,
     ShortRelease,
+    ShortCycle,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
@@ -33,13 +34,22 @@ impl Operation {
         Self::ShortAcquire,
         Self::ShortTouch,
         Self::ShortRelease,
+        Self::ShortCycle,
     ];
 
     /// What stands before its text.
     fn common(self) -> &'static str {
         match self {
-            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease => "",
+            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease | Self::ShortCycle => "",
             _ => COMMON,
+        }
+    }
+
+    /// What stands behind it.
+    fn rest(self) -> &'static str {
+        match self {
+            Self::ShortCycle => ONE_BY_ONE,
+            _ => "",
         }
     }
 
@@ -57,6 +67,7 @@ impl Operation {
             Self::ShortAcquire => include_str!("scripts/short/acquire.lua"),
             Self::ShortTouch => include_str!("scripts/short/touch.lua"),
             Self::ShortRelease => include_str!("scripts/short/release.lua"),
+            Self::ShortCycle => include_str!("scripts/short/cycle.lua"),
         }
     }
 }
@@ -76,9 +87,21 @@ const COMMON: &str = concat!(
     include_str!("scripts/common/read.lua"),
 );
 
+/// What stands behind the short way of a cycle.
+const ONE_BY_ONE: &str = concat!(
+    "local function release(KEYS, ARGV)\n",
+    include_str!("scripts/short/release.lua"),
+    "end\nlocal function acquire(KEYS, ARGV)\n",
+    include_str!("scripts/short/acquire.lua"),
+    "end
+local released = release(KEYS, {ARGV[2], ARGV[3]})
+return {released, released and acquire(KEYS, {ARGV[1]})}
+",
+);
+
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 12]);
+pub(super) struct Scripts([(String, String); 13]);
 
 impl Scripts {
     pub(super) fn new() -> Self {
@@ -88,7 +111,13 @@ impl Scripts {
     /// With another source of time: `clock` defines the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
         Self(Operation::ALL.map(|operation| {
-            let text = [clock, operation.common(), operation.text()].concat();
+            let text = [
+                clock,
+                operation.common(),
+                operation.text(),
+                operation.rest(),
+            ]
+            .concat();
             let digest = Script::new(&text).get_hash().to_owned();
             (text, digest)
         }))

@@ -17,7 +17,8 @@ impl State {
             self.held.sort_unstable();
             let records = &self.records;
             let stays = |ticket| {
-                releasing == Some(ticket) && records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain)
+                releasing == Some(ticket)
+                    && records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain)
             };
             let over = self.held.partition_point(|held| held.0 <= now);
             let over = self.held.extract_if(..over, |held| !stays(held.1));

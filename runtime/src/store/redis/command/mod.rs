@@ -9,7 +9,7 @@ use redis::Cmd;
 use self::words::Words;
 use super::scripts::{Operation, Scripts};
 use crate::name::Name;
-use crate::store::{MemberId, Op};
+use crate::store::{MemberId, Mode, Op};
 
 /// What follows a name in its keys, in the order of KEYS; see `scripts/common/base.lua`.
 pub(super) const SUFFIXES: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
@@ -42,6 +42,33 @@ pub(super) fn channel(member: MemberId) -> String {
 /// The key of a name; its hash tag keeps all keys of the name in one slot.
 pub(super) fn key(name: &Name) -> String {
     format!("auto_mutex:{{{name}}}")
+}
+
+/// Whether a release and an acquire of the same name, both on the short way, can be one command.
+pub(super) fn is_cycle(release: &Op, acquire: &Op) -> bool {
+    let queues = matches!(
+        acquire,
+        Op::Acquire {
+            mode: Mode::Queue,
+            ..
+        }
+    );
+    queues && matches!(release, Op::Release { .. })
+}
+
+/// EVALSHA of a release and the next acquire of `member`.
+pub(super) fn cycle(
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    release: &Op,
+    acquire: &Op,
+) -> Cmd {
+    let digest = scripts.digest(Operation::ShortCycle);
+    let mut words = Words::new(digest, key(name), &SUFFIXES[..1]);
+    short::write(&mut words, member, acquire);
+    short::write(&mut words, member, release);
+    words.finish()
 }
 
 /// EVALSHA of an operation of `member`.

@@ -3,8 +3,8 @@
 -- Keys: 1 auto_mutex:{name}, in one of the forms of common/base.lua
 -- Arguments: 1 the request, as a record keeps it (units at most the capacity, no owner)  2 'try', or nothing
 -- Replies: the token, a number, for a grant
---          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
---          {'BUSY', token of the holder, meta of the holder}
+--          'QUEUED <position> <again_ms> <token of the holder> <meta of the holder>'
+--          'BUSY <token of the holder> <meta of the holder>'
 --          nil: nothing was done, acquire.lua is needed
 
 local unpack_struct, pack, sub = struct.unpack, struct.pack, string.sub
@@ -38,7 +38,9 @@ if not (now >= clk and now < due and token > 0 and token <= tok and tok < 900719
   return false
 end
 local room = waiting == 0 and used + units <= cap
-if not room and ARGV[2] then return {'BUSY', token, meta} end
+if not room and ARGV[2] then
+  return string.format('BUSY %d%09d %s', token / 1000000000, token % 1000000000, meta)
+end
 if holders + waiting >= 32 then return false end
 
 local records = form == '1 q ' and sub(state, 77) or pack('<HBdddd', #state - 28, 0, 0, clk, due, token) .. sub(state, 29)
@@ -61,7 +63,7 @@ else
     end
     again = math.min(667, math.ceil((first - now) / 1000) + 1)
   end
-  reply = {'QUEUED', waiting, math.max(1, math.floor(again)), token, meta}
+  reply = string.format('QUEUED %d %d %d%09d %s', waiting, math.max(1, again), token / 1000000000, token % 1000000000, meta)
   records = records .. pack('<HBdddd', #request, 0, seq, now, waiting <= 3 and now or 0, 0) .. request
 end
 redis.call('SET', main,

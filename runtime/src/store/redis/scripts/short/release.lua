@@ -63,7 +63,10 @@ else
       message = 'grant ' .. sub(first, 1, 32) .. string.format(' %d%09d %d %d ', tok / 1000000000, tok % 1000000000, counter, hold)
     end
   end
-  if holders + waiting == 0 then return write('1 i ' .. sub(state, 5, 12), '600000') and cap end
+  -- (The first one may wait for a signal, and have no use for all units.)
+  if holders == 0 then
+    return waiting == 0 and write('1 i ' .. sub(state, 5, 12), '600000') and cap
+  end
   reply = math.max(0, cap - used)
 end
 

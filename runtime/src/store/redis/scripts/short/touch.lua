@@ -3,7 +3,7 @@
 -- Keys: 1 auto_mutex:{name}, in one of the forms of common/base.lua
 -- Arguments: 1 ticket (that gives no units back)  2 counter, hold_ms, place_ms, as a record keeps them
 -- Replies: the token, a number, for a grant
---          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
+--          'QUEUED <position> <again_ms> <token of the holder> <meta of the holder>'
 --          nil: nothing was done, touch.lua is needed
 
 local unpack_struct, pack, sub = struct.unpack, struct.pack, string.sub
@@ -61,7 +61,8 @@ else
   if at <= 3 then again = math.min(667, math.ceil((first - now) / 1000) + 1) end
   local eldest, _
   eldest, _, _, _, _, token = unpack_struct('<HBdddd', state, 77)
-  reply = {'QUEUED', at, math.max(1, math.floor(again)), token, sub(state, 224, 111 + eldest)}
+  reply = string.format('QUEUED %d %d %d%09d %s', at, math.max(1, again), token / 1000000000, token % 1000000000,
+    sub(state, 224, 111 + eldest))
   token = 0
 end
 return write('1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, math.min(due, ends), holders, waiting, size)

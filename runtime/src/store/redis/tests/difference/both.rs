@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use redis::{Connection, Msg, PubSub, Value};
 
-use super::super::super::command::{SUFFIXES, Way, channel, evaluate, key};
+use super::super::super::command::{self, SUFFIXES, Way, channel, evaluate, key};
 use super::super::super::message::{self, Push};
 use super::super::super::reply;
 use super::super::super::scripts::Scripts;
-use super::super::server::{LONG, Server, run};
+use super::super::server::{LONG, Server, attempt, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -118,6 +118,61 @@ impl<'a> Both<'a> {
     ) -> (Outcome, Outcome) {
         let model = self.model(now, index, member, op);
         (model, self.scripts(now, index, member, op, way))
+    }
+
+    /// A release and an acquire at once; each world's replies, and the last outcome with all messages.
+    pub(super) fn cycle(
+        &mut self,
+        now: u64,
+        index: usize,
+        member: MemberId,
+        [release, acquire]: [&Op; 2],
+    ) -> [(Reply, Outcome); 2] {
+        let model = self.one_by_one(release, acquire, |both, op| {
+            both.model(now, index, member, op)
+        });
+        let name = self.names[index].0.clone();
+        let put = command::cycle(&self.bench.scripts, member, &name, release, acquire);
+        run::<()>(
+            &mut self.bench.connection,
+            &["SET", "now", &now.to_string()],
+        );
+        let value = attempt(&mut self.bench.connection, &put);
+        let done = reply::of_cycle(value, acquire).map(|value| match reply::is_undone(&value) {
+            true => {
+                assert_eq!(value, Value::Nil);
+                None
+            }
+            false => Some(value),
+        });
+        let [released, acquired] = done;
+        let scripts = |both: &mut Self, op: &Op, done: Option<Value>| match done {
+            None => both.scripts(now, index, member, op, Way::Long),
+            Some(value) => {
+                let mut outcome = both.scripts(now, index, member, &Op::Inspect, Way::Long);
+                outcome.reply = reply::parse(value, op).unwrap();
+                outcome.short = true;
+                outcome
+            }
+        };
+        let mut values = [acquired, released];
+        let scripts = self.one_by_one(release, acquire, |both, op| {
+            let done = values[usize::from(matches!(op, Op::Release { .. }))].take();
+            scripts(both, op, done)
+        });
+        [model, scripts]
+    }
+
+    fn one_by_one(
+        &mut self,
+        release: &Op,
+        acquire: &Op,
+        mut run: impl FnMut(&mut Self, &Op) -> Outcome,
+    ) -> (Reply, Outcome) {
+        let first = run(self, release);
+        let mut last = run(self, acquire);
+        last.messages.splice(0..0, first.messages);
+        (first.reply, last)
     }
 
     fn model(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {

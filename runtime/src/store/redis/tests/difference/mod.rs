@@ -75,6 +75,8 @@ const ALL: &[&str] = &[
     "Touch Queued",
     "a downgrade",
     "a shared hold",
+    "cycle Released Granted",
+    "cycle Released Queued",
     "short Acquire Busy beside one",
     "short Acquire Busy in a crowd",
     "short Acquire Granted",
