@@ -91,16 +91,15 @@ impl Step<'_> {
     }
 
     fn due_held(&mut self) {
-        let mut kept = Vec::with_capacity(self.state.held.len());
-        for mut held in std::mem::take(&mut self.state.held) {
-            if held.hold.is_lost() {
-                self.lose(held);
-                continue;
+        let mut all = std::mem::take(&mut self.state.held);
+        for lost in all.extract_if(.., |held| held.hold.is_lost()) {
+            self.lose(lost);
+        }
+        let now = self.now;
+        for held in &mut all {
+            if held.renew <= now {
+                self.touch_held(held);
             }
-            if held.renew <= self.now {
-                self.touch_held(&mut held);
-            }
-            let now = self.now;
             for late in held
                 .refreshers
                 .extract_if(.., |asked| asked.deadline <= now)
@@ -110,9 +109,8 @@ impl Step<'_> {
                 };
                 let _ = late.promise.complete(Err(error), self.wakes);
             }
-            kept.push(held);
         }
-        self.state.held.append(&mut kept);
+        self.state.held.append(&mut all);
     }
 
     fn due_waiters(&mut self) {
