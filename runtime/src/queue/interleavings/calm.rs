@@ -1,7 +1,6 @@
 //! No time passes: whoever waits is served by what others do, not by the next beat.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 
 use shuttle::thread;
 
@@ -95,7 +94,7 @@ fn broken_while(process: &Process, run: impl FnOnce()) {
     let (member, name) = (process.member.clone(), process.name.clone());
     let breaker = thread::spawn(move || {
         let force = Op::Force {
-            owner: Arc::default(),
+            owner: Default::default(),
         };
         let asked = member.with_local(&name, |local| local.query(&force));
         asked.unwrap().blocking_wait().unwrap();
