@@ -23,7 +23,8 @@
       local r = need(ticket)
       if r.flag > 1 or #r.meta > LONGEST_META then return end
       local request = request_of(ticket, r)
-      text[i] = pack(LISTED, #request, r.flag, r.place, r.heard, leases and leases[ticket] or r.told, r.token) .. request
+      text[i] = pack(LISTED, #request, r.flag, r.place, r.heard, leases and leases[ticket] or r.told, r.token, 31)
+        .. request
       s.due = min(s.due, leases and leases[ticket] or place_ends(r))
     end
     return table.concat(text)
