@@ -38,7 +38,9 @@ pub(crate) struct Counted {
 }
 
 const WARM: u64 = 200;
-const CYCLES: u64 = 1_000;
+const CYCLES: u64 = 400;
+/// The least of so many counts: what the engine does now and then is no part of a call.
+const COUNTS: usize = 5;
 const WAITERS: usize = 1_000;
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -74,9 +76,13 @@ fn calls(heap: &impl Fn() -> Heap) -> Result<Vec<(Kind, f64)>, Failure> {
     let mut calls = Vec::new();
     for kind in Kind::ALL {
         caller.call(kind, WARM)?;
-        let before = heap().blocks;
-        caller.call(kind, CYCLES)?;
-        calls.push((kind, (heap().blocks - before) as f64 / CYCLES as f64));
+        let mut least = u64::MAX;
+        for _ in 0..COUNTS {
+            let before = heap().blocks;
+            caller.call(kind, CYCLES)?;
+            least = least.min(heap().blocks - before);
+        }
+        calls.push((kind, least as f64 / CYCLES as f64));
     }
     auto_mutex::blocking_shutdown();
     Ok(calls)
@@ -94,9 +100,13 @@ fn cycle(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
     };
     let blocks = runtime.block_on(async {
         cycles(WARM).await?;
-        let before = heap().blocks;
-        cycles(CYCLES).await?;
-        Ok::<_, Failure>(heap().blocks - before)
+        let mut least = u64::MAX;
+        for _ in 0..COUNTS {
+            let before = heap().blocks;
+            cycles(CYCLES).await?;
+            least = least.min(heap().blocks - before);
+        }
+        Ok::<_, Failure>(least)
     })?;
     client.blocking_shutdown();
     Ok(blocks as f64 / CYCLES as f64)
