@@ -126,6 +126,7 @@ impl Local {
         let result = run(&mut step);
         step.settle();
         drop(state);
+        self.member.store().flush();
         wakes.wake();
         Some(result)
     }

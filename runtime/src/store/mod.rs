@@ -64,6 +64,9 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// as the connection lives. Returns the answer at once where the store is in this process,
     /// otherwise `None`; then [`Events::answered`] is called, exactly once, for every request.
     ///
-    /// Never blocks, never calls [`Events`].
+    /// Never blocks, never calls [`Events`]. What is handed over may not go before [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
+
+    /// Sends what was submitted on this thread. Never blocks, but may call the system: no lock should be held.
+    fn flush(&self) {}
 }

@@ -1,11 +1,9 @@
 //! An operation as a command for the server.
 
-use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use redis::Cmd;
-
 use super::scripts::{Operation, Scripts};
+use super::wire::{self, Words};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Signal};
 
@@ -17,13 +15,22 @@ pub(super) fn channel(member: MemberId) -> String {
     format!("auto_mutex:member:{member}")
 }
 
-/// The key of a name; its hash tag keeps all keys of the name in one slot.
+/// What comes before a name in its keys; its hash tag keeps all keys of the name in one slot.
+const KEY: &str = "auto_mutex:{";
+
+/// The first key of a name.
 pub(super) fn key(name: &Name) -> String {
-    format!("auto_mutex:{{{name}}}")
+    format!("{KEY}{name}}}")
 }
 
-/// EVALSHA of an operation of `member`.
-pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Cmd {
+/// Appends EVALSHA of an operation of `member` to `out`.
+pub(super) fn evaluate(
+    out: &mut Vec<u8>,
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    op: &Op,
+) {
     let operation = match op {
         Op::Acquire { .. } => Operation::Acquire,
         Op::Touch { .. } => Operation::Touch,
@@ -35,7 +42,18 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Delete => Operation::Delete,
         Op::Inspect => Operation::Inspect,
     };
-    let mut words = Words::new(scripts.digest(operation), name);
+    wire::command(out, |words| {
+        words.text("EVALSHA");
+        words.text(scripts.digest(operation));
+        words.number(SUFFIXES.len() as u64);
+        for suffix in SUFFIXES {
+            words.joined(&[KEY, name.as_str(), "}", suffix]);
+        }
+        arguments(words, member, op);
+    });
+}
+
+fn arguments(words: &mut Words<'_>, member: MemberId, op: &Op) {
     match op {
         Op::Acquire {
             ticket,
@@ -53,8 +71,8 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             words.number(u64::from(share.capacity));
             words.number(u64::from(share.takes));
             words.text(&share.owner);
-            words.millis(*hold);
-            words.millis(*place);
+            millis(words, *hold);
+            millis(words, *place);
             words.text(match mode {
                 Mode::Queue => "queue",
                 Mode::Try => "try",
@@ -72,8 +90,8 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             words.word(member);
             words.number(*counter);
             words.number(u64::from(*units));
-            words.millis(*hold);
-            words.millis(*place);
+            millis(words, *hold);
+            millis(words, *place);
         }
         Op::Release {
             ticket,
@@ -83,7 +101,7 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         } => {
             words.word(ticket);
             words.word(member);
-            words.millis(*park);
+            millis(words, *park);
             words.number(u64::from(*tomb));
             words.number(*used);
         }
@@ -99,8 +117,8 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
             words.word(ticket);
             words.word(member);
             words.number(*counter);
-            words.millis(*hold);
-            words.millis(*place);
+            millis(words, *hold);
+            millis(words, *place);
             words.text(meta);
         }
         Op::Force { owner } => {
@@ -110,7 +128,7 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Refresh { owner, expire } => {
             words.word(member);
             words.text(owner);
-            words.millis(*expire);
+            millis(words, *expire);
         }
         Op::Signal { ticket, signal } => {
             words.word(ticket);
@@ -127,48 +145,10 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
         Op::Delete => words.word(member),
         Op::Inspect => {}
     }
-    words.cmd
 }
 
-/// A command under construction; the buffer is for what has to be formatted first.
-struct Words {
-    cmd: Cmd,
-    buffer: String,
-}
-
-impl Words {
-    fn new(digest: &str, name: &Name) -> Self {
-        let key = key(name);
-        let mut cmd = Cmd::with_capacity(20, 320 + SUFFIXES.len() * key.len());
-        cmd.arg("EVALSHA").arg(digest).arg(SUFFIXES.len());
-        let mut buffer = key;
-        let end = buffer.len();
-        for suffix in SUFFIXES {
-            buffer.push_str(suffix);
-            cmd.arg(&buffer);
-            buffer.truncate(end);
-        }
-        Self { cmd, buffer }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.cmd.arg(text);
-    }
-
-    fn word(&mut self, word: impl Display) {
-        self.buffer.clear();
-        // Writing to a String cannot fail.
-        let _ = write!(self.buffer, "{word}");
-        self.cmd.arg(&self.buffer);
-    }
-
-    fn number(&mut self, number: u64) {
-        self.cmd.arg(number);
-    }
-
-    fn millis(&mut self, duration: Duration) {
-        // Far beyond every lease, and exact in Lua with microseconds added.
-        const MOST: u128 = 1 << 42;
-        self.number(duration.as_millis().min(MOST) as u64);
-    }
+fn millis(words: &mut Words<'_>, duration: Duration) {
+    // Far beyond every lease, and exact in Lua with microseconds added.
+    const MOST: u128 = 1 << 42;
+    words.number(duration.as_millis().min(MOST) as u64);
 }

@@ -4,18 +4,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Value;
-
 use super::error;
+use super::wire::Value;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, MemberId, NameRecord, Reply, Ticket, TicketRecord};
 
 /// The reply of a script; every reply that no script gives is an error.
-pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
-    if let Value::ServerError(error) = &value {
+pub(super) fn parse(value: &Value<'_>) -> Result<Reply, StoreError> {
+    if let Value::Error(error) = value {
         return Err(error::of_server(error));
     }
-    read(&value).ok_or_else(|| {
+    read(value).ok_or_else(|| {
         StoreError::new(
             StoreErrorKind::Protocol,
             "the server's reply is not one of this library's scripts",
@@ -23,14 +22,9 @@ pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
     })
 }
 
-/// Whether the server has lost the scripts.
-pub(super) fn is_no_script(value: &Value) -> bool {
-    matches!(value, Value::ServerError(error) if error.code() == "NOSCRIPT")
-}
-
-fn read(value: &Value) -> Option<Reply> {
+fn read(value: &Value<'_>) -> Option<Reply> {
     match value {
-        Value::Array(items) => {
+        Value::List(items) => {
             let (word, rest) = items.split_first()?;
             match (text(word)?, rest) {
                 ("QUEUED", [position, again, token, meta]) => Some(Reply::Queued {
@@ -104,7 +98,7 @@ fn words(text: &str) -> Option<Reply> {
 }
 
 /// The outer `None`: it makes no sense. The inner: nobody holds.
-fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
+fn holder(token: &Value<'_>, meta: &Value<'_>) -> Option<Option<HolderRecord>> {
     if text(token)?.is_empty() {
         return Some(None);
     }
@@ -115,22 +109,22 @@ fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
 }
 
 /// Empty: there is none.
-fn optional<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<Option<T>> {
+fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
     if text(value).is_some_and(str::is_empty) {
         return Some(None);
     }
     integer(value).map(Some)
 }
 
-fn tickets(value: &Value) -> Option<Vec<TicketRecord>> {
-    let Value::Array(items) = value else {
+fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
+    let Value::List(items) = value else {
         return None;
     };
     items.iter().map(ticket).collect()
 }
 
-fn ticket(value: &Value) -> Option<TicketRecord> {
-    let Value::Array(items) = value else {
+fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
+    let Value::List(items) = value else {
         return None;
     };
     let [ticket, member, units, token, meta, left, parked] = items.as_slice() else {
@@ -147,21 +141,20 @@ fn ticket(value: &Value) -> Option<TicketRecord> {
     })
 }
 
-fn text(value: &Value) -> Option<&str> {
+fn text<'a>(value: &Value<'a>) -> Option<&'a str> {
     match value {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
-        Value::SimpleString(text) => Some(text),
+        Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
         _ => None,
     }
 }
 
-fn shared(value: &Value) -> Option<Arc<str>> {
+fn shared(value: &Value<'_>) -> Option<Arc<str>> {
     text(value).map(Into::into)
 }
 
-fn integer<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<T> {
+fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     match value {
-        Value::Int(number) => T::try_from(*number).ok(),
+        Value::Integer(number) => T::try_from(*number).ok(),
         value => text(value)?.parse().ok(),
     }
 }
@@ -170,24 +163,24 @@ fn integer<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<T> {
 mod tests {
     use super::*;
 
-    fn bulk(text: &str) -> Value {
-        Value::BulkString(text.into())
+    fn bulk(text: &str) -> Value<'_> {
+        Value::Text(text.as_bytes())
     }
 
     #[test]
     fn replies_of_the_scripts_are_understood() {
         assert_eq!(
-            parse(bulk("GRANTED 17")).unwrap(),
+            parse(&bulk("GRANTED 17")).unwrap(),
             Reply::Granted {
                 token: 17,
                 signal: None
             }
         );
-        assert_eq!(parse(bulk("FREED 2")).unwrap(), Reply::Freed { holders: 2 });
+        assert_eq!(parse(&bulk("FREED 2")).unwrap(), Reply::Freed { holders: 2 });
         let items = vec![
             bulk("QUEUED"),
-            Value::Int(2),
-            Value::Int(9),
+            Value::Integer(2),
+            Value::Integer(9),
             bulk(""),
             bulk(""),
         ];
@@ -196,44 +189,43 @@ mod tests {
             again: Duration::from_millis(9),
             holder: None,
         };
-        assert_eq!(parse(Value::Array(items)).unwrap(), queued);
+        assert_eq!(parse(&Value::List(items)).unwrap(), queued);
     }
 
     #[test]
     fn everything_else_is_an_error() {
         let table = [
             Value::Nil,
-            Value::Okay,
-            Value::Int(1),
+            Value::Integer(1),
             bulk(""),
             bulk("GRANTED"),
             bulk("GRANTED -1"),
             bulk("GRANTED 99999999999999999999999"),
             bulk("RELEASED"),
-            Value::BulkString(vec![0xff]),
-            Value::Array(vec![]),
-            Value::Array(vec![bulk("GRANTED")]),
-            Value::Array(vec![
+            Value::Text(&[0xff]),
+            Value::List(vec![]),
+            Value::List(vec![bulk("GRANTED")]),
+            Value::List(vec![
                 bulk("QUEUED"),
-                Value::Int(-1),
-                Value::Int(9),
+                Value::Integer(-1),
+                Value::Integer(9),
                 bulk(""),
                 bulk(""),
             ]),
-            Value::Array(vec![bulk("BUSY"), bulk("x"), bulk("")]),
-            Value::Array(vec![
+            Value::List(vec![bulk("BUSY"), bulk("x"), bulk("")]),
+            Value::List(vec![
                 bulk("INFO"),
                 bulk("1"),
-                Value::Int(1),
-                Value::Int(1),
-                Value::Int(0),
+                Value::Integer(1),
+                Value::Integer(1),
+                Value::Integer(0),
                 bulk("1"),
                 Value::Nil,
-                Value::Array(vec![]),
+                Value::List(vec![]),
             ]),
         ];
         for value in table {
-            let error = parse(value.clone()).unwrap_err();
+            let error = parse(&value).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
         }
     }
