@@ -176,7 +176,10 @@ mod tests {
                 signal: None
             }
         );
-        assert_eq!(parse(&bulk("FREED 2")).unwrap(), Reply::Freed { holders: 2 });
+        assert_eq!(
+            parse(&bulk("FREED 2")).unwrap(),
+            Reply::Freed { holders: 2 }
+        );
         let items = vec![
             bulk("QUEUED"),
             Value::Integer(2),

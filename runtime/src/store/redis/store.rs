@@ -21,6 +21,12 @@ impl RedisStore {
     pub(crate) fn close(&self) {
         self.line.close();
     }
+
+    /// How many bytes wait to be written.
+    #[cfg(test)]
+    pub(super) fn unwritten(&self) -> usize {
+        self.line.unwritten()
+    }
 }
 
 impl Store for RedisStore {

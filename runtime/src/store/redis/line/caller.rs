@@ -52,4 +52,9 @@ impl Line {
         state.closed = true;
         Self::wake(state);
     }
+
+    #[cfg(test)]
+    pub(in super::super) fn unwritten(&self) -> usize {
+        lock(&self.state).out.len()
+    }
 }

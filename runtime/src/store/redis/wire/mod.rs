@@ -11,6 +11,8 @@ mod inbox;
 mod outbox;
 mod parse;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod value;
 mod words;
 

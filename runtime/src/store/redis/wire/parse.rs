@@ -60,11 +60,7 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
     })
 }
 
-fn values<'a>(
-    rest: &mut &'a [u8],
-    count: usize,
-    depth: usize,
-) -> Result<Vec<Value<'a>>, Garbage> {
+fn values<'a>(rest: &mut &'a [u8], count: usize, depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
     // Each takes three bytes at least, so that what is announced is not believed.
     let mut values = Vec::with_capacity(count.min(rest.len() / 3));
     for _ in 0..count {

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use redis::{Connection, Msg, PubSub, Value};
+use redis::{Connection, Msg, PubSub};
 
-use super::super::super::command::{SUFFIXES, channel, evaluate, key};
+use super::super::super::command::{SUFFIXES, channel, key};
 use super::super::super::message::{self, Push};
-use super::super::super::reply;
 use super::super::super::scripts::Scripts;
-use super::super::server::{LONG, Server, run};
+use super::super::super::wire::Value;
+use super::super::server::{LONG, Server, evaluate, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -62,12 +62,8 @@ impl Bench {
             if message.get_channel_name() == "end" {
                 return messages;
             }
-            let payload = Value::BulkString(message.get_payload_bytes().to_vec());
-            let push = redis::PushInfo {
-                kind: redis::PushKind::Message,
-                data: vec![Value::Nil, payload],
-            };
-            match message::read(&push) {
+            let payload = Value::Text(message.get_payload_bytes());
+            match message::read(&[Value::Text(b"message"), Value::Nil, payload]) {
                 Push::Told(name, told) => {
                     messages.push((message.get_channel_name().to_owned(), name, told));
                 }
@@ -138,29 +134,33 @@ impl<'a> Both<'a> {
     fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {
         let name = &self.names[index].0;
         let bench = &mut *self.bench;
-        let mut pipeline = redis::pipe();
-        pipeline.cmd("SET").arg("now").arg(now);
+        let mut set = redis::cmd("SET");
+        let mut pipeline = set.arg("now").arg(now).get_packed_command();
         for op in [op, &Op::Inspect] {
-            pipeline.add_command(evaluate(&bench.scripts, member, name, op));
+            pipeline.extend(evaluate(&bench.scripts, member, name, op));
         }
         for suffix in SUFFIXES {
-            pipeline.cmd("PTTL").arg(format!("{}{suffix}", key(name)));
+            let mut lives = redis::cmd("PTTL");
+            lives.arg(format!("{}{suffix}", key(name)));
+            lives.write_packed_command(&mut pipeline);
         }
-        pipeline.cmd("PUBLISH").arg("end").arg("");
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg("end").arg("");
+        publish.write_packed_command(&mut pipeline);
         use redis::ConnectionLike as _;
         let mut replies = bench
             .connection
-            .req_packed_commands(&pipeline.get_packed_pipeline(), 0, 4 + SUFFIXES.len())
+            .req_packed_commands(&pipeline, 0, 4 + SUFFIXES.len())
             .unwrap()
             .into_iter()
             .skip(1);
-        let mut parsed = || reply::parse(replies.next().unwrap()).unwrap();
+        let mut parsed = || parse(replies.next().unwrap()).unwrap();
         let reply = parsed();
         let Reply::Info(info) = parsed() else {
             panic!("no info");
         };
         for (suffix, lives) in SUFFIXES.iter().zip(replies) {
-            let Value::Int(lives) = lives else {
+            let redis::Value::Int(lives) = lives else {
                 panic!("{lives:?}");
             };
             check_life(suffix, lives, &info);

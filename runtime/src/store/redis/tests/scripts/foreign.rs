@@ -29,7 +29,7 @@ fn what_is_not_ours_is_an_error_and_stays() {
         let before: Vec<u8> = run(&mut bench.connection, &["DUMP", &base]);
         for op in every_op(Ticket::random()) {
             let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &op);
-            let error = reply::parse(attempt(&mut bench.connection, &cmd)).unwrap_err();
+            let error = parse(attempt(&mut bench.connection, &cmd)).unwrap_err();
             assert_eq!(
                 error.kind(),
                 StoreErrorKind::Foreign,

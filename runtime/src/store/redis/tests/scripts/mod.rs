@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use redis::Connection;
 
-use super::super::command::{SUFFIXES, evaluate, key};
-use super::super::reply;
+use super::super::command::{SUFFIXES, key};
 use super::super::scripts::Scripts;
-use super::server::{Server, attempt, immortal, run};
+use super::server::{Server, attempt, evaluate, immortal, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Ticket};
@@ -45,7 +44,7 @@ impl Bench {
 
     fn ask(&mut self, op: &Op) -> Result<Reply, StoreError> {
         let cmd = evaluate(&self.scripts, self.member, &self.name, op);
-        let reply = reply::parse(attempt(&mut self.connection, &cmd));
+        let reply = parse(attempt(&mut self.connection, &cmd));
         let immortal = immortal(&mut self.connection, "auto_mutex");
         assert!(immortal.is_empty(), "{immortal:?} after {op:?}");
         reply
