@@ -94,16 +94,11 @@ async fn answering(
 ) -> Option<Connection> {
     let mut connecting = pin!(connecting);
     poll_fn(|cx| {
-        loop {
-            match line.refused(cx) {
-                Some(refused) if refused.is_empty() => break,
-                Some(refused) => {
-                    for request in refused {
-                        events.answered(lost(request, error.clone()));
-                    }
-                }
-                None => return Poll::Ready(None),
-            }
+        let Some(refused) = line.refused(cx) else {
+            return Poll::Ready(None);
+        };
+        for request in refused {
+            events.answered(lost(request, error.clone()));
         }
         connecting.as_mut().poll(cx).map(Some)
     })

@@ -60,7 +60,11 @@ impl<'a> Link<'a> {
     /// Serves until the store is closed (`None`) or the connection is lost. What is under way is answered
     /// before it returns; what has no room on the connection is not.
     pub(super) async fn serve(mut self) -> Option<StoreError> {
-        let lost = poll_fn(|cx| self.poll(cx)).await.err()?;
+        // Something may have come with the last words of the set-up.
+        let lost = match self.take() {
+            Ok(()) => poll_fn(|cx| self.poll(cx)).await.err()?,
+            Err(error) => error,
+        };
         let lost = StoreError::disconnected(lost.to_string());
         self.pending.lose(self.line, self.events, &lost);
         Some(lost)
@@ -73,11 +77,17 @@ impl<'a> Link<'a> {
                     let closed = StoreError::disconnected("the server closed the connection");
                     return Poll::Ready(Err(closed));
                 }
-                Ok(_) => self.take()?,
+                Ok(_) => {
+                    self.take()?;
+                    self.pending.write_again(self.line);
+                    // Nobody waits for more to be read.
+                    if self.line.poll_write(cx)?.is_ready() {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
                 Err(cause) => return Poll::Ready(Err(error::of_socket(&cause))),
             }
         }
-        self.pending.write_again(self.line);
         while self.beat.as_mut().poll(cx).is_ready() {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
