@@ -14,6 +14,7 @@ mod backoff;
 mod check;
 mod command;
 mod connect;
+mod detours;
 mod driver;
 mod error;
 mod line;

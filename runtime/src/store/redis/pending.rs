@@ -40,6 +40,11 @@ impl Pending {
         }
         match awaited {
             Awaited::Request(sending) => self.answer(line, events, sending, value),
+            Awaited::Cycle([release, acquire]) => {
+                let [released, acquired] = reply::of_cycle(value.clone(), &acquire.request.op);
+                self.answer(line, events, release, &released);
+                self.answer(line, events, acquire, &acquired);
+            }
             Awaited::Load | Awaited::Ping => {
                 if let Value::Error(error) = value {
                     // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
@@ -59,13 +64,18 @@ impl Pending {
     ) {
         let again = sending.again(value);
         if again.is_none() && !self.follows(&sending) {
-            answer(events, sending, reply::parse(value));
+            let result = reply::parse(value, &sending.request.op);
+            answer(events, sending, result);
             return;
         }
         if self.again.is_empty() {
             line.hold();
         }
-        self.load |= again == Some(Again::Scripts);
+        match again {
+            Some(Again::Scripts) => self.load = true,
+            Some(Again::Detour) => line.detour(&sending.request),
+            None => {}
+        }
         self.again.push(sending);
     }
 
@@ -95,8 +105,14 @@ impl Pending {
             answer(events, sending, Err(error.clone()));
         }
         for awaited in self.awaited.drain(..) {
-            if let Awaited::Request(sending) = awaited {
-                answer(events, sending, Err(error.clone()));
+            match awaited {
+                Awaited::Request(sending) => answer(events, sending, Err(error.clone())),
+                Awaited::Cycle(both) => {
+                    for sending in both {
+                        answer(events, sending, Err(error.clone()));
+                    }
+                }
+                Awaited::Load | Awaited::Ping => {}
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{self, SUFFIXES};
+use super::command::{self, SUFFIXES, Way};
 use super::refusal::Refusal;
 use super::reply;
 use super::scripts::Scripts;
@@ -22,7 +22,11 @@ pub(super) async fn run(
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
-        share: Share::of(1, 1),
+        share: Share {
+            // One with an owner, so that the state does not fit into the first key.
+            owner: if ticket == first { "probe" } else { "" }.into(),
+            ..Share::of(1, 1)
+        },
         hold: Duration::from_secs(1),
         place: Duration::from_secs(1),
         mode: Mode::Queue,
@@ -49,20 +53,17 @@ pub(super) async fn run(
     ];
     let mut questions = Vec::new();
     for op in &life {
-        command::evaluate(&mut questions, scripts, member, &name, op);
+        command::evaluate(&mut questions, scripts, member, &name, op, Way::Long);
     }
-    let key = command::key(&name);
     wire::command(&mut questions, |words| {
         words.text("DEL");
-        for suffix in SUFFIXES {
-            words.joined(&[&key, suffix]);
-        }
+        command::keys(words, &name, &SUFFIXES);
     });
     let lost = |error| Refusal::of_socket(&error);
     connection.send(&questions).await.map_err(lost)?;
     let mut result = Ok(());
-    for _ in &life {
-        let reply = reply::parse(&connection.reply().await.map_err(lost)?);
+    for op in &life {
+        let reply = reply::parse(&connection.reply().await.map_err(lost)?, op);
         result = result.and(reply.map(drop));
     }
     // This one only tidies up.

@@ -7,19 +7,59 @@ use std::time::Duration;
 use super::error;
 use super::wire::Value;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{HolderRecord, MemberId, NameRecord, Reply, Ticket, TicketRecord};
+use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 
-/// The reply of a script; every reply that no script gives is an error.
-pub(super) fn parse(value: &Value<'_>) -> Result<Reply, StoreError> {
-    if let Value::Error(error) = value {
-        return Err(error::of_server(error));
-    }
-    read(value).ok_or_else(|| {
+/// The reply of a script to `op`; every reply that no script gives is an error.
+pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
+    let reply = match value {
+        Value::Error(error) => return Err(error::of_server(error)),
+        Value::Integer(number) => counted(*number, op),
+        value => read(value),
+    };
+    reply.ok_or_else(|| {
         StoreError::new(
             StoreErrorKind::Protocol,
             "the server's reply is not one of this library's scripts",
         )
     })
+}
+
+/// Whether the short way could not do it, or does not know what it found.
+pub(super) fn is_undone(value: &Value<'_>) -> bool {
+    match value {
+        Value::Nil => true,
+        Value::Error(error) => error::is_of_script(error),
+        _ => false,
+    }
+}
+
+/// The replies to a release and the `acquire` after it, of the one to both.
+pub(super) fn of_cycle<'a>(value: Value<'a>, acquire: &Op) -> [Value<'a>; 2] {
+    match (value, acquire) {
+        // Granted, so all of it was free in between.
+        (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
+            [Value::Integer(share.capacity.into()), token]
+        }
+        (Value::List(both), _) => match <[Value<'a>; 2]>::try_from(both) {
+            Ok(both) => both,
+            Err(other) => [Value::List(other), Value::Text(b"")],
+        },
+        (value, _) => [value.clone(), value],
+    }
+}
+
+/// The short way answers what goes well with a number.
+fn counted(number: i64, op: &Op) -> Option<Reply> {
+    match op {
+        Op::Acquire { .. } | Op::Touch { .. } => Some(Reply::Granted {
+            token: number.try_into().ok()?,
+            signal: None,
+        }),
+        Op::Release { .. } => Some(Reply::Released {
+            free: number.try_into().ok()?,
+        }),
+        _ => None,
+    }
 }
 
 fn read(value: &Value<'_>) -> Option<Reply> {
@@ -64,6 +104,17 @@ fn words(text: &str) -> Option<Reply> {
             token: token.parse().ok()?,
             signal: None,
         }),
+        ("QUEUED", rest) => {
+            let mut words = rest.splitn(3, ' ');
+            Some(Reply::Queued {
+                position: words.next()?.parse().ok()?,
+                again: Duration::from_millis(words.next()?.parse().ok()?),
+                holder: Some(described(words.next()?)?),
+            })
+        }
+        ("BUSY", holder) => Some(Reply::Busy {
+            holder: Some(described(holder)?),
+        }),
         ("MISMATCH", capacity) => Some(Reply::Mismatch {
             capacity: capacity.parse().ok()?,
         }),
@@ -97,9 +148,18 @@ fn words(text: &str) -> Option<Reply> {
     }
 }
 
+/// A token and the meta behind it.
+fn described(text: &str) -> Option<HolderRecord> {
+    let (token, meta) = text.split_once(' ')?;
+    Some(HolderRecord {
+        token: token.parse().ok()?,
+        meta: meta.into(),
+    })
+}
+
 /// The outer `None`: it makes no sense. The inner: nobody holds.
 fn holder(token: &Value<'_>, meta: &Value<'_>) -> Option<Option<HolderRecord>> {
-    if text(token)?.is_empty() {
+    if text(token).is_some_and(str::is_empty) {
         return Some(None);
     }
     Some(Some(HolderRecord {
@@ -170,14 +230,14 @@ mod tests {
     #[test]
     fn replies_of_the_scripts_are_understood() {
         assert_eq!(
-            parse(&bulk("GRANTED 17")).unwrap(),
+            parse(&bulk("GRANTED 17"), &Op::Inspect).unwrap(),
             Reply::Granted {
                 token: 17,
                 signal: None
             }
         );
         assert_eq!(
-            parse(&bulk("FREED 2")).unwrap(),
+            parse(&bulk("FREED 2"), &Op::Inspect).unwrap(),
             Reply::Freed { holders: 2 }
         );
         let items = vec![
@@ -192,7 +252,7 @@ mod tests {
             again: Duration::from_millis(9),
             holder: None,
         };
-        assert_eq!(parse(&Value::List(items)).unwrap(), queued);
+        assert_eq!(parse(&Value::List(items), &Op::Inspect).unwrap(), queued);
     }
 
     #[test]
@@ -228,7 +288,7 @@ mod tests {
             ]),
         ];
         for value in table {
-            let error = parse(&value).unwrap_err();
+            let error = parse(&value, &Op::Inspect).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
         }
     }

@@ -1,5 +1,7 @@
 //! What awaits a reply, and when a request is written again.
 
+use super::command::Way;
+use super::reply;
 use super::wire::Value;
 use crate::store::Request;
 
@@ -10,6 +12,8 @@ const RELOADS: u32 = 3;
 #[derive(Debug)]
 pub(super) enum Awaited {
     Request(Sending),
+    /// A release and an acquire in one.
+    Cycle([Sending; 2]),
     /// A script, loaded again.
     Load,
     Ping,
@@ -19,6 +23,7 @@ pub(super) enum Awaited {
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
+    pub(super) way: Way,
     reloads: u32,
 }
 
@@ -27,12 +32,15 @@ pub(super) struct Sending {
 pub(super) enum Again {
     /// The server lost the scripts.
     Scripts,
+    /// The short way did not do.
+    Detour,
 }
 
 impl Sending {
-    pub(super) fn new(request: Request) -> Self {
+    pub(super) fn new(request: Request, way: Way) -> Self {
         Self {
             request,
+            way,
             reloads: 0,
         }
     }
@@ -43,6 +51,10 @@ impl Sending {
             Value::Error(error) if error.code == "NOSCRIPT" && self.reloads < RELOADS => {
                 self.reloads += 1;
                 Some(Again::Scripts)
+            }
+            reply if self.way == Way::Short && reply::is_undone(reply) => {
+                self.way = Way::Long;
+                Some(Again::Detour)
             }
             _ => None,
         }

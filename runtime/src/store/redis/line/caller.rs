@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::sending::Sending;
 use super::Line;
 use crate::store::{Op, Request};
 use crate::wait::lock;
@@ -19,7 +18,7 @@ impl Line {
         }
         state.urgent |= !matches!(request.op, Op::Release { .. });
         if state.waiting.is_empty() && self.takes_more(&state) {
-            self.append(&mut state, Sending::new(request));
+            self.begin(&mut state, request);
         } else {
             state.waiting.push_back(request);
         }

@@ -85,6 +85,11 @@ impl Line {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
+    /// The short way did not do.
+    pub(in super::super) fn detour(&self, request: &Request) {
+        lock(&self.state).detours.note(request);
+    }
+
     /// New requests wait until `write_again`.
     pub(in super::super) fn hold(&self) {
         lock(&self.state).held = true;
@@ -154,7 +159,7 @@ impl Line {
         while self.takes_more(state)
             && let Some(request) = state.waiting.pop_front()
         {
-            self.append(state, Sending::new(request));
+            self.begin(state, request);
         }
         if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
             state.waiting = VecDeque::new();

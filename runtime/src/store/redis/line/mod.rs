@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
-use super::command;
+use super::command::{self, Way};
+use super::detours::Detours;
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::wire::Outbox;
@@ -50,6 +51,9 @@ struct State {
     out: Outbox,
     /// In the order of the bytes; what the engine has not taken over yet.
     awaited: VecDeque<Awaited>,
+    /// Where the last command begins and ends in what nobody has taken to write.
+    last: (usize, usize),
+    detours: Detours,
     /// What there is no room for now, or no connection.
     waiting: VecDeque<Request>,
     /// The store takes no more.
@@ -73,6 +77,8 @@ impl Line {
         let state = State {
             out,
             awaited: VecDeque::new(),
+            last: (0, 0),
+            detours: Detours::default(),
             waiting: VecDeque::new(),
             closed: false,
             held: false,
@@ -99,14 +105,34 @@ impl Line {
             && self.under_way.load(Ordering::Relaxed) < MOST
     }
 
+    /// For the first time.
+    fn begin(&self, state: &mut State, request: Request) {
+        let way = state.detours.way(&request);
+        let sending = Sending::new(request, way);
+        match state.begun_cycle(&sending) {
+            Some(release) => {
+                let ops = [&release.request.op, &sending.request.op];
+                let (name, out) = (&sending.request.name, state.out.filling());
+                command::cycle(out, &self.scripts, self.member, name, ops);
+                state.awaited.push_back(Awaited::Cycle([release, sending]));
+            }
+            None => self.append(state, sending),
+        }
+    }
+
     fn append(&self, state: &mut State, sending: Sending) {
+        let start = state.out.filling().len();
         let Request { name, op, .. } = &sending.request;
-        command::evaluate(state.out.filling(), &self.scripts, self.member, name, op);
+        let (out, way) = (state.out.filling(), sending.way);
+        command::evaluate(out, &self.scripts, self.member, name, op, way);
+        let end = out.len();
         self.expect(state, Awaited::Request(sending));
+        state.last = (start, end);
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {
         state.awaited.push_back(awaited);
+        state.last = (0, 0);
         state.wrote = true;
         self.under_way.fetch_add(1, Ordering::Relaxed);
     }
@@ -146,6 +172,29 @@ impl Line {
         }
         if state.out.len() > 0 || state.failed.is_some() {
             Self::wake(state);
+        }
+    }
+}
+
+impl State {
+    /// Takes back the release of the same name that stands before `acquire`, if both can be one command.
+    fn begun_cycle(&mut self, acquire: &Sending) -> Option<Sending> {
+        let (start, end) = std::mem::take(&mut self.last);
+        let Some(Awaited::Request(release)) = self.awaited.back() else {
+            return None;
+        };
+        let [first, second] = [&release.request, &acquire.request];
+        let is_cycle = [release.way, acquire.way] == [Way::Short; 2]
+            && first.name == second.name
+            && command::is_cycle(&first.op, &second.op);
+        let out = self.out.filling();
+        if !is_cycle || start == end || out.len() != end {
+            return None;
+        }
+        out.truncate(start);
+        match self.awaited.pop_back() {
+            Some(Awaited::Request(release)) => Some(release),
+            _ => None,
         }
     }
 }

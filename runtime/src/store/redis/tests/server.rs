@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
+use super::super::command::{self, Way};
+use super::super::reply;
 use super::super::scripts::Scripts;
 use super::super::wire::{ErrorReply, Value};
-use super::super::{command, reply};
 use crate::config::{Config, Endpoint, RedisEndpoint};
 use crate::error::StoreError;
 use crate::name::Name;
@@ -121,9 +122,15 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
 }
 
 /// An operation as bytes.
-pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
+pub(super) fn evaluate(
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    op: &Op,
+    way: Way,
+) -> Vec<u8> {
     let mut out = Vec::new();
-    command::evaluate(&mut out, scripts, member, name, op);
+    command::evaluate(&mut out, scripts, member, name, op, way);
     out
 }
 
@@ -135,8 +142,12 @@ pub(super) fn attempt(connection: &mut Connection, cmd: &[u8]) -> redis::Value {
 }
 
 /// What the store makes of a reply.
-pub(super) fn parse(value: redis::Value) -> Result<Reply, StoreError> {
-    reply::parse(&borrowed(&value))
+pub(super) fn parse(value: &redis::Value, op: &Op) -> Result<Reply, StoreError> {
+    reply::parse(&borrowed(value), op)
+}
+
+pub(super) fn is_undone(value: &redis::Value) -> bool {
+    reply::is_undone(&borrowed(value))
 }
 
 /// What another client library read, as this one does.

@@ -43,11 +43,16 @@ impl Words<'_> {
     }
 
     pub(in super::super) fn word(&mut self, word: impl Display) {
+        // Writing to a Vec cannot fail.
+        self.built(|out| drop(write!(out, "{word}")));
+    }
+
+    /// One word, which `write` appends.
+    pub(in super::super) fn built(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.count += 1;
         let length = reserve(self.out, b'$');
         let start = self.out.len();
-        // Writing to a Vec cannot fail.
-        let _ = write!(self.out, "{word}");
+        write(self.out);
         let written = self.out.len() - start;
         self.out.extend_from_slice(b"\r\n");
         settle(self.out, length, written);

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use redis::{Connection, Msg, PubSub};
 
-use super::super::super::command::{SUFFIXES, channel, key};
+use super::super::super::command::{self, SUFFIXES, Way, channel, key};
 use super::super::super::message::{self, Push};
+use super::super::super::reply;
 use super::super::super::scripts::Scripts;
 use super::super::super::wire::Value;
-use super::super::server::{LONG, Server, evaluate, parse, run};
+use super::super::server::{LONG, Server, attempt, borrowed, evaluate, is_undone, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -19,13 +20,15 @@ const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// What an operation led to.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) reply: Reply,
     /// In order, but for those to holders, which are told in any.
     pub(super) messages: Vec<(MemberId, Message)>,
     /// The state after it.
     pub(super) info: NameRecord,
+    /// By the short way.
+    pub(super) short: bool,
 }
 
 /// The server; serves one run after the other.
@@ -108,9 +111,69 @@ impl<'a> Both<'a> {
         index: usize,
         member: MemberId,
         op: &Op,
+        way: Way,
     ) -> (Outcome, Outcome) {
         let model = self.model(now, index, member, op);
-        (model, self.scripts(now, index, member, op))
+        (model, self.scripts(now, index, member, op, way))
+    }
+
+    /// A release and an acquire at once; each world's replies, and the last outcome with all messages.
+    pub(super) fn cycle(
+        &mut self,
+        now: u64,
+        index: usize,
+        member: MemberId,
+        [release, acquire]: [&Op; 2],
+    ) -> [(Reply, Outcome); 2] {
+        let model = self.one_by_one(release, acquire, |both, op| {
+            both.model(now, index, member, op)
+        });
+        let name = self.names[index].0.clone();
+        let mut put = Vec::new();
+        let ops = [release, acquire];
+        command::cycle(&mut put, &self.bench.scripts, member, &name, ops);
+        run::<()>(
+            &mut self.bench.connection,
+            &["SET", "now", &now.to_string()],
+        );
+        let value = attempt(&mut self.bench.connection, &put);
+        let done = reply::of_cycle(borrowed(&value), acquire).map(|value| {
+            match reply::is_undone(&value) {
+                true => {
+                    assert_eq!(value, Value::Nil);
+                    None
+                }
+                false => Some(value),
+            }
+        });
+        let [released, acquired] = done;
+        let scripts = |both: &mut Self, op: &Op, done: Option<Value<'_>>| match done {
+            None => both.scripts(now, index, member, op, Way::Long),
+            Some(value) => {
+                let mut outcome = both.scripts(now, index, member, &Op::Inspect, Way::Long);
+                outcome.reply = reply::parse(&value, op).unwrap();
+                outcome.short = true;
+                outcome
+            }
+        };
+        let mut values = [acquired, released];
+        let scripts = self.one_by_one(release, acquire, |both, op| {
+            let done = values[usize::from(matches!(op, Op::Release { .. }))].take();
+            scripts(both, op, done)
+        });
+        [model, scripts]
+    }
+
+    fn one_by_one(
+        &mut self,
+        release: &Op,
+        acquire: &Op,
+        mut run: impl FnMut(&mut Self, &Op) -> Outcome,
+    ) -> (Reply, Outcome) {
+        let first = run(self, release);
+        let mut last = run(self, acquire);
+        last.messages.splice(0..0, first.messages);
+        (first.reply, last)
     }
 
     fn model(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {
@@ -128,16 +191,16 @@ impl<'a> Both<'a> {
         let Reply::Info(info) = state.apply(now, member, &Op::Inspect, &mut |_, _| false) else {
             panic!("no info");
         };
-        outcome(reply, messages, info)
+        outcome(reply, messages, info, false)
     }
 
-    fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {
+    fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op, way: Way) -> Outcome {
         let name = &self.names[index].0;
         let bench = &mut *self.bench;
         let mut set = redis::cmd("SET");
         let mut pipeline = set.arg("now").arg(now).get_packed_command();
-        for op in [op, &Op::Inspect] {
-            pipeline.extend(evaluate(&bench.scripts, member, name, op));
+        for (op, way) in [(op, way), (&Op::Inspect, Way::Long)] {
+            pipeline.extend(evaluate(&bench.scripts, member, name, op, way));
         }
         for suffix in SUFFIXES {
             let mut lives = redis::cmd("PTTL");
@@ -154,10 +217,16 @@ impl<'a> Both<'a> {
             .unwrap()
             .into_iter()
             .skip(1);
-        let mut parsed = || parse(replies.next().unwrap()).unwrap();
-        let reply = parsed();
-        let Reply::Info(info) = parsed() else {
-            panic!("no info");
+        let reply = replies.next().unwrap();
+        if way == Way::Short && is_undone(&reply) {
+            assert_eq!(reply, redis::Value::Nil);
+            assert_eq!(bench.heard(), []);
+            return self.scripts(now, index, member, op, Way::Long);
+        }
+        let reply = parse(&reply, op).unwrap();
+        let info = match parse(&replies.next().unwrap(), &Op::Inspect) {
+            Ok(Reply::Info(info)) => info,
+            other => panic!("{other:?}"),
         };
         for (suffix, lives) in SUFFIXES.iter().zip(replies) {
             let redis::Value::Int(lives) = lives else {
@@ -172,7 +241,7 @@ impl<'a> Both<'a> {
             (*member.unwrap(), message)
         };
         let messages = bench.heard().into_iter().map(told).collect();
-        outcome(reply, messages, info)
+        outcome(reply, messages, info, way == Way::Short)
     }
 
     /// The keys of a name that exist, each by its suffix.
@@ -192,7 +261,12 @@ impl<'a> Both<'a> {
     }
 }
 
-fn outcome(reply: Reply, mut messages: Vec<(MemberId, Message)>, info: NameRecord) -> Outcome {
+fn outcome(
+    reply: Reply,
+    mut messages: Vec<(MemberId, Message)>,
+    info: NameRecord,
+    short: bool,
+) -> Outcome {
     // Holders are told first, and in no particular order.
     messages.sort_by_cached_key(|(member, message)| match message {
         Message::Lost { .. } | Message::Refresh { .. } => format!("{member} {message:?}"),
@@ -202,6 +276,7 @@ fn outcome(reply: Reply, mut messages: Vec<(MemberId, Message)>, info: NameRecor
         reply,
         messages,
         info,
+        short,
     }
 }
 
