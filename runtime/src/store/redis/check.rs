@@ -88,6 +88,7 @@ fn text<'a>(value: &Value<'a>) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::ErrorReply;
     use super::*;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
@@ -125,5 +126,13 @@ mod tests {
         assert!(matches!(refusal, Refusal::Role(role) if role == "sentinel"));
         let refusal = greeting(&hello("7.0.15", "cluster", "master")).unwrap_err();
         assert!(matches!(refusal, Refusal::Cluster));
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_to_greet_repeats_no_password() {
+        let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
+        let refusal = greeting(&Value::Error(ErrorReply::new(text))).unwrap_err();
+        assert!(matches!(&refusal, Refusal::Version(_)), "{refusal:?}");
+        assert!(!format!("{refusal:?}").contains("canary"));
     }
 }

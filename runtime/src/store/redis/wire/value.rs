@@ -26,7 +26,7 @@ pub(in super::super) struct ErrorReply<'a> {
 }
 
 impl<'a> ErrorReply<'a> {
-    pub(super) fn new(line: &'a [u8]) -> Self {
+    pub(in super::super) fn new(line: &'a [u8]) -> Self {
         let end = line.iter().position(|byte| *byte == b' ');
         let (code, details) = match end {
             Some(end) => (&line[..end], &line[end + 1..]),

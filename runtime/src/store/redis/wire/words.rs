@@ -75,28 +75,36 @@ fn reserve(out: &mut Vec<u8>, kind: u8) -> usize {
     out.len() - 4
 }
 
-/// Writes the number into the room that was left for it.
+/// Writes the number into the room that was left for it. The server takes no leading zeros.
 fn settle(out: &mut Vec<u8>, at: usize, number: usize) {
-    if let (10..100, Some(room)) = (number, out.get_mut(at..at + 2)) {
-        room.copy_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]);
-        return;
+    let mut text = [0; 20];
+    let digits = decimal(&mut text, number as u64);
+    let (room, end) = (at + 2, out.len());
+    if digits.len() < 2 {
+        out.copy_within(room.., at + digits.len());
+        out.truncate(end - 1);
+    } else {
+        let more = digits.len() - 2;
+        out.resize(end + more, 0);
+        out.copy_within(room..end, room + more);
     }
-    // The server takes no leading zeros.
-    out.splice(at..at + 2, number.to_string().into_bytes());
+    out[at..at + digits.len()].copy_from_slice(digits);
 }
 
-fn digits(out: &mut Vec<u8>, mut number: u64) {
-    let mut text = [0; 20];
+fn digits(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(decimal(&mut [0; 20], number));
+}
+
+fn decimal(text: &mut [u8; 20], mut number: u64) -> &[u8] {
     let mut at = text.len();
     loop {
         at -= 1;
         text[at] = b'0' + (number % 10) as u8;
         number /= 10;
         if number == 0 {
-            break;
+            return &text[at..];
         }
     }
-    out.extend_from_slice(&text[at..]);
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::*;
 
 /// How often the server ran a script so far.
-fn scripts_run(admin: &mut Connection) -> u64 {
+pub(super) fn scripts_run(admin: &mut Connection) -> u64 {
     let info: String = run(admin, &["INFO", "commandstats"]);
     let calls = info
         .lines()

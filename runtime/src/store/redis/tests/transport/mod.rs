@@ -2,6 +2,7 @@
 
 mod again;
 mod close;
+mod cycle;
 mod direct;
 mod loss;
 mod order;
@@ -100,11 +101,17 @@ impl Peer {
     }
 
     fn submit(&mut self, name: &str, op: Op) -> RequestId {
+        let id = self.hand_over(name, op);
+        self.store.flush();
+        id
+    }
+
+    /// Submits what may go later.
+    fn hand_over(&mut self, name: &str, op: Op) -> RequestId {
         self.submitted += 1;
         let id = RequestId(self.submitted);
         let name = Name::from_escaped(name);
         assert!(self.store.submit(Request { name, op, id }).is_none());
-        self.store.flush();
         id
     }
 
