@@ -14,7 +14,7 @@
 --       1 f STATE                full: the rest is in the other keys; see open.lua
 --     In `s` and `q` nobody has an owner or a signal, and there are neither signals nor tombstones.
 --     A record of `q`: 2 bytes, the length of its request, 1 byte, 1 if it is provisional, and PLACE HEARD, for a holder the
---       end of its lease, for a waiter when it was told that it is near (or 0), TOKEN (0: it waits) REQUEST
+--       end of its lease, for a waiter when it was told that it is near (or 0), TOKEN (0: it waits), 1 byte, 31, REQUEST
 --     REQUEST: the ticket, 32 bytes; COUNTER UNITS CAPACITY HOLD_MS PLACE_MS TAKES; the member, 32 bytes; meta
 --   2 auto_mutex:{name}:tickets  hash: ticket -> record, of waiters, and of holders unless there is just one
 --   3 auto_mutex:{name}:held     sorted set: ticket -> end of its lease, unless there is just one

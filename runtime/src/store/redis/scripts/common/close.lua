@@ -23,7 +23,8 @@
       local r = need(ticket)
       if r.flag > 1 or #r.meta > LONGEST_META then return end
       local request = request_of(ticket, r)
-      text[i] = pack(LISTED, #request, r.flag, r.place, r.heard, leases and leases[ticket] or r.told, r.token) .. request
+      text[i] = pack(LISTED, #request, r.flag, r.place, r.heard, leases and leases[ticket] or r.told, r.token, 31)
+        .. request
       s.due = min(s.due, leases and leases[ticket] or place_ends(r))
     end
     return table.concat(text)
@@ -33,9 +34,9 @@
     return need(a).token < need(b).token
   end
 
-  -- STATE as a list, or nothing.
+  -- STATE as a list, or nothing. (If anybody moved up since the grant, somebody may have to be told.)
   local function listed()
-    if s.holders == 0 or s.holders + s.waiting > s.most or s.tombs + s.signals + s.lent + s.owned + s.asking > 0 then
+    if moved or s.holders == 0 or s.holders + s.waiting > s.most or s.tombs + s.signals + s.lent + s.owned + s.asking > 0 then
       return
     end
     local x = s.rare()

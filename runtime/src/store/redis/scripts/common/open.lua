@@ -21,13 +21,13 @@ local function open(now, state)
   local QUIET, FAR = 4503599627370496, 9007199254740992
   local CLAIM_MS, NEAR_MS, NEAR, TOMB_MS = 2000, 667, 3, 30000
   -- How many go into the form `q`; and from the full form back into it, if there are so few.
-  local MOST, FEW, LONGEST_META = 32, 8, 512
+  local MOST, FEW, LONGEST_META = 32, 16, 512
   -- Signals are kept for longer than all else: a day.
   local KEPT_MS, SIGNALS_KEPT_MS, LONGEST_LEASE_MS = 600000, 86400000, 30000
 
   -- Flags: 0 plain, 1 provisional, 2 parked, 3 a quiet waiter. The token is 0 exactly while it waits.
   local STATE, ONE, RECORD = '<ddddddddddddddddds', '<sd', '<dddddddddBBsss'
-  local SINGLE, LIST, LISTED, REQUEST = '<ddd', '<ddddddddd', '<HBdddd', '<dddddd'
+  local SINGLE, LIST, LISTED, REQUEST = '<ddd', '<ddddddddd', '<HBddddB', '<dddddd'
 
   -- All fields at once, so that the table is made in its final size. (With more than 32 it would be twice as large.)
   local s = {tok = 0, cap = 0, seq = 0, clk = 0, used = 0, tombs = 0, holders = 0, waiting = 0, due = FAR,

@@ -16,10 +16,10 @@
     local stop = start + size
     if s.holders < 1 or s.holders + s.waiting > MOST then foreign('the key holds something else') end
     for i = 1, s.holders + s.waiting do
-      local length, flag, place, heard, ends, token, first = unpack_struct(LISTED, state, start)
+      local length, flag, place, heard, ends, token, mark, first = unpack_struct(LISTED, state, start)
       start = first + length
       local holds = i <= s.holders
-      if flag > 1 or holds ~= (token > 0) or holds ~= (start <= stop) then foreign('a record is unreadable') end
+      if flag > 1 or mark ~= 31 or holds ~= (token > 0) or holds ~= (start <= stop) then foreign('a record is unreadable') end
       local ticket, r = read_request(state, first, start - 1, place, heard, holds and 0 or ends, token, flag)
       records[ticket] = r
       changed[ticket] = true

@@ -27,40 +27,42 @@ end
 local tok, seq, clk, used, cap, due, holders, waiting, size = unpack_struct('<ddddddddd', state, 5)
 if not (now >= clk and now < due) then return false end
 
--- Where the ticket's record starts, and at which place of the queue that is; holders come before the first one.
-local start, place = 77, 1 - holders
-while place <= waiting and sub(state, start + 35, start + 66) ~= ticket do
-  start, place = start + 35 + unpack_struct('<H', state, start), place + 1
-end
-if place > waiting then return false end
-local after = start + 35 + unpack_struct('<H', state, start)
+-- Where the ticket's record starts and ends. (This byte is in no text, and the ticket behind it nowhere else.)
+local start = string.find(state, '\31' .. ticket, 77, true)
+if not start then return false end
+start = start - 35
+local after = start + 36 + unpack_struct('<H', state, start)
+local first = 77 + size
 
-local held, queue = sub(state, 77, 76 + size), nil
+-- The new text is cut out of the old one, each part once: to make a string takes time for each of its bytes.
+-- `queue` is where the queue goes on.
+local held, queue, left = '', first, ''
 local reply, granted, message
-if place > 0 then
+if start >= first then
   -- Who follows the first one may be let in now.
-  if place == 1 and waiting > 1 and used + unpack_struct('<d', state, after + 75) <= cap then return false end
-  reply, waiting, queue = 'CANCELLED', waiting - 1, sub(state, 77 + size, start - 1) .. sub(state, after)
+  if start == first and waiting > 1 and used + unpack_struct('<d', state, after + 76) <= cap then return false end
+  reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, 77, 76 + size)
+  left, queue = sub(state, first, start - 1), after
 else
-  held, queue = sub(state, 77, start - 1) .. sub(state, after, 76 + size), sub(state, 77 + size)
-  used, holders = used - unpack_struct('<d', state, start + 75), holders - 1
+  used, holders, size = used - unpack_struct('<d', state, start + 76), holders - 1, size - (after - start)
+  if holders > 0 then held = sub(state, 77, start - 1) .. sub(state, after, first - 1) end
   if waiting > 0 then
-    local length, _, at, heard, told = unpack_struct('<HBddd', queue, 1)
-    local counter, units, _, hold = unpack_struct('<dddd', queue, 68)
+    local length, _, at, heard, told = unpack_struct('<HBddd', state, first)
+    local counter, units, _, hold = unpack_struct('<dddd', state, first + 68)
     if used + units <= cap then
       -- One is granted here. More than one at once, or one that has long been silent, is release.lua's matter.
-      local first
-      first, queue = sub(queue, 36, 35 + length), sub(queue, 36 + length)
-      granted = sub(first, 81, 112)
-      if waiting > 1 and used + units + unpack_struct('<d', queue, 76) <= cap
+      queue = first + 36 + length
+      granted = sub(state, first + 116, first + 147)
+      if waiting > 1 and used + units + unpack_struct('<d', state, queue + 76) <= cap
         or units == cap and granted ~= member and now - math.max(heard, told) > 2000000 then
         return false
       end
       tok, hold = math.max(now, tok + 1), math.min(2000, hold)
       local ends = now + hold * 1000
-      held = held .. pack('<HBdddd', length, 1, at, heard, ends, tok) .. first
-      used, holders, waiting, due = used + units, holders + 1, waiting - 1, math.min(due, ends)
-      message = 'grant ' .. sub(first, 1, 32) .. string.format(' %d%09d %d %d ', tok / 1000000000, tok % 1000000000, counter, hold)
+      held = held .. pack('<HBddddB', length, 1, at, heard, ends, tok, 31) .. sub(state, first + 36, queue - 1)
+      used, holders, waiting, due, size = used + units, holders + 1, waiting - 1, math.min(due, ends), size + 36 + length
+      message = string.format('grant %s %d%09d %d %d ', sub(state, first + 36, first + 67), tok / 1000000000,
+        tok % 1000000000, counter, hold)
     end
   end
   -- (The first one may wait for a signal, and have no use for all units.)
@@ -70,19 +72,24 @@ else
   reply = math.max(0, cap - used)
 end
 
--- Whoever comes to the third place is told.
+-- Whoever comes to the third place is told; who was there before has been.
 local near
 if waiting >= 3 then
-  local third = 36 + unpack_struct('<H', queue, 1)
-  third = third + 35 + unpack_struct('<H', queue, third)
-  local length, _, at, heard, told = unpack_struct('<HBddd', queue, third)
+  local third = left == '' and queue or first
+  for place = 1, 2 do
+    third = third + 36 + unpack_struct('<H', state, third)
+    if third == start then third = after end
+  end
+  local length, _, at, heard, told = unpack_struct('<HBddd', state, third)
   if told == 0 then
-    near = third + 35
-    queue = sub(queue, 1, third - 1) .. pack('<HBdddd', length, 0, at, heard, now, 0) .. sub(queue, near)
+    near = third + 36
+    left = left .. sub(state, queue, third - 1) .. pack('<HBddddB', length, 0, at, heard, now, 0, 31)
+    queue = near
   end
 end
 
-if not write('1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, due, holders, waiting, #held) .. held .. queue, '1200000') then
+if not write('1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, due, holders, waiting, size) .. held .. left
+  .. sub(state, queue), '1200000') then
   return false
 end
 local name = sub(main, 13, -2)
@@ -92,6 +99,7 @@ if granted and redis.call('PUBLISH', 'auto_mutex:member:' .. granted, message ..
   return false
 end
 if near then
-  redis.call('PUBLISH', 'auto_mutex:member:' .. sub(queue, near + 80, near + 111), 'near ' .. sub(queue, near, near + 31) .. ' ' .. name)
+  redis.call('PUBLISH', 'auto_mutex:member:' .. sub(state, near + 80, near + 111),
+    'near ' .. sub(state, near, near + 31) .. ' ' .. name)
 end
 return reply

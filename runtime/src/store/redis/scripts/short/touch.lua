@@ -45,9 +45,9 @@ local start, at, first = 77, 1 - holders, 9007199254740992
 local length, flag, number, _, told, token
 while at <= waiting do
   length, flag, number, _, told, token = unpack_struct('<HBdddd', state, start)
-  if sub(state, start + 35, start + 66) == ticket then break end
+  if sub(state, start + 36, start + 67) == ticket then break end
   if at <= 0 then first = math.min(first, told) end
-  start, at = start + 35 + length, at + 1
+  start, at = start + 36 + length, at + 1
 end
 if at > waiting then return false end
 
@@ -62,9 +62,9 @@ else
   local eldest, _
   eldest, _, _, _, _, token = unpack_struct('<HBdddd', state, 77)
   reply = string.format('QUEUED %d %d %d%09d %s', at, math.max(1, again), token / 1000000000, token % 1000000000,
-    sub(state, 224, 111 + eldest))
+    sub(state, 225, 112 + eldest))
   token = 0
 end
 return write('1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, math.min(due, ends), holders, waiting, size)
-  .. sub(state, 77, start - 1) .. pack('<HBdddd', length, flag, number, now, told, token)
-  .. heard_again(start + 35, length) .. sub(state, start + 35 + length)) and reply
+  .. sub(state, 77, start - 1) .. pack('<HBddddB', length, flag, number, now, told, token, 31)
+  .. heard_again(start + 36, length) .. sub(state, start + 36 + length)) and reply
