@@ -1,7 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
-//! - `command.rs`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways.
+//! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
 //! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.

@@ -124,3 +124,22 @@ async fn both_parts_of_a_cycle_are_answered_when_the_connection_is_lost() {
     peer.lost().await;
     peer.end().await;
 }
+
+#[tokio::test]
+async fn a_cycle_that_the_short_way_cannot_do_takes_the_long_one() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let [first, second] = [(); 2].map(|()| Ticket::random());
+    let mut owned = acquire(first);
+    if let Op::Acquire { share, .. } = &mut owned {
+        share.owner = "somebody".into();
+    }
+    peer.ask("n", owned).await.unwrap();
+    let ops = [("n", release(first)), ("n", acquire(second))];
+    let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
+    assert!(matches!(acquired, Ok(Reply::Granted { .. })));
+    assert_eq!(count, 3);
+    peer.end().await;
+}
