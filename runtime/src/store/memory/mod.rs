@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use self::state::State;
 use super::{Answer, Events, MemberId, Message, Request, Store};
 use crate::clock::Instant;
-use crate::name::Name;
+use crate::name::{Name, NameMap};
 
 /// How many operations pass between two looks for names to forget.
 const SWEEP_EVERY: usize = 4096;
@@ -43,7 +43,7 @@ struct Space {
 
 #[derive(Debug, Default)]
 struct Inner {
-    names: HashMap<Name, State>,
+    names: NameMap<State>,
     listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
