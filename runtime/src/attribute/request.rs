@@ -1,7 +1,6 @@
 //! [`Request`]: what one call of an annotated function asks for.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::lock::{Multi, Mutex, Semaphore};
@@ -12,7 +11,7 @@ use crate::handle::{Demand, Expire, Handle, Options};
 use crate::name::{Name, NameBuilder};
 use crate::semaphore;
 use crate::site::{OfClient, Site};
-use crate::store::{Meta, Owner};
+use crate::store::{Meta, Owner, Text};
 
 /// Between two attempts, unless `interval` says otherwise.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -160,7 +159,7 @@ impl<L> Request<L> {
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
             id: client.id(),
-            meta: self.write_meta(client),
+            meta: self.write_meta(client).to_string(),
             name: self
                 .site
                 .is_fixed()
@@ -170,14 +169,14 @@ impl<L> Request<L> {
     }
 
     /// Who asks, in the form of the store.
-    fn meta(&self, client: &Client) -> Arc<str> {
+    fn meta(&self, client: &Client) -> Text {
         match self.known(client) {
-            Some(known) => known.meta.clone(),
+            Some(known) => Text::Fixed(&known.meta),
             None => self.write_meta(client),
         }
     }
 
-    fn write_meta(&self, client: &Client) -> Arc<str> {
+    fn write_meta(&self, client: &Client) -> Text {
         let member = client.member();
         Meta::write(member.host(), member.pid(), &self.site.shown(), None)
     }

@@ -1,12 +1,10 @@
 //! [`Address`]: where a lock is, as it was given; [`Target`]: where that is now.
 
-use std::sync::Arc;
-
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::{Acquire, Answered, Want};
-use crate::store::{Meta, Op, Owner};
+use crate::store::{Meta, Op, Owner, Text};
 
 /// A client, or whichever is in force, and a name.
 #[derive(Clone, Debug)]
@@ -21,7 +19,7 @@ enum Named {
     /// By the user: the namespace of the client comes before it.
     Verbatim(String),
     /// Complete; and who asks, in the form of the store.
-    Complete(Name, Arc<str>),
+    Complete(Name, Text),
 }
 
 /// The client to use and the complete name.
@@ -51,7 +49,7 @@ impl Address {
         Self { client, name }
     }
 
-    pub(super) fn complete(client: Client, name: Name, meta: Arc<str>) -> Self {
+    pub(super) fn complete(client: Client, name: Name, meta: Text) -> Self {
         let (client, name) = (Some(client), Named::Complete(name, meta));
         Self { client, name }
     }
@@ -70,7 +68,7 @@ impl Address {
     }
 
     /// Who asks, in the form of the store.
-    pub(super) fn meta(&self, client: &Client, owner: Option<&Owner>) -> Arc<str> {
+    pub(super) fn meta(&self, client: &Client, owner: Option<&Owner>) -> Text {
         let member = client.member();
         match (&self.name, owner) {
             (Named::Verbatim(name), _) => Meta::write(member.host(), member.pid(), name, owner),

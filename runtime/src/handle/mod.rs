@@ -36,7 +36,7 @@ pub(crate) use self::take::{NOT_AT_ALL, is_taken};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::store::Owner;
+use crate::store::{Owner, Text};
 
 /// One name as a handle and its clones know it.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Handle {
     }
 
     /// A complete name, for an annotated function; `meta` says who asks, in the form of the store.
-    pub(crate) fn at(client: Client, name: Name, meta: Arc<str>) -> Self {
+    pub(crate) fn at(client: Client, name: Name, meta: Text) -> Self {
         Self::of(Address::complete(client, name, meta))
     }
 
@@ -74,7 +74,7 @@ impl Handle {
     }
 
     /// Who asks, in the form of the store.
-    pub(crate) fn meta(&self, client: &Client) -> Arc<str> {
+    pub(crate) fn meta(&self, client: &Client) -> Text {
         self.address.meta(client, None)
     }
 

@@ -8,7 +8,7 @@ use crate::error::LockError;
 use crate::lease::Hold;
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Unlocked, check_refresh};
-use crate::store::{Meta, Op, Owner, Reply};
+use crate::store::{Meta, Op, Owner, Reply, Text};
 use crate::task;
 
 impl Handle {
@@ -37,10 +37,7 @@ impl Handle {
     }
 
     /// What owners of the whole cluster do, the store is asked for: whoever names them may be in another process.
-    fn ask_about_owner(
-        &self,
-        op: impl FnOnce(Arc<str>) -> Op,
-    ) -> Result<Option<Answered>, LockError> {
+    fn ask_about_owner(&self, op: impl FnOnce(Text) -> Op) -> Result<Option<Answered>, LockError> {
         match self.owner()? {
             Some(Owner::Anywhere(owner)) => {
                 let op = op(escape(owner).to_string().into());

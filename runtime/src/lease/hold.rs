@@ -14,7 +14,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::Local;
-use crate::store::{Owner, Ticket};
+use crate::store::{Owner, Text, Ticket};
 use crate::wait::Wakes;
 
 const HELD: u8 = 0;
@@ -48,7 +48,7 @@ pub(crate) struct Grant {
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
     /// Who asked for it, in the form of the store.
-    pub(crate) meta: Arc<str>,
+    pub(crate) meta: Text,
     /// The thread of the single-threaded runtime that the holder lives on, if it does.
     pub(crate) home: Option<ThreadId>,
 }

@@ -11,7 +11,7 @@ use super::local::Local;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
-use crate::store::{Owner, Share};
+use crate::store::{Owner, Share, Text};
 use crate::wait::{Promise, Wakes};
 
 /// How long to wait for a lock, and how.
@@ -35,7 +35,7 @@ pub(crate) struct Want {
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
     /// Who asks, in the form of the store.
-    pub(crate) meta: Arc<str>,
+    pub(crate) meta: Text,
     /// The thread of the single-threaded runtime that the caller's task lives on.
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.

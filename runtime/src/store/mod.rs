@@ -10,11 +10,13 @@ mod meta;
 mod op;
 pub(crate) mod redis;
 mod reply;
+mod text;
 
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
+pub(crate) use self::text::Text;
 use crate::error::StoreError;
 use crate::name::Name;
 

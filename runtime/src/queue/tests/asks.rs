@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::queue::Want;
 use crate::store::{Events, HolderRecord, Message, Op, Owner, Reply, Share};
 
-fn owned(owner: &str) -> Want {
+fn owned(owner: &'static str) -> Want {
     Want {
         share: Share {
             owner: owner.into(),

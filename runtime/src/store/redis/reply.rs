@@ -110,7 +110,7 @@ fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
     }
     Some(Some(HolderRecord {
         token: integer(token)?,
-        meta: shared(meta)?,
+        meta: shared(meta)?.into(),
     }))
 }
 
@@ -141,7 +141,7 @@ fn ticket(value: &Value) -> Option<TicketRecord> {
         member: MemberId::parse(text(member)?)?,
         units: integer(units)?,
         token: integer(token)?,
-        meta: shared(meta)?,
+        meta: shared(meta)?.into(),
         left: Duration::from_micros(integer(left)?),
         parked: integer::<u8>(parked)? == 1,
     })

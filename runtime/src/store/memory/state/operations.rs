@@ -1,11 +1,10 @@
 //! What each operation does between prune and grant.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{State, Step, TOMB_US};
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{Message, Mode, Op, Reply, Share, Ticket};
+use crate::store::{Message, Mode, Op, Reply, Share, Text, Ticket};
 
 impl State {
     pub(super) fn acquire(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
@@ -219,7 +218,7 @@ impl State {
         released
     }
 
-    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &Arc<str>) -> Reply {
+    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &Text) -> Reply {
         let records = &self.records;
         let chosen = |held: &mut (u64, Ticket)| {
             let record = records.get(&held.1);
@@ -241,7 +240,7 @@ impl State {
     pub(super) fn refresh(
         &mut self,
         step: &mut Step<'_, '_>,
-        owner: &Arc<str>,
+        owner: &Text,
         expire: Duration,
     ) -> Reply {
         let mut holders = 0;

@@ -3,11 +3,10 @@
 mod owners;
 mod signals;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::state::State;
-use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Ticket};
+use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Text, Ticket};
 
 /// A name, a clock, and what the members were told.
 struct World {
@@ -283,7 +282,7 @@ fn a_touch_never_creates_and_a_force_tells_the_holder() {
         world.run(
             b,
             &Op::Force {
-                owner: Arc::default()
+                owner: Text::default()
             }
         ),
         Reply::Freed { holders: 1 }
