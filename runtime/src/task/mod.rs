@@ -67,9 +67,12 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
 
 /// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`.
 pub(crate) fn find(client: u64, name: &Name, suits: impl Fn(&Hold) -> bool) -> Option<Arc<Hold>> {
-    let task = tokio::task::try_id();
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
+        if stack.frames.is_empty() {
+            return None;
+        }
+        let task = tokio::task::try_id();
         let mut frames = stack.frames.iter().rev();
         let found = frames.find(|frame| {
             frame.task == task

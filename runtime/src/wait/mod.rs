@@ -20,14 +20,21 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// that may do anything too.
 #[derive(Default)]
 pub(crate) struct Wakes {
-    wakers: Vec<Waker>,
+    /// Mostly there is one, or none.
+    first: Option<Waker>,
+    more: Vec<Waker>,
     forgotten: Vec<Waker>,
     reports: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Wakes {
     pub(crate) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
-        self.wakers.extend(wakers);
+        for waker in wakers {
+            match self.first {
+                None => self.first = Some(waker),
+                Some(_) => self.more.push(waker),
+            }
+        }
     }
 
     /// Drops a waker when no lock is held: it may be the last that keeps a task, with all that it owns.
@@ -48,8 +55,8 @@ impl Wakes {
     }
 
     fn wake_all(&mut self) {
-        self.wakers.reverse();
-        while let Some(waker) = self.wakers.pop() {
+        self.more.reverse();
+        while let Some(waker) = self.first.take().or_else(|| self.more.pop()) {
             waker.wake();
         }
     }
