@@ -1,5 +1,6 @@
 //! [`Request`]: what one call of an annotated function asks for.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -115,9 +116,9 @@ impl<L> Request<L> {
     }
 
     /// How it is asked for, and of whom.
-    fn terms(&self) -> Result<(Client, Options), LockError> {
+    fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
-            Some(client) => client.clone(),
+            Some(client) => Cow::Owned(client.clone()),
             None => Client::in_force()?,
         };
         let options = Options {
@@ -136,14 +137,14 @@ impl<L> Request<L> {
     pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
         let (client, options) = self.terms()?;
         let known = self.known(&client);
-        let name = match known.and_then(|known| known.name.clone()) {
-            Some(name) if self.keys.is_empty() => name,
+        let name = match known.and_then(|known| known.name.as_ref()) {
+            Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
             _ => {
                 let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
-                self.finish(self.site.keyed(self.scope(&client), key))?
+                Cow::Owned(self.finish(self.site.keyed(self.scope(&client), key))?)
             }
         };
-        let meta = self.meta(&client);
+        let meta = self.meta_of(known, &client);
         let mut handle = Handle::at(client, name, meta);
         if let Some(owner) = self.owner {
             handle = handle.owned_by(Owner::Here(owner.into()));
@@ -169,8 +170,8 @@ impl<L> Request<L> {
     }
 
     /// Who asks, in the form of the store.
-    fn meta(&self, client: &Client) -> Text {
-        match self.known(client) {
+    fn meta_of(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
+        match known {
             Some(known) => Text::Fixed(&known.meta),
             None => self.write_meta(client),
         }
@@ -232,13 +233,16 @@ impl Request<Multi> {
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
-        let (scope, meta) = (self.scope(&client), self.meta(&client));
+        let (scope, meta) = (
+            self.scope(&client),
+            self.meta_of(self.known(&client), &client),
+        );
         let mut handles = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
             let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
-                let name = self.finish(name)?;
+                let name = Cow::Owned(self.finish(name)?);
                 handles.push(Handle::at(client.clone(), name, meta.clone()));
             }
         }

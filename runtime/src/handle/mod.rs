@@ -19,6 +19,7 @@ mod take;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::address::Address;
@@ -58,7 +59,7 @@ impl Handle {
     }
 
     /// A complete name, for an annotated function; `meta` says who asks, in the form of the store.
-    pub(crate) fn at(client: Client, name: Name, meta: Text) -> Self {
+    pub(crate) fn at(client: Cow<'static, Client>, name: Cow<'static, Name>, meta: Text) -> Self {
         Self::of(Address::complete(client, name, meta))
     }
 
@@ -69,12 +70,12 @@ impl Handle {
     }
 
     /// Where it is now.
-    pub(crate) fn resolve(&self) -> Result<Target, LockError> {
+    pub(crate) fn resolve(&self) -> Result<Target<'_>, LockError> {
         self.address.resolve()
     }
 
     /// Who asks, in the form of the store.
-    pub(crate) fn meta(&self, client: &Client) -> Text {
+    pub(crate) fn meta(&self, client: &Client) -> Result<Text, LockError> {
         self.address.meta(client, None)
     }
 

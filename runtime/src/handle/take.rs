@@ -126,7 +126,7 @@ impl Handle {
     /// What the calling task has of it and may share; or why it may not ask for it.
     pub(crate) fn held_already(
         &self,
-        target: &Target,
+        target: &Target<'_>,
         reentrant: bool,
         demand: Demand,
         blocking: bool,
@@ -188,7 +188,7 @@ impl Handle {
     /// Asks for it like anybody else.
     pub(crate) fn enter(
         &self,
-        target: &Target,
+        target: &Target<'_>,
         demand: Demand,
         terms: Terms,
         patience: Patience,
@@ -200,7 +200,7 @@ impl Handle {
             owner: owner.cloned(),
             terms,
             patience,
-            meta: self.address.meta(&target.client, owner),
+            meta: self.address.meta(&target.client, owner)?,
             home: home(),
             relies: false,
             blocking,

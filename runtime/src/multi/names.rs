@@ -4,7 +4,7 @@ use crate::error::LockError;
 use crate::handle::{Handle, Target};
 
 /// Each name once, in order.
-pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target)>, LockError> {
+pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target<'_>)>, LockError> {
     if handles.is_empty() {
         return Err(LockError::InvalidName {
             name: String::new(),
