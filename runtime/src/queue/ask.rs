@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::Step;
+use super::local::{Local, Step};
 use super::ticket::{Ask, Held, Sendings};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
@@ -226,38 +226,16 @@ impl Step<'_> {
         attempts: u32,
     ) -> Result<(), Sendings> {
         let (want, waited) = (&waiter.want, waiter.started.until(self.now));
-        let hold = self.new_hold(want, sendings.ticket, granted, waited, attempts);
+        let how = (waited, attempts);
+        let hold = self
+            .local
+            .new_hold(want, sendings.ticket, granted, how, self.now);
         self.share_with_owner(&hold);
         if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
             return Err(sendings);
         }
         self.keep(hold, want, sendings, lease, granted);
         Ok(())
-    }
-
-    /// What somebody who wanted `want` gets by a grant.
-    pub(super) fn new_hold(
-        &self,
-        want: &Want,
-        ticket: Ticket,
-        granted: &Granted,
-        waited: Duration,
-        attempts: u32,
-    ) -> Arc<Hold> {
-        let grant = Grant {
-            ticket,
-            token: granted.token.saturating_mul(1024),
-            units: want.share.units,
-            capacity: want.share.capacity,
-            signal: granted.signal.clone(),
-            owner: want.owner.clone(),
-            valid: granted.valid,
-            waited,
-            attempts,
-            meta: want.meta.clone(),
-            home: want.home,
-        };
-        Hold::new(self.local.clone(), grant, want.terms, self.now)
     }
 
     /// From now on `hold` is renewed.
@@ -287,5 +265,32 @@ impl Step<'_> {
             owned: !want.share.owner.is_empty(),
             refreshers: Vec::new(),
         });
+    }
+}
+
+impl Local {
+    /// What somebody who wanted `want` gets by a grant, after so long and so many attempts.
+    pub(super) fn new_hold(
+        self: &Arc<Self>,
+        want: &Want,
+        ticket: Ticket,
+        granted: &Granted,
+        (waited, attempts): (Duration, u32),
+        now: Instant,
+    ) -> Arc<Hold> {
+        let grant = Grant {
+            ticket,
+            token: granted.token.saturating_mul(1024),
+            units: want.share.units,
+            capacity: want.share.capacity,
+            signal: granted.signal.clone(),
+            owner: want.owner.clone(),
+            valid: granted.valid,
+            waited,
+            attempts,
+            meta: want.meta.clone(),
+            home: want.home,
+        };
+        Hold::new(self.clone(), grant, want.terms, now)
     }
 }

@@ -59,7 +59,7 @@ impl Step<'_> {
             held.hold = hold;
             held.handed = number;
             // The lease may have been cut to what was left of the `expire` of the one before.
-            if self.lease_of(before.terms()) < self.lease_for(&waiter.want) {
+            if self.local.lease_of(before.terms()) < self.lease_for(&waiter.want) {
                 held.renew = held.renew.min(self.claim_at(before.valid()));
             }
             self.state.held.push(held);
