@@ -53,6 +53,7 @@ struct Asked {
 }
 
 impl Asked {
+    #[inline]
     fn of<L>(
         request: Request<L>,
         demand: impl FnOnce(&Request<L>) -> Result<Demand, LockError>,

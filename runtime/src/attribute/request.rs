@@ -116,6 +116,7 @@ impl<L> Request<L> {
     }
 
     /// How it is asked for, and of whom.
+    #[inline]
     fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
             Some(client) => Cow::Owned(client.clone()),
@@ -134,6 +135,7 @@ impl<L> Request<L> {
     }
 
     /// The lock that is asked for, and how.
+    #[inline]
     pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
         let (client, options) = self.terms()?;
         let known = self.known(&client);
@@ -157,6 +159,7 @@ impl<L> Request<L> {
     }
 
     /// What the site knows of `client`, if it is the one that it is usually called with.
+    #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
             id: client.id(),
@@ -170,6 +173,7 @@ impl<L> Request<L> {
     }
 
     /// Who asks, in the form of the store.
+    #[inline]
     fn meta_of(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
         match known {
             Some(known) => Text::Fixed(&known.meta),

@@ -54,6 +54,7 @@ pub fn client() -> Result<Client, LockError> {
 }
 
 /// As [`client`], without a clone of the global one.
+#[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     let current = scope::current().map(Cow::Owned);
     let current = current.or_else(|| GLOBAL.get().map(Cow::Borrowed));

@@ -141,6 +141,7 @@ impl Client {
     }
 
     /// The client in force here: the innermost scope's, else the global one.
+    #[inline]
     pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
         global::in_force()
     }

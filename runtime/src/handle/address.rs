@@ -55,6 +55,7 @@ pub(crate) struct Target<'a> {
 
 impl Target<'_> {
     /// Joins the queue.
+    #[inline]
     pub(crate) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
         member.with_local(&self.name, |local| local.enter(want))?
@@ -74,6 +75,7 @@ impl Address {
         Self { client, name }
     }
 
+    #[inline]
     pub(super) fn complete(
         client: Cow<'static, Client>,
         name: Cow<'static, Name>,
@@ -83,6 +85,7 @@ impl Address {
         Self { client, name }
     }
 
+    #[inline]
     pub(super) fn resolve(&self) -> Result<Target<'_>, LockError> {
         let client = match &self.client {
             Some(client) => Cow::Borrowed(&**client),
@@ -100,6 +103,7 @@ impl Address {
     }
 
     /// Who asks, in the form of the store.
+    #[inline]
     pub(super) fn meta(&self, client: &Client, owner: Option<&Owner>) -> Result<Text, LockError> {
         let meta = match &self.name {
             Named::Complete(_, meta) => meta.clone(),

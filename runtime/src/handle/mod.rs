@@ -59,6 +59,7 @@ impl Handle {
     }
 
     /// A complete name, for an annotated function; `meta` says who asks, in the form of the store.
+    #[inline]
     pub(crate) fn at(client: Cow<'static, Client>, name: Cow<'static, Name>, meta: Text) -> Self {
         Self::of(Address::complete(client, name, meta))
     }
@@ -70,6 +71,7 @@ impl Handle {
     }
 
     /// Where it is now.
+    #[inline]
     pub(crate) fn resolve(&self) -> Result<Target<'_>, LockError> {
         self.address.resolve()
     }
@@ -79,6 +81,7 @@ impl Handle {
         self.address.meta(client, None)
     }
 
+    #[inline]
     fn of(address: Address) -> Self {
         Self {
             address,

@@ -24,6 +24,7 @@ impl Handle {
     }
 
     /// Whose it is, if not the calling task's.
+    #[inline]
     pub(super) fn owner(&self) -> Result<Option<&Owner>, LockError> {
         match &self.owner {
             Some(Owner::Here(owner) | Owner::Anywhere(owner)) if owner.is_empty() => {

@@ -35,6 +35,7 @@ impl Handle {
         }
     }
 
+    #[inline]
     pub(crate) fn blocking_take(
         &self,
         options: &Options,
@@ -87,6 +88,7 @@ impl Handle {
     }
 
     /// What a call got is told, and remembered.
+    #[inline]
     pub(crate) fn obtained(&self, hold: &Arc<Hold>, blocking: bool) {
         let grant = hold.grant();
         tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
@@ -95,12 +97,14 @@ impl Handle {
         }
     }
 
+    #[inline]
     fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
         self.obtained(holding.first(), blocking);
         holding.last.clone_from(&self.last);
         holding
     }
 
+    #[inline]
     fn start(
         &self,
         options: &Options,
@@ -178,6 +182,7 @@ impl Handle {
         }
     }
 
+    #[inline]
     fn share(&self, demand: Demand) -> Share {
         Share {
             owner: Owner::in_store(self.owner.as_ref()),
@@ -186,6 +191,7 @@ impl Handle {
     }
 
     /// Asks for it like anybody else.
+    #[inline]
     pub(crate) fn enter(
         &self,
         target: &Target<'_>,

@@ -75,6 +75,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
+    #[inline]
     pub(crate) fn new(local: Arc<Local>, grant: Grant, terms: Terms, now: Instant) -> Arc<Self> {
         let expires = terms
             .expire
@@ -227,6 +228,7 @@ impl Hold {
     }
 
     /// Marks it as released; `false` if it was lost or released before. Guards that still live learn of it.
+    #[inline]
     pub(crate) fn end(&self, now: Instant, wakes: &mut Wakes) -> bool {
         let ended = !self.is_lost_at(now)
             && self

@@ -16,6 +16,7 @@ use crate::store::Seat;
 
 impl Local {
     /// Takes what nobody here has to do with.
+    #[inline]
     pub(super) fn enter_alone(
         self: &Arc<Self>,
         state: &mut State,
@@ -65,6 +66,7 @@ impl Local {
     }
 
     /// Releases `hold`, which has just ended and was valid until then, if nobody here has to do with anything else.
+    #[inline]
     pub(super) fn leave_alone(&self, state: &mut State, hold: &Arc<Hold>, now: Instant) -> bool {
         let [held] = &*state.held else {
             return false;
@@ -79,6 +81,9 @@ impl Local {
             .member()
             .store()
             .release_alone(self.name(), ticket, now);
-        free.and_then(|_| state.held.pop()).is_some()
+        if free.is_some() {
+            state.held.clear();
+        }
+        free.is_some()
     }
 }

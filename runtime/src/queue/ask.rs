@@ -270,6 +270,7 @@ impl Step<'_> {
 
 impl Local {
     /// What somebody who wanted `want` gets by a grant, after so long and so many attempts.
+    #[inline]
     pub(super) fn new_hold(
         self: &Arc<Self>,
         want: &Want,

@@ -137,6 +137,7 @@ impl Acquire {
     }
 
     /// It is there already.
+    #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
         Self(Way::Obtained(hold))
     }
@@ -149,6 +150,7 @@ impl Acquire {
     }
 
     /// Blocks the thread instead of the task.
+    #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         match std::mem::replace(&mut self.0, Way::Over) {
             Way::Waiting(_, waiter) => waiter.blocking_wait(),
@@ -173,6 +175,7 @@ impl Future for Acquire {
 }
 
 impl Drop for Acquire {
+    #[inline]
     fn drop(&mut self) {
         match std::mem::replace(&mut self.0, Way::Over) {
             Way::Waiting(local, waiter) => local.give_up(&waiter),

@@ -46,6 +46,7 @@ pub(crate) struct Entered {
 /// Lets calls on this thread re-enter `holds`, until the result is dropped.
 ///
 /// A thread that is ending has no stack any more: its last calls do not re-enter.
+#[inline]
 pub(crate) fn enter(holds: &Holds) -> Entered {
     let pushed = STACK.try_with(|stack| {
         let mut stack = stack.borrow_mut();
@@ -86,6 +87,7 @@ pub(crate) fn find(client: u64, name: &Name, suits: impl Fn(&Hold) -> bool) -> O
 }
 
 impl Drop for Entered {
+    #[inline]
     fn drop(&mut self) {
         for _ in 0..self.count {
             // By id: guards of sync bodies may be dropped in any order. The thread may be ending.

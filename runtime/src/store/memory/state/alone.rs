@@ -8,6 +8,7 @@ use crate::store::{MemberId, Reply, Seat, Ticket};
 
 impl State {
     /// Grants `seat`, if nobody has to do with the name; answers with the token.
+    #[inline]
     pub(crate) fn grant_alone(
         &mut self,
         now: u64,
@@ -46,6 +47,7 @@ impl State {
     }
 
     /// Releases `ticket`, if it holds, and nobody else has to do with the name; answers with the units that are free.
+    #[inline]
     pub(crate) fn release_alone(&mut self, now: u64, ticket: Ticket) -> Option<u64> {
         let &[(until, holder)] = &*self.held else {
             return None;

@@ -67,6 +67,7 @@ impl State {
     }
 
     /// Grants to the only one, as [`grant`](Self::grant) would; it never waits, so the queue need not know of it.
+    #[inline]
     pub(super) fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> Reply {
         self.token = now.max(self.token + 1);
         record.token = self.token;
