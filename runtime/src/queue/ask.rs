@@ -39,6 +39,9 @@ const TOGETHER: usize = 64;
 impl Step<'_> {
     /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
     pub(super) fn match_asks(&mut self) {
+        if self.is_matched() {
+            return;
+        }
         let wanted = self.wanted();
         if wanted == 0 && self.keeps_spare() {
             return;
@@ -77,6 +80,18 @@ impl Step<'_> {
             self.send_ask(&mut ask, &waiter.want);
             self.state.asks.push(ask);
         }
+    }
+
+    /// Whether the only ticket waits for the first of waiters who exclude each other: mostly so.
+    fn is_matched(&self) -> bool {
+        let ([ask], Some(first)) = (&*self.state.asks, self.state.waiters.front()) else {
+            return false;
+        };
+        let share = &first.want.share;
+        share.units == share.capacity
+            && share.units > 0
+            && !self.state.owners
+            && ask.share == *share
     }
 
     pub(super) fn new_ask(&self, want: &Want) -> Ask {
@@ -157,7 +172,7 @@ impl Step<'_> {
         }
         let queued = self.state.asks.iter().filter(|ask| ask.queued).count();
         for waiter in self.state.waiters.iter().take(queued) {
-            waiter.registered.complete((), self.wakes).ok();
+            waiter.note_registered(self.wakes);
         }
     }
 

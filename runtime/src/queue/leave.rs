@@ -172,20 +172,19 @@ impl Step<'_> {
             }
             return;
         };
-        let mut held = self.state.held.swap_remove(index);
-        held.fail_refreshers(self);
+        for refresher in std::mem::take(&mut self.state.held[index].refreshers) {
+            refresher.fail(hold, self.wakes);
+        }
         let park_until = if valid {
             self.now.after(hold.park(self.now))
         } else {
             self.now
         };
         // Whoever waits for the word of the store wants to hear it.
-        if valid && unlocker.is_none() && park_until == self.now {
-            match self.pass_on(held) {
-                Some(unused) => held = unused,
-                None => return,
-            }
+        if valid && unlocker.is_none() && park_until == self.now && self.pass_on(index, hold) {
+            return;
         }
+        let held = self.state.held.swap_remove(index);
         self.withdraw_spare();
         let patience = self.now.after(self.local.member().settings().patience);
         let mut leaving = self.leaving(&held.sendings, park_until);
@@ -285,9 +284,13 @@ impl Held {
 
     fn fail_refreshers(&mut self, step: &mut Step<'_>) {
         for refresher in self.refreshers.drain(..) {
-            let _ = refresher
-                .promise
-                .complete(Err(self.hold.lost_error()), step.wakes);
+            refresher.fail(&self.hold, step.wakes);
         }
+    }
+}
+
+impl Refresher {
+    fn fail(self, hold: &Hold, wakes: &mut Wakes) {
+        let _ = self.promise.complete(Err(hold.lost_error()), wakes);
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct Waiter {
     /// When `block` ends.
     pub(super) deadline: Instant,
     pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
-    /// The store has it in its queue, or there is nothing to wait for any more.
+    /// The store has it in its queue, or there is nothing to wait for any more. Only who relies on it is told.
     pub(super) registered: Promise<()>,
 }
 
@@ -73,14 +73,20 @@ impl Waiter {
 
     /// It has what it wants; `false` if it is gone.
     pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut Wakes) -> bool {
-        let _ = self.registered.complete((), wakes);
+        self.note_registered(wakes);
         self.promise.complete(Ok(hold), wakes).is_ok()
     }
 
     /// It will not get what it wants.
     pub(super) fn fail(&self, error: LockError, wakes: &mut Wakes) {
-        let _ = self.registered.complete((), wakes);
+        self.note_registered(wakes);
         let _ = self.promise.complete(Err(error), wakes);
+    }
+
+    pub(super) fn note_registered(&self, wakes: &mut Wakes) {
+        if self.want.relies {
+            let _ = self.registered.complete((), wakes);
+        }
     }
 
     /// Blocks the thread until the lock is obtained or `block` is over.
