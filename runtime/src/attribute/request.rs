@@ -8,7 +8,7 @@ use super::lock::{Multi, Mutex, Semaphore};
 use super::value::{IsDuration, KeyList, KeyPart, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Demand, Expire, Handle, Options};
+use crate::handle::{Demand, Expire, Handle, Options, Sought, Started};
 use crate::name::{Name, NameBuilder};
 use crate::semaphore;
 use crate::site::{OfClient, Site};
@@ -134,24 +134,27 @@ impl<L> Request<L> {
         Ok((client, options))
     }
 
-    /// The lock that is asked for, and how.
+    /// Asks for `demand` of the lock.
     #[inline]
-    pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
+    pub(super) fn start(&self, demand: Demand, blocking: bool) -> Result<Started, LockError> {
         let (client, options) = self.terms()?;
+        client.member().check()?;
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
-            _ => {
-                let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
-                Cow::Owned(self.finish(self.site.keyed(self.scope(&client), key))?)
-            }
+            _ => Cow::Owned(self.keyed(&client)?),
         };
-        let meta = self.meta_of(known, &client);
-        let mut handle = Handle::at(client, name, meta);
-        if let Some(owner) = self.owner {
-            handle = handle.owned_by(Owner::Here(owner.into()));
-        }
-        Ok((handle, options))
+        let owner = self.owner.as_deref().map(|owner| Owner::Here(owner.into()));
+        let meta = match &owner {
+            None => self.meta_of(known, &client),
+            Some(owner) => Meta::owned(&self.meta_of(known, &client), owner),
+        };
+        Sought::new(&client, &name, owner.as_ref()).start(&meta, &options, demand, None, blocking)
+    }
+
+    fn keyed(&self, client: &Client) -> Result<Name, LockError> {
+        let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
+        self.finish(self.site.keyed(self.scope(client), key))
     }
 
     fn scope(&self, client: &Client) -> NameBuilder {

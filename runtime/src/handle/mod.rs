@@ -15,6 +15,7 @@ mod leaving;
 mod options;
 mod owned;
 mod query;
+mod sought;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,8 @@ use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
-pub(crate) use self::take::{NOT_AT_ALL, is_taken};
+pub(crate) use self::sought::Sought;
+pub(crate) use self::take::{NOT_AT_ALL, Started, is_taken, obtained};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;

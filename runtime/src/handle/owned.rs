@@ -19,7 +19,7 @@ impl Handle {
             let member = target.client.member();
             return member.with_local(&target.name, |local| Some(local.held_by(owner)));
         }
-        let inside = task::find(target.client.id(), &target.name, Hold::is_valid);
+        let inside = task::find(target.client.id(), &target.name, Hold::is_valid, |_| true);
         Ok(inside.or_else(|| self.last.as_ref()?.hold()))
     }
 

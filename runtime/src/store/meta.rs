@@ -16,6 +16,13 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
+    /// What it is called.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Here(name) | Self::Anywhere(name) => name,
+        }
+    }
+
     /// It as the store knows it: empty if it is of no concern to other processes.
     pub(crate) fn in_store(owner: Option<&Self>) -> Text {
         match owner {

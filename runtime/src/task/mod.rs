@@ -66,22 +66,32 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`.
-pub(crate) fn find(client: u64, name: &Name, suits: impl Fn(&Hold) -> bool) -> Option<Arc<Hold>> {
+/// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`, preferably
+/// one that is `best`.
+#[inline]
+pub(crate) fn find(
+    client: u64,
+    name: &Name,
+    suits: impl Fn(&Hold) -> bool,
+    best: impl Fn(&Hold) -> bool,
+) -> Option<Arc<Hold>> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
         if stack.frames.is_empty() {
             return None;
         }
         let task = tokio::task::try_id();
-        let mut frames = stack.frames.iter().rev();
-        let found = frames.find(|frame| {
-            frame.task == task
-                && frame.hold.client_id() == client
-                && frame.hold.name() == name
-                && suits(&frame.hold)
-        });
-        found.map(|frame| frame.hold.clone())
+        let frames = stack.frames.iter().rev();
+        let mut found = frames
+            .filter(|frame| frame.task == task)
+            .map(|frame| &frame.hold)
+            .filter(|hold| hold.client_id() == client && hold.name() == name && suits(hold));
+        let first = found.next()?;
+        let chosen = match best(first) {
+            true => first,
+            false => found.find(|hold| best(hold)).unwrap_or(first),
+        };
+        Some(chosen.clone())
     });
     found.ok().flatten()
 }
