@@ -9,13 +9,13 @@ use std::time::Duration;
 use super::ask::Granted;
 use super::local::{Local, State};
 use super::ticket::{Held, Sendings};
-use super::waiter::{Patience, Want};
+use super::waiter::Want;
 use crate::clock::Instant;
 use crate::lease::Hold;
 use crate::store::Seat;
 
 impl Local {
-    /// Takes what nobody here has to do with.
+    /// Takes what nobody here has to do with, whether or not the caller would wait for it.
     #[inline]
     pub(super) fn enter_alone(
         self: &Arc<Self>,
@@ -23,10 +23,7 @@ impl Local {
         want: &Want,
         now: Instant,
     ) -> Option<Arc<Hold>> {
-        let waits =
-            matches!(want.patience, Patience::Queue(block) if block != Some(Duration::ZERO));
-        let anybodys = want.owner.is_none() && want.share.owner.is_empty();
-        if !waits || !anybodys || !state.is_idle() || self.member().check().is_err() {
+        if !state.is_idle() || self.member().check().is_err() {
             return None;
         }
         let lease = self.lease_of(want.terms);
@@ -59,13 +56,13 @@ impl Local {
             granted: counter,
             since: now,
             handed: 0,
-            owned: false,
+            owned: !want.share.owner.is_empty(),
             refreshers: Vec::new(),
         });
         Some(hold)
     }
 
-    /// Releases `hold`, which has just ended and was valid until then, if nobody here has to do with anything else.
+    /// Releases `hold`, which has just ended, if nobody here has to do with anything else.
     #[inline]
     pub(super) fn leave_alone(&self, state: &mut State, hold: &Arc<Hold>, now: Instant) -> bool {
         let [held] = &*state.held else {

@@ -32,7 +32,7 @@ impl Local {
         };
         let (now, mut wakes) = (Instant::now(), Wakes::default());
         let valid = hold.end(now, &mut wakes);
-        if valid && self.leave_alone(&mut state, hold, now) {
+        if self.leave_alone(&mut state, hold, now) {
             drop(state);
             wakes.wake();
             return;

@@ -1,5 +1,10 @@
 //! The short ways give way to the long ones where anything is unusual. On the memory store itself, on a clock by hand.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
 use super::{Pin, Rig, SECOND, poll};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
@@ -9,9 +14,9 @@ use crate::member::Member;
 use crate::name::Name;
 use crate::queue::{Acquire, Want};
 use crate::store::memory::{Driver, MemoryStore};
-use crate::store::{Events, MemberId, NameRecord, Op, Owner, Reply, Share};
-use std::sync::Arc;
-use std::time::Duration;
+use crate::store::{
+    Answer, Events, MemberId, NameRecord, Op, Owner, Reply, Request, Seat, Share, Store, Ticket,
+};
 
 struct Free {
     member: Arc<Member>,
@@ -182,6 +187,9 @@ fn who_does_not_wait_and_who_could_share_get_the_same() {
     assert_eq!(free.inspect().used, 1);
     free.release(&two);
     assert_eq!(free.inspect().used, 0);
+    let tried = free.take(&want);
+    assert_eq!(free.inspect().used, 1);
+    free.release(&tried);
 }
 
 #[test]
@@ -195,6 +203,51 @@ fn a_client_that_is_shut_down_grants_nothing() {
     });
     assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
     assert!(hold.is_lost());
+}
+
+/// Grants and releases whatever it is asked for alone, and counts.
+#[derive(Default)]
+struct Generous(AtomicU32, AtomicU32);
+
+impl Store for Generous {
+    fn submit(&self, _: Request) -> Option<Answer> {
+        None
+    }
+
+    fn grant_alone(&self, _: &Name, _: &Seat<'_>, _: Instant) -> Option<u64> {
+        Some(u64::from(self.0.fetch_add(1, Relaxed) + 1))
+    }
+
+    fn release_alone(&self, _: &Name, _: Ticket, _: Instant) -> Option<u64> {
+        self.1.fetch_add(1, Relaxed);
+        Some(1)
+    }
+}
+
+#[test]
+fn nobody_goes_a_short_way_past_others() {
+    let settings = Config::new("memory://").unwrap().lease(10).patience(30);
+    let store = Arc::new(Generous::default());
+    let member = Member::new(settings.validate().unwrap(), store.clone());
+    let counts = || (store.0.load(Relaxed), store.1.load(Relaxed));
+    let name = Name::from_escaped("queue:others");
+    let enter = |want: &Want| {
+        let entered = member.with_local(&name, |local| local.enter(want));
+        Box::pin(entered.unwrap().unwrap())
+    };
+    let hold = poll(&mut enter(&Rig::want())).expect("granted").unwrap();
+    let mut waiter = enter(&Rig::want());
+    assert!(poll(&mut waiter).is_none());
+    assert_eq!(counts(), (1, 0), "held: the next one waits");
+    assert!(hold.unshare());
+    hold.local().release(&hold);
+    assert_eq!(counts(), (1, 0), "handed on, not released");
+    let next = poll(&mut waiter).expect("handed on").unwrap();
+    assert!(next.unshare());
+    next.local().release(&next);
+    assert_eq!(counts(), (1, 0), "a ticket still waits for those to come");
+    drop(enter(&Rig::want()));
+    assert_eq!(counts(), (1, 0), "what is on its way out is still there");
 }
 
 #[test]
