@@ -173,6 +173,31 @@ fn owners_share_what_they_have() {
 }
 
 #[test]
+fn an_owner_of_the_cluster_hands_nothing_on() {
+    let free = Free::new();
+    let mut want = Rig::want();
+    want.owner = Some(Owner::Anywhere("o".into()));
+    want.share.owner = "o".into();
+    let hold = free.take(&want);
+    let mut other = free.enter(&Rig::want()).unwrap();
+    free.release(&hold);
+    assert!(poll(&mut other).is_none(), "the store decides who is next");
+    assert_eq!(free.inspect().holders.len(), 1);
+}
+
+#[test]
+fn a_guard_that_outlived_its_hold_releases_nothing_of_another() {
+    let free = Free::new();
+    let hold = free.take(&Rig::want());
+    // As by its handle.
+    hold.local().unlock(&hold);
+    let next = free.take(&Rig::want());
+    free.release(&hold);
+    assert!(next.is_valid());
+    assert_eq!(free.inspect().holders.len(), 1);
+}
+
+#[test]
 fn who_does_not_wait_and_who_could_share_get_the_same() {
     let free = Free::new();
     let mut want = Rig::want();

@@ -110,7 +110,7 @@ fn the_short_ways_do_what_the_long_ways_do() {
                         owner: if dice(9) == 0 { "o" } else { "" }.into(),
                         ..Share::of(dice(4) as u32, dice(3) as u32)
                     },
-                    hold: Duration::from_secs(1 + dice(9)),
+                    hold: Duration::from_secs(1 + dice(60)),
                     place: Duration::from_secs(10),
                     mode: if dice(9) == 0 { Mode::Try } else { Mode::Queue },
                     meta: "h 1 s".into(),
