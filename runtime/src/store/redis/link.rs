@@ -16,6 +16,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::unconstrained;
 use tokio::time::{Sleep, sleep};
 
+use super::command::Way;
+use super::detours::Detours;
 use super::message::Push;
 use super::scripts::Scripts;
 use super::{command, error, message, reply};
@@ -39,6 +41,7 @@ const RELOADS: u32 = 3;
 #[derive(Debug)]
 struct Sending {
     request: Request,
+    way: Way,
     reloads: u32,
 }
 
@@ -57,6 +60,7 @@ pub(super) struct Link {
     flights: VecDeque<Flight>,
     /// The server lost the scripts: these are written again, in order, when nothing is under way any more.
     again: Vec<Sending>,
+    detours: Detours,
     /// Beats since something was written.
     idle: u32,
 }
@@ -92,6 +96,7 @@ impl Link {
             pushes,
             flights: VecDeque::new(),
             again: Vec::new(),
+            detours: Detours::default(),
             idle: 0,
         }
     }
@@ -195,15 +200,14 @@ impl Link {
     }
 
     fn write(&mut self, service: &Service<'_>, requests: Vec<Request>) {
-        let sending = |request| Sending {
+        let detours = &mut self.detours;
+        let sending = |request: Request| Sending {
+            way: detours.way(&request),
             request,
             reloads: 0,
         };
-        self.fly(
-            service,
-            Pipeline::new(),
-            requests.into_iter().map(sending).collect(),
-        );
+        let sendings = requests.into_iter().map(sending).collect();
+        self.fly(service, Pipeline::new(), sendings);
     }
 
     fn reload(&mut self, service: &Service<'_>) {
@@ -218,13 +222,14 @@ impl Link {
     /// Writes `pipeline` and the requests after it.
     fn fly(&mut self, service: &Service<'_>, mut pipeline: Pipeline, sendings: Vec<Sending>) {
         let prefix = pipeline.len();
-        for Sending { request, .. } in &sendings {
+        for Sending { request, way, .. } in &sendings {
             let name = &request.name;
             pipeline.add_command(command::evaluate(
                 service.scripts,
                 service.member,
                 name,
                 &request.op,
+                *way,
             ));
         }
         let mut connection = self.connection.clone();
@@ -267,11 +272,16 @@ impl Link {
                 }
             }
         }
-        for sending in flight.sendings {
+        for mut sending in flight.sendings {
             // Fewer replies than requests cannot be; and if they were, that would be no reply.
             let value = values.next().unwrap_or(Value::Nil);
             let no_script = reply::is_no_script(&value);
-            if no_script && sending.reloads < RELOADS || self.follows(&sending) {
+            let undone = sending.way == Way::Short && reply::is_undone(&value);
+            if undone {
+                self.detours.note(&sending.request);
+                sending.way = Way::Long;
+            }
+            if undone || no_script && sending.reloads < RELOADS || self.follows(&sending) {
                 self.again.push(Sending {
                     reloads: sending.reloads + u32::from(no_script),
                     ..sending
@@ -283,7 +293,8 @@ impl Link {
             {
                 result = Err(error::of_server(error));
             }
-            answer(service, sending, reply::parse(value));
+            let result = reply::parse(value, &sending.request.op);
+            answer(service, sending, result);
         }
         result
     }

@@ -12,6 +12,7 @@ mod backoff;
 mod check;
 mod command;
 mod connect;
+mod detours;
 mod driver;
 mod error;
 mod link;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{self, SUFFIXES};
+use super::command::{self, SUFFIXES, Way};
 use super::link::Link;
 use super::refusal::Refusal;
 use super::scripts::Scripts;
@@ -22,7 +22,11 @@ pub(super) async fn run(
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
-        share: Share::of(1, 1),
+        share: Share {
+            // One with an owner, so that the state does not fit into the first key.
+            owner: if ticket == first { "probe" } else { "" }.into(),
+            ..Share::of(1, 1)
+        },
         hold: Duration::from_secs(1),
         place: Duration::from_secs(1),
         mode: Mode::Queue,
@@ -49,7 +53,7 @@ pub(super) async fn run(
     ];
     let mut pipeline = redis::pipe();
     for op in &life {
-        pipeline.add_command(command::evaluate(scripts, member, &name, op));
+        pipeline.add_command(command::evaluate(scripts, member, &name, op, Way::Long));
     }
     let key = command::key(&name);
     let remove = pipeline.cmd("DEL");
@@ -60,8 +64,8 @@ pub(super) async fn run(
     let mut replies = replies.map_err(|error| Refusal::of(error::of_client(&error)))?;
     // The last one only tidies up.
     replies.truncate(life.len());
-    for value in replies {
-        reply::parse(value).map_err(Refusal::of)?;
+    for (value, op) in replies.into_iter().zip(&life) {
+        reply::parse(value, op).map_err(Refusal::of)?;
     }
     Ok(())
 }

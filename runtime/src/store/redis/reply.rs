@@ -8,14 +8,16 @@ use redis::Value;
 
 use super::error;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{HolderRecord, MemberId, NameRecord, Reply, Ticket, TicketRecord};
+use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 
-/// The reply of a script; every reply that no script gives is an error.
-pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
-    if let Value::ServerError(error) = &value {
-        return Err(error::of_server(error));
-    }
-    read(&value).ok_or_else(|| {
+/// The reply of a script to `op`; every reply that no script gives is an error.
+pub(super) fn parse(value: Value, op: &Op) -> Result<Reply, StoreError> {
+    let reply = match &value {
+        Value::ServerError(error) => return Err(error::of_server(error)),
+        Value::Int(number) => counted(*number, op),
+        value => read(value),
+    };
+    reply.ok_or_else(|| {
         StoreError::new(
             StoreErrorKind::Protocol,
             "the server's reply is not one of this library's scripts",
@@ -26,6 +28,44 @@ pub(super) fn parse(value: Value) -> Result<Reply, StoreError> {
 /// Whether the server has lost the scripts.
 pub(super) fn is_no_script(value: &Value) -> bool {
     matches!(value, Value::ServerError(error) if error.code() == "NOSCRIPT")
+}
+
+/// Whether the short way could not do it, or does not know what it found.
+pub(super) fn is_undone(value: &Value) -> bool {
+    match value {
+        Value::Nil => true,
+        Value::ServerError(error) => error::is_of_script(error),
+        _ => false,
+    }
+}
+
+/// The replies to a release and the `acquire` after it, of the one to both.
+pub(super) fn of_cycle(value: Value, acquire: &Op) -> [Value; 2] {
+    match (value, acquire) {
+        // Granted, so all of it was free in between.
+        (token @ Value::Int(_), Op::Acquire { share, .. }) => {
+            [Value::Int(share.capacity.into()), token]
+        }
+        (Value::Array(both), _) => match <[Value; 2]>::try_from(both) {
+            Ok(both) => both,
+            Err(other) => [Value::Array(other), Value::Okay],
+        },
+        (value, _) => [value.clone(), value],
+    }
+}
+
+/// The short way answers what goes well with a number.
+fn counted(number: i64, op: &Op) -> Option<Reply> {
+    match op {
+        Op::Acquire { .. } | Op::Touch { .. } => Some(Reply::Granted {
+            token: number.try_into().ok()?,
+            signal: None,
+        }),
+        Op::Release { .. } => Some(Reply::Released {
+            free: number.try_into().ok()?,
+        }),
+        _ => None,
+    }
 }
 
 fn read(value: &Value) -> Option<Reply> {
@@ -70,6 +110,17 @@ fn words(text: &str) -> Option<Reply> {
             token: token.parse().ok()?,
             signal: None,
         }),
+        ("QUEUED", rest) => {
+            let mut words = rest.splitn(3, ' ');
+            Some(Reply::Queued {
+                position: words.next()?.parse().ok()?,
+                again: Duration::from_millis(words.next()?.parse().ok()?),
+                holder: Some(described(words.next()?)?),
+            })
+        }
+        ("BUSY", holder) => Some(Reply::Busy {
+            holder: Some(described(holder)?),
+        }),
         ("MISMATCH", capacity) => Some(Reply::Mismatch {
             capacity: capacity.parse().ok()?,
         }),
@@ -103,9 +154,18 @@ fn words(text: &str) -> Option<Reply> {
     }
 }
 
+/// A token and the meta behind it.
+fn described(text: &str) -> Option<HolderRecord> {
+    let (token, meta) = text.split_once(' ')?;
+    Some(HolderRecord {
+        token: token.parse().ok()?,
+        meta: meta.into(),
+    })
+}
+
 /// The outer `None`: it makes no sense. The inner: nobody holds.
 fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
-    if text(token)?.is_empty() {
+    if text(token).is_some_and(str::is_empty) {
         return Some(None);
     }
     Some(Some(HolderRecord {
@@ -177,13 +237,16 @@ mod tests {
     #[test]
     fn replies_of_the_scripts_are_understood() {
         assert_eq!(
-            parse(bulk("GRANTED 17")).unwrap(),
+            parse(bulk("GRANTED 17"), &Op::Inspect).unwrap(),
             Reply::Granted {
                 token: 17,
                 signal: None
             }
         );
-        assert_eq!(parse(bulk("FREED 2")).unwrap(), Reply::Freed { holders: 2 });
+        assert_eq!(
+            parse(bulk("FREED 2"), &Op::Inspect).unwrap(),
+            Reply::Freed { holders: 2 }
+        );
         let items = vec![
             bulk("QUEUED"),
             Value::Int(2),
@@ -196,7 +259,7 @@ mod tests {
             again: Duration::from_millis(9),
             holder: None,
         };
-        assert_eq!(parse(Value::Array(items)).unwrap(), queued);
+        assert_eq!(parse(Value::Array(items), &Op::Inspect).unwrap(), queued);
     }
 
     #[test]
@@ -233,7 +296,7 @@ mod tests {
             ]),
         ];
         for value in table {
-            let error = parse(value.clone()).unwrap_err();
+            let error = parse(value.clone(), &Op::Inspect).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
         }
     }

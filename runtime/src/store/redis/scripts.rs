@@ -2,7 +2,7 @@
 
 use redis::Script;
 
-/// One per operation; see the head of each file in `scripts/`.
+/// One per operation, and the short ways of those that are frequent; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Acquire,
@@ -14,10 +14,14 @@ pub(super) enum Operation {
     Signal,
     Delete,
     Inspect,
+    ShortAcquire,
+    ShortTouch,
+    ShortRelease,
+    ShortCycle,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
@@ -27,7 +31,27 @@ impl Operation {
         Self::Signal,
         Self::Delete,
         Self::Inspect,
+        Self::ShortAcquire,
+        Self::ShortTouch,
+        Self::ShortRelease,
+        Self::ShortCycle,
     ];
+
+    /// What stands before its text.
+    fn common(self) -> &'static str {
+        match self {
+            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease | Self::ShortCycle => "",
+            _ => COMMON,
+        }
+    }
+
+    /// What stands behind it.
+    fn rest(self) -> &'static str {
+        match self {
+            Self::ShortCycle => ONE_BY_ONE,
+            _ => "",
+        }
+    }
 
     fn text(self) -> &'static str {
         match self {
@@ -40,6 +64,10 @@ impl Operation {
             Self::Signal => include_str!("scripts/signal.lua"),
             Self::Delete => include_str!("scripts/delete.lua"),
             Self::Inspect => include_str!("scripts/inspect.lua"),
+            Self::ShortAcquire => include_str!("scripts/short/acquire.lua"),
+            Self::ShortTouch => include_str!("scripts/short/touch.lua"),
+            Self::ShortRelease => include_str!("scripts/short/release.lua"),
+            Self::ShortCycle => include_str!("scripts/short/cycle.lua"),
         }
     }
 }
@@ -59,9 +87,21 @@ const COMMON: &str = concat!(
     include_str!("scripts/common/read.lua"),
 );
 
+/// What stands behind the short way of a cycle.
+const ONE_BY_ONE: &str = concat!(
+    "local function release(KEYS, ARGV)\n",
+    include_str!("scripts/short/release.lua"),
+    "end\nlocal function acquire(KEYS, ARGV)\n",
+    include_str!("scripts/short/acquire.lua"),
+    "end
+local released = release(KEYS, {ARGV[2], ARGV[3]})
+return {released, released and acquire(KEYS, {ARGV[1]})}
+",
+);
+
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 9]);
+pub(super) struct Scripts([(String, String); 13]);
 
 impl Scripts {
     pub(super) fn new() -> Self {
@@ -71,7 +111,13 @@ impl Scripts {
     /// With another source of time: `clock` defines the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
         Self(Operation::ALL.map(|operation| {
-            let text = [clock, COMMON, operation.text()].concat();
+            let text = [
+                clock,
+                operation.common(),
+                operation.text(),
+                operation.rest(),
+            ]
+            .concat();
             let digest = Script::new(&text).get_hash().to_owned();
             (text, digest)
         }))

@@ -113,7 +113,11 @@ impl State {
             }
             _ => {}
         }
-        self.prune(now);
+        let releasing = match *op {
+            Op::Release { ticket, .. } => Some(ticket),
+            _ => None,
+        };
+        self.prune(now, releasing);
         self.clock = now;
         match op {
             Op::Acquire { .. } => self.acquire(&mut step, op),

@@ -5,8 +5,8 @@ use crate::store::Ticket;
 use crate::store::memory::record::Flag;
 
 impl State {
-    /// What every operation does first.
-    pub(super) fn prune(&mut self, now: u64) {
+    /// What every operation does first. Who releases just now, and is a plain holder as far as anybody knows, stays for that.
+    pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
         }
@@ -15,8 +15,14 @@ impl State {
         // the replies of both stores are compared one by one.
         if self.held.iter().any(|held| held.0 <= now) {
             self.held.sort_unstable();
+            let records = &self.records;
+            let stays = |ticket| {
+                releasing == Some(ticket)
+                    && records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain)
+            };
             let over = self.held.partition_point(|held| held.0 <= now);
-            for (_, ticket) in self.held.drain(..over).collect::<Vec<_>>() {
+            let over = self.held.extract_if(..over, |held| !stays(held.1));
+            for (_, ticket) in over.collect::<Vec<_>>() {
                 self.end_lease(now, ticket);
             }
         }

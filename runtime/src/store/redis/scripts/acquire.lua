@@ -11,27 +11,7 @@
 
 local ticket, member, counter, units, capacity, takes, owner, hold, place, mode, meta = unpack(ARGV)
 local now = clock()
-
--- The short ways: nobody holds or waits; or one does who leaves no room, and we would not wait.
 local state = redis.call('GET', KEYS[1])
-local tok = not state and 0 or tonumber(string.match(state, '^1 [id] (%d+)$'))
-if tok then
-  if now > tok and owner == '' and tonumber(units) <= tonumber(capacity) and tonumber(hold) <= 600000 then
-    local token = int(now)
-    redis.call('SET', KEYS[1],
-      '1 s ' .. ticket .. ' ' .. token .. ' ' .. hold .. ' ' .. place .. ' ' .. counter .. ' ' .. token .. ' '
-        .. token .. ' ' .. units .. ' ' .. capacity .. ' ' .. member .. ' ' .. meta,
-      'PX', '1200000')
-    return 'GRANTED ' .. token
-  end
-elseif mode == 'try' then
-  local holder, heard, held, token, used, cap, who =
-    string.match(state, '^1 s (%S+) (%d+) (%d+) %d+ %d+ %d+ (%d+) (%d+) (%d+) %S+ (.*)$')
-  if token and holder ~= ticket and cap == capacity and tonumber(units) <= tonumber(cap)
-    and used + units > tonumber(cap) and now >= tonumber(heard) and now < heard + held * 1000 then
-    return {'BUSY', token, who}
-  end
-end
 
 return guard(function()
   local s = open(now, state)

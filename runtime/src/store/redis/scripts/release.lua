@@ -8,25 +8,11 @@
 
 local ticket, member, park, tomb, used = unpack(ARGV)
 local now = clock()
-
--- The short way: it is the only one and holds.
 local state = redis.call('GET', KEYS[1])
-if state and park == '0' and tomb == '0' then
-  local heard, held, tok, cap =
-    string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ %d+ (%d+) %d+ %d+ (%d+) ')
-  if heard and now >= tonumber(heard) and now < heard + held * 1000 then
-    if redis.pcall('SET', KEYS[1], '1 i ' .. tok, 'PX', '600000').err then
-      -- A full memory denies a first write, but no second one.
-      redis.call('PEXPIRE', KEYS[1], '600000')
-      redis.call('SET', KEYS[1], '1 i ' .. tok, 'KEEPTTL')
-    end
-    return 'RELEASED ' .. cap
-  end
-end
 
 return guard(function()
   local s = open(now, state)
-  s.prune(true)
+  s.prune(true, ticket)
   local reply = 'GONE'
   local capacity = s.cap
   local r = s.record(ticket)

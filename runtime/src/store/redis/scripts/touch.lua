@@ -10,25 +10,7 @@
 
 local ticket, member, counter, units, hold, place = unpack(ARGV)
 local now = clock()
-
--- The short way: it is the only one and holds.
 local state = redis.call('GET', KEYS[1])
-if state and tonumber(hold) <= 600000 then
-  local heard, held, last, tok, token, own, tail =
-    string.match(state, '^1 s ' .. ticket .. ' (%d+) (%d+) %d+ (%d+) (%d+) (%d+) (%d+)( .*)$')
-  if heard and now >= tonumber(heard) and now < heard + held * 1000 then
-    if tonumber(last) > tonumber(counter) then counter = last end
-    if units == '0' or tonumber(units) > tonumber(own) then units = own end
-    local text = '1 s ' .. ticket .. ' ' .. int(now) .. ' ' .. hold .. ' ' .. place .. ' '
-      .. counter .. ' ' .. tok .. ' ' .. token .. ' ' .. units .. tail
-    if redis.pcall('SET', KEYS[1], text, 'PX', '1200000').err then
-      -- A full memory denies a first write, but no second one.
-      redis.call('PEXPIRE', KEYS[1], '1200000')
-      redis.call('SET', KEYS[1], text, 'KEEPTTL')
-    end
-    return 'GRANTED ' .. token
-  end
-end
 
 return guard(function()
   local s = open(now, state)

@@ -8,11 +8,23 @@
       and (not many or call('ZCARD', HELD) == s.holders)
   end
 
+  -- What stood in a list goes into the sets; the records follow at the end.
+  local function spread()
+    if s.waiting > 0 or held_by_many() then begin() end
+    if s.waiting > 0 then call('ZADD', QUEUE, unpack(s.listed.queue)) end
+    if held_by_many() then call('ZADD', HELD, unpack(s.listed.held)) end
+    s.listed = nil
+  end
+
   -- What every operation does first. With `renews` under a full memory too: that does not deny the ZREM (of
-  -- nothing), and after one write it denies no other.
-  function s.prune(renews)
+  -- nothing), and after one write it denies no other. `releasing` stays for now if it is a plain holder.
+  function s.prune(renews, releasing)
     if renews then call('ZREM', HELD, '') end
-    if (s.waiting > 0 or held_by_many()) and not is_whole() then s.rare().mend() end
+    if s.listed then
+      spread()
+    elseif (s.waiting > 0 or held_by_many()) and not is_whole() then
+      s.rare().mend()
+    end
     -- Of signals, those are left that are there.
     if s.signals > 0 then s.signals = call('ZCARD', SIGNALS) end
     if now < s.clk then s.rare().step_back() end
@@ -21,7 +33,7 @@
       call('ZREMRANGEBYSCORE', GONE, '-inf', int(now))
       if s.tombs <= now then s.tombs = 0 end
     end
-    if s.due <= now or s.one and s.one_ends <= now then s.rare().scan() end
+    if s.due <= now or s.one and s.one_ends <= now then s.rare().scan(releasing) end
     forget()
   end
 

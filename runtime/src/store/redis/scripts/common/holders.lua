@@ -7,6 +7,7 @@
   -- Before the first entry in any of the keys of tickets.
   local function begin()
     if call('EXISTS', TICKETS, HELD, QUEUE) > 0 then s.rare().clear() end
+    s.spread = true
   end
 
   local function to_set(ticket, ends)

@@ -23,8 +23,31 @@
       return tickets
     end
 
+    local function tickets_of(list)
+      local tickets = {}
+      for i = 2, #list, 2 do tickets[i / 2] = list[i] end
+      return tickets
+    end
+
     local function held_ends()
       return pairs_of(call('ZRANGE', HELD, 0, -1, 'WITHSCORES'))
+    end
+
+    -- Ticket -> end of its lease.
+    function x.leases()
+      if s.one then return {[s.one] = s.one_ends} end
+      local leases = {}
+      if s.listed then
+        for i = 2, #s.listed.held, 2 do leases[s.listed.held[i]] = tonumber(s.listed.held[i - 1]) end
+      else
+        for ticket, ends in held_ends() do leases[ticket] = ends end
+      end
+      return leases
+    end
+
+    function x.waiters()
+      if s.listed then return tickets_of(s.listed.queue) end
+      return x.need_all(call('ZRANGE', QUEUE, 0, -1))
     end
 
     -- What somebody left who removed the first key alone: it is over.
@@ -63,7 +86,7 @@
         end
       end
       if s.waiting > 0 then
-        for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do speak(ticket) end
+        for _, ticket in ipairs(x.waiters()) do speak(ticket) end
       end
       if s.tombs > 0 then
         local latest = now + TOMB_MS * 1000
@@ -75,8 +98,9 @@
       s.due = 0
     end
 
-    local function end_lease(ticket)
+    local function end_lease(ticket, releasing)
       local r = need(ticket)
+      if ticket == releasing and r.flag == 0 then return end
       if r.flag ~= 1 or place_ends(r) <= now then return s.drop_holder(ticket, true) end
       remove_holder(ticket)
       if r.number > 0 then s.signal().put(r.number, r.text) end
@@ -85,17 +109,17 @@
     end
 
     -- Something may have ended.
-    function x.scan()
-      if s.one and s.one_ends <= now then end_lease(s.one) end
+    function x.scan(releasing)
+      if s.one and s.one_ends <= now then end_lease(s.one, releasing) end
       if s.due <= now then
         s.due = FAR
         if held_by_many() then
           for ticket, ends in held_ends() do
-            if ends <= now then end_lease(ticket) else s.due = min(s.due, ends) end
+            if ends <= now then end_lease(ticket, releasing) else s.due = min(s.due, ends) end
           end
         end
         if s.waiting > 0 then
-          for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
+          for _, ticket in ipairs(x.waiters()) do
             local ends = place_ends(need(ticket))
             if ends <= now then s.drop_waiter(ticket) else s.due = min(s.due, ends) end
           end
@@ -143,15 +167,16 @@
       return call('ZSCORE', GONE, ticket)
     end
 
-    local function holders()
+    function x.holders()
       if not held_by_many() then return {s.one} end
+      if s.listed then return tickets_of(s.listed.held) end
       return x.need_all(call('ZRANGE', HELD, 0, -1))
     end
 
     -- Drops the holders of an owner, or all if it is empty, and tells them.
     function x.drop_all(owner)
       local dropped = 0
-      for _, ticket in ipairs(holders()) do
+      for _, ticket in ipairs(x.holders()) do
         local r = need(ticket)
         if owner == '' or r.owner == owner then
           tell(r.member, 'lost ' .. ticket)
@@ -165,7 +190,7 @@
     -- Tells the holders of an owner that their time counts again; says how many of them heard it.
     function x.refresh(owner, expire)
       local told = 0
-      for _, ticket in ipairs(holders()) do
+      for _, ticket in ipairs(x.holders()) do
         local r = need(ticket)
         if r.owner == owner and r.flag ~= 2 and tell(r.member, 'refresh ' .. ticket .. ' ' .. expire) > 0 then
           told = told + 1
@@ -191,7 +216,7 @@
       local _, units, token = s.owners().share(owner)
       if not units then return end
       local found = {}
-      for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
+      for _, ticket in ipairs(x.waiters()) do
         local r = need(ticket)
         if r.owner == owner and r.units <= units then found[#found + 1] = ticket end
       end
@@ -208,7 +233,7 @@
     -- The record of the one of many that has held for the longest.
     function x.eldest()
       if s.eldest == '' then
-        for _, ticket in ipairs(holders()) do
+        for _, ticket in ipairs(x.holders()) do
           if s.eldest == '' or before(ticket, s.eldest) then s.eldest = ticket end
         end
       end
@@ -244,14 +269,13 @@
 
       local function in_order(a, b) return before(a[1], b[1]) end
 
-      if s.one then holder(s.one, s.one_ends) end
-      if held_by_many() then
-        holders()
-        for ticket, ends in held_ends() do holder(ticket, ends) end
+      if s.holders > 0 then
+        local leases = x.leases()
+        for _, ticket in ipairs(x.holders()) do holder(ticket, leases[ticket]) end
         table.sort(held, in_order)
       end
       if s.waiting > 0 then
-        for _, ticket in ipairs(x.need_all(call('ZRANGE', QUEUE, 0, -1))) do
+        for _, ticket in ipairs(x.waiters()) do
           local r = need(ticket)
           describe(waiters, ticket, r, place_ends(r))
         end

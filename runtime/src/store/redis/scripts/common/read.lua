@@ -1,13 +1,37 @@
   -- Reading the first key; the end of `open`.
 
-  local function read_single(ticket, heard, hold, wait, counter, tok, token, units, cap, member, meta)
-    if not ticket then return end
-    local r = record_of(0, tonumber(units), tonumber(hold), tonumber(wait), tonumber(counter), tonumber(heard), 0,
-      tonumber(token), 0, 0, 0, '', member, meta, '')
+  local function read_single()
+    local heard, token
+    heard, s.tok, token = unpack_struct(SINGLE, state, 5)
+    local ticket, r = read_request(state, 29, #state, 0, heard, 0, token, 0)
     records[ticket] = r
-    s.tok, s.cap, s.clk, s.used, s.known = tonumber(tok), tonumber(cap), r.heard, r.units, 1
-    s.holders, s.one, s.one_ends = 1, ticket, r.heard + r.hold * 1000
-    return true
+    s.cap, s.clk, s.used, s.known = unpack_struct('<d', state, 77), heard, r.units, 1
+    s.holders, s.one, s.one_ends = 1, ticket, heard + r.hold * 1000
+  end
+
+  local function read_list()
+    local size, start
+    s.tok, s.seq, s.clk, s.used, s.cap, s.due, s.holders, s.waiting, size, start = unpack_struct(LIST, state, 5)
+    local held, queue = {}, {}
+    local stop = start + size
+    if s.holders < 1 or s.holders + s.waiting > MOST then foreign('the key holds something else') end
+    for i = 1, s.holders + s.waiting do
+      local length, flag, place, heard, ends, token, mark, first = unpack_struct(LISTED, state, start)
+      start = first + length
+      local holds = i <= s.holders
+      if flag > 1 or mark ~= 31 or holds ~= (token > 0) or holds ~= (start <= stop) then foreign('a record is unreadable') end
+      local ticket, r = read_request(state, first, start - 1, place, heard, holds and 0 or ends, token, flag)
+      records[ticket] = r
+      changed[ticket] = true
+      local set = holds and held or queue
+      set[#set + 1] = int(holds and ends or place)
+      set[#set + 1] = ticket
+      if i <= NEAR + s.holders and not holds then s.told = place end
+      if s.holders == 1 and holds then s.one, s.one_ends = ticket, ends end
+      if s.holders > 1 and i == 1 then s.eldest = ticket end
+    end
+    if start ~= #state + 1 then foreign('a record is unreadable') end
+    s.known, s.most, s.listed = 1, MOST, {held = held, queue = queue}
   end
 
   local function read_full()
@@ -19,24 +43,28 @@
       records[s.one] = read_record(state, next)
     end
     moved = s.told == 0
+    s.spread = s.waiting > 0 or held_by_many()
     return s.tok < FAR and s.tok + s.cap + s.seq + s.clk + s.used + s.tombs + s.holders + s.waiting + s.due + s.expires
       + s.told + s.known + s.signals + s.last + s.lent + s.owned + s.asking <= 10 * FAR
   end
 
   if state then
-    local form, tok = match(state, '^1 (%l) (%d*)')
-    local ours
+    local form = match(state, '^1 (%l) ')
+    local ours = true
     if form == 'f' then
       ours = read_full()
     elseif form == 's' then
-      ours = read_single(match(state,
-        '^1 s (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$'))
-    elseif form == 'i' or form == 'd' then
-      ours = #state == #tok + 4 and tonumber(tok)
-      s.tok, s.known = ours, form == 'i' and 1 or 0
+      read_single()
+    elseif form == 'q' then
+      read_list()
+    elseif (form == 'i' or form == 'd') and #state == 12 then
+      s.tok, s.known = unpack_struct('<d', state, 5), form == 'i' and 1 or 0
+    else
+      ours = false
     end
-    ours = ours and s.tok < FAR
-    if not ours then foreign('the key holds something else') end
+    if not ours or not (s.tok >= 0 and s.tok < FAR and s.cap >= 0 and s.cap < FAR) then
+      foreign('the key holds something else')
+    end
   end
   end
   build()

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use redis::{Connection, Msg, PubSub, Value};
 
-use super::super::super::command::{SUFFIXES, channel, evaluate, key};
+use super::super::super::command::{self, SUFFIXES, Way, channel, evaluate, key};
 use super::super::super::message::{self, Push};
 use super::super::super::reply;
 use super::super::super::scripts::Scripts;
-use super::super::server::{LONG, Server, run};
+use super::super::server::{LONG, Server, attempt, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -19,13 +19,15 @@ const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// What an operation led to.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) reply: Reply,
     /// In order, but for those to holders, which are told in any.
     pub(super) messages: Vec<(MemberId, Message)>,
     /// The state after it.
     pub(super) info: NameRecord,
+    /// By the short way.
+    pub(super) short: bool,
 }
 
 /// The server; serves one run after the other.
@@ -112,9 +114,65 @@ impl<'a> Both<'a> {
         index: usize,
         member: MemberId,
         op: &Op,
+        way: Way,
     ) -> (Outcome, Outcome) {
         let model = self.model(now, index, member, op);
-        (model, self.scripts(now, index, member, op))
+        (model, self.scripts(now, index, member, op, way))
+    }
+
+    /// A release and an acquire at once; each world's replies, and the last outcome with all messages.
+    pub(super) fn cycle(
+        &mut self,
+        now: u64,
+        index: usize,
+        member: MemberId,
+        [release, acquire]: [&Op; 2],
+    ) -> [(Reply, Outcome); 2] {
+        let model = self.one_by_one(release, acquire, |both, op| {
+            both.model(now, index, member, op)
+        });
+        let name = self.names[index].0.clone();
+        let put = command::cycle(&self.bench.scripts, member, &name, release, acquire);
+        run::<()>(
+            &mut self.bench.connection,
+            &["SET", "now", &now.to_string()],
+        );
+        let value = attempt(&mut self.bench.connection, &put);
+        let done = reply::of_cycle(value, acquire).map(|value| match reply::is_undone(&value) {
+            true => {
+                assert_eq!(value, Value::Nil);
+                None
+            }
+            false => Some(value),
+        });
+        let [released, acquired] = done;
+        let scripts = |both: &mut Self, op: &Op, done: Option<Value>| match done {
+            None => both.scripts(now, index, member, op, Way::Long),
+            Some(value) => {
+                let mut outcome = both.scripts(now, index, member, &Op::Inspect, Way::Long);
+                outcome.reply = reply::parse(value, op).unwrap();
+                outcome.short = true;
+                outcome
+            }
+        };
+        let mut values = [acquired, released];
+        let scripts = self.one_by_one(release, acquire, |both, op| {
+            let done = values[usize::from(matches!(op, Op::Release { .. }))].take();
+            scripts(both, op, done)
+        });
+        [model, scripts]
+    }
+
+    fn one_by_one(
+        &mut self,
+        release: &Op,
+        acquire: &Op,
+        mut run: impl FnMut(&mut Self, &Op) -> Outcome,
+    ) -> (Reply, Outcome) {
+        let first = run(self, release);
+        let mut last = run(self, acquire);
+        last.messages.splice(0..0, first.messages);
+        (first.reply, last)
     }
 
     fn model(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {
@@ -132,16 +190,16 @@ impl<'a> Both<'a> {
         let Reply::Info(info) = state.apply(now, member, &Op::Inspect, &mut |_, _| false) else {
             panic!("no info");
         };
-        outcome(reply, messages, info)
+        outcome(reply, messages, info, false)
     }
 
-    fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {
+    fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op, way: Way) -> Outcome {
         let name = &self.names[index].0;
         let bench = &mut *self.bench;
         let mut pipeline = redis::pipe();
         pipeline.cmd("SET").arg("now").arg(now);
-        for op in [op, &Op::Inspect] {
-            pipeline.add_command(evaluate(&bench.scripts, member, name, op));
+        for (op, way) in [(op, way), (&Op::Inspect, Way::Long)] {
+            pipeline.add_command(evaluate(&bench.scripts, member, name, op, way));
         }
         for suffix in SUFFIXES {
             pipeline.cmd("PTTL").arg(format!("{}{suffix}", key(name)));
@@ -154,10 +212,16 @@ impl<'a> Both<'a> {
             .unwrap()
             .into_iter()
             .skip(1);
-        let mut parsed = || reply::parse(replies.next().unwrap()).unwrap();
-        let reply = parsed();
-        let Reply::Info(info) = parsed() else {
-            panic!("no info");
+        let reply = replies.next().unwrap();
+        if way == Way::Short && reply::is_undone(&reply) {
+            assert_eq!(reply, Value::Nil);
+            assert_eq!(bench.heard(), []);
+            return self.scripts(now, index, member, op, Way::Long);
+        }
+        let reply = reply::parse(reply, op).unwrap();
+        let info = match reply::parse(replies.next().unwrap(), &Op::Inspect) {
+            Ok(Reply::Info(info)) => info,
+            other => panic!("{other:?}"),
         };
         for (suffix, lives) in SUFFIXES.iter().zip(replies) {
             let Value::Int(lives) = lives else {
@@ -172,7 +236,7 @@ impl<'a> Both<'a> {
             (*member.unwrap(), message)
         };
         let messages = bench.heard().into_iter().map(told).collect();
-        outcome(reply, messages, info)
+        outcome(reply, messages, info, way == Way::Short)
     }
 
     /// The keys of a name that exist, each by its suffix.
@@ -192,7 +256,12 @@ impl<'a> Both<'a> {
     }
 }
 
-fn outcome(reply: Reply, mut messages: Vec<(MemberId, Message)>, info: NameRecord) -> Outcome {
+fn outcome(
+    reply: Reply,
+    mut messages: Vec<(MemberId, Message)>,
+    info: NameRecord,
+    short: bool,
+) -> Outcome {
     // Holders are told first, and in no particular order.
     messages.sort_by_cached_key(|(member, message)| match message {
         Message::Lost { .. } | Message::Refresh { .. } => format!("{member} {message:?}"),
@@ -202,6 +271,7 @@ fn outcome(reply: Reply, mut messages: Vec<(MemberId, Message)>, info: NameRecor
         reply,
         messages,
         info,
+        short,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::super::super::command::{Way, is_cycle};
 use super::both::{Bench, Both, Outcome};
 use super::dice::Dice;
 use super::notes::{Trail, kinds};
@@ -93,6 +94,11 @@ impl<'a> Play<'a> {
         } else {
             self.clients[client].member
         };
+        let next = self.uses[index].op(&mut self.dice, tickets, &holding, counter + 1);
+        let short = Way::of(&op) == Way::Short && Way::of(&next) == Way::Short;
+        if short && is_cycle(&op, &next) {
+            return self.cycle(index, member, [op, next], seen);
+        }
         let outcome = self.apply(index, member, &op);
         self.note(index, &op, &outcome, seen);
     }
@@ -100,7 +106,17 @@ impl<'a> Play<'a> {
     /// Asks both worlds, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        let (model, scripts) = self.both.apply(self.now, index, member, op);
+        // Either way may be taken at any time.
+        let way = match self.dice.one_in(8) {
+            true => Way::Long,
+            false => Way::of(op),
+        };
+        let (model, scripts) = self.both.apply(self.now, index, member, op, way);
+        self.agree(&model, &scripts);
+        scripts
+    }
+
+    fn agree(&self, model: &Outcome, scripts: &Outcome) {
         assert_eq!(
             scripts.reply, model.reply,
             "the scripts' reply, the model's"
@@ -110,7 +126,31 @@ impl<'a> Play<'a> {
             "the scripts' messages, the model's"
         );
         assert_eq!(scripts.info, model.info, "the scripts' state, the model's");
-        scripts
+    }
+
+    /// Asks both worlds for a release and an acquire in one.
+    fn cycle(&mut self, index: usize, member: MemberId, ops: [Op; 2], seen: &mut HashSet<String>) {
+        for op in &ops {
+            self.trail.asked.push((self.now, index, member, op.clone()));
+        }
+        let [release, acquire] = &ops;
+        let [model, scripts] = self.both.cycle(self.now, index, member, [release, acquire]);
+        assert_eq!(scripts.0, model.0, "the reply to the release, the model's");
+        self.agree(&model.1, &scripts.1);
+        let kind = |reply: &Reply| {
+            format!("{reply:?}")
+                .chars()
+                .take_while(|c| c.is_alphabetic())
+                .collect::<String>()
+        };
+        if scripts.1.short {
+            seen.insert(format!(
+                "cycle {} {}",
+                kind(&scripts.0),
+                kind(&scripts.1.reply)
+            ));
+        }
+        self.note(index, acquire, &scripts.1, seen);
     }
 
     fn note(&mut self, index: usize, op: &Op, outcome: &Outcome, seen: &mut HashSet<String>) {

@@ -30,8 +30,7 @@ fn what_is_left_of_a_crowd_is_the_token() {
     let tickets: Vec<_> = (0..2500).map(|_| Ticket::random()).collect();
     for &ticket in &tickets {
         let op = acquire(ticket, 1, Mode::Queue);
-        let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &op);
-        attempt(&mut bench.connection, &cmd);
+        bench.put(&op).unwrap();
     }
     let info = bench.info();
     assert_eq!((info.holders.len(), info.waiters.len()), (1, 2499));
@@ -46,8 +45,7 @@ fn what_is_left_of_a_crowd_is_the_token() {
     };
     assert_eq!(position, 2000);
     for &ticket in &tickets {
-        let cmd = evaluate(&bench.scripts, bench.member, &bench.name, &release(ticket));
-        attempt(&mut bench.connection, &cmd);
+        bench.put(&release(ticket)).unwrap();
     }
     assert_eq!(bench.keys(), [""]);
 }
@@ -115,9 +113,8 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
     let mut bench = Bench::new(&server);
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
     // Two hold a unit each before there are any.
-    for &ticket in &tickets[..2] {
-        bench.granted(&acquire(ticket, 2, Mode::Queue));
-    }
+    bench.granted(&acquire_owned(tickets[0], 2));
+    bench.granted(&acquire(tickets[1], 2, Mode::Queue));
     bench.ask(&acquire(tickets[2], 2, Mode::Queue)).unwrap();
     assert!(bench.time_to_live(":held") < DAY);
     bench.ask(&signal("a token")).unwrap();

@@ -9,7 +9,7 @@ fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {
         let mut bench = Bench::new(&server);
         run::<()>(&mut bench.connection, &["FLUSHALL"]);
         let [first, second] = [Ticket::random(), Ticket::random()];
-        bench.ask(&acquire(first, 1, Mode::Queue)).unwrap();
+        bench.granted(&acquire_owned(first, 1));
         bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
         bench.remove(lost);
         bench.granted(&touch(first));
@@ -31,7 +31,7 @@ fn a_name_that_lost_its_many_holders_is_closed() {
         let mut bench = Bench::new(&server);
         run::<()>(&mut bench.connection, &["FLUSHALL"]);
         let [first, second, third] = [Ticket::random(), Ticket::random(), Ticket::random()];
-        bench.ask(&acquire(first, 2, Mode::Queue)).unwrap();
+        bench.granted(&acquire_owned(first, 2));
         bench.ask(&acquire(second, 2, Mode::Queue)).unwrap();
         bench.remove(lost);
         let error = bench.ask(&acquire(third, 2, Mode::Queue)).unwrap_err();
@@ -44,7 +44,7 @@ fn a_removed_first_key_is_a_new_beginning() {
     let server = Server::start();
     let mut bench = Bench::new(&server);
     let tickets = [Ticket::random(), Ticket::random(), Ticket::random()];
-    bench.ask(&acquire(tickets[0], 1, Mode::Queue)).unwrap();
+    bench.granted(&acquire_owned(tickets[0], 1));
     bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
     bench.remove("");
     bench.granted(&acquire(tickets[2], 1, Mode::Queue));

@@ -47,11 +47,7 @@ fn a_full_memory_keeps_no_owner_from_telling_its_holders() {
     let server = Server::start();
     let mut bench = Bench::new(&server);
     let ticket = Ticket::random();
-    let mut owned = acquire(ticket, 1, Mode::Queue);
-    if let Op::Acquire { share, .. } = &mut owned {
-        share.owner = "somebody".into();
-    }
-    bench.granted(&owned);
+    bench.granted(&acquire_owned(ticket, 1));
     run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
     let refresh = Op::Refresh {
         owner: "somebody".into(),

@@ -1,0 +1,99 @@
+//! The long way: every argument is a word.
+
+use super::words::Words;
+use crate::store::{MemberId, Mode, Op, Signal};
+
+/// The arguments of an operation of `member`.
+pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
+    match op {
+        Op::Acquire {
+            ticket,
+            counter,
+            share,
+            hold,
+            place,
+            mode,
+            meta,
+        } => {
+            words.word(ticket);
+            words.word(member);
+            words.number(*counter);
+            words.number(u64::from(share.units));
+            words.number(u64::from(share.capacity));
+            words.number(u64::from(share.takes));
+            words.text(&share.owner);
+            words.millis(*hold);
+            words.millis(*place);
+            words.text(match mode {
+                Mode::Queue => "queue",
+                Mode::Try => "try",
+            });
+            words.text(meta);
+        }
+        Op::Touch {
+            ticket,
+            counter,
+            units,
+            hold,
+            place,
+        } => {
+            words.word(ticket);
+            words.word(member);
+            words.number(*counter);
+            words.number(u64::from(*units));
+            words.millis(*hold);
+            words.millis(*place);
+        }
+        Op::Release {
+            ticket,
+            park,
+            tomb,
+            used,
+        } => {
+            words.word(ticket);
+            words.word(member);
+            words.millis(*park);
+            words.number(u64::from(*tomb));
+            words.number(*used);
+        }
+        Op::Adopt {
+            old,
+            ticket,
+            counter,
+            hold,
+            place,
+            meta,
+        } => {
+            words.word(old);
+            words.word(ticket);
+            words.word(member);
+            words.number(*counter);
+            words.millis(*hold);
+            words.millis(*place);
+            words.text(meta);
+        }
+        Op::Force { owner } => {
+            words.word(member);
+            words.text(owner);
+        }
+        Op::Refresh { owner, expire } => {
+            words.word(member);
+            words.text(owner);
+            words.millis(*expire);
+        }
+        Op::Signal { ticket, signal } => {
+            words.word(ticket);
+            words.word(member);
+            match signal {
+                Signal::Token(token) => {
+                    words.text("token");
+                    words.text(token);
+                }
+                Signal::One => words.text("one"),
+                Signal::All => words.text("all"),
+            }
+        }
+        Op::Delete => words.word(member),
+        Op::Inspect => {}
+    }
+}

@@ -1,0 +1,89 @@
+//! The short way: few arguments, in the bytes that the first key keeps (see `scripts/common/base.lua`).
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::words::{Words, millis};
+use crate::store::{MemberId, Mode, Op};
+
+/// The scripts of the short way keep a name for twenty minutes, ten of them for the token.
+const LONGEST_HOLD: Duration = Duration::from_secs(600);
+/// What a record keeps of who asks.
+const LONGEST_META: usize = 512;
+
+/// Whether `op` can be tried on the short way.
+pub(super) fn takes(op: &Op) -> bool {
+    match op {
+        Op::Acquire {
+            share, hold, meta, ..
+        } => {
+            share.owner.is_empty()
+                && (1..=share.capacity).contains(&share.units)
+                && *hold <= LONGEST_HOLD
+                && meta.len() <= LONGEST_META
+        }
+        Op::Touch { units, hold, .. } => *units == 0 && *hold <= LONGEST_HOLD,
+        Op::Release {
+            park, tomb, used, ..
+        } => park.is_zero() && !tomb && *used == 0,
+        _ => false,
+    }
+}
+
+/// The arguments of an operation of `member` that takes the short way.
+pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
+    match op {
+        Op::Acquire {
+            ticket,
+            counter,
+            share,
+            hold,
+            place,
+            mode,
+            meta,
+        } => {
+            let mut ids = String::with_capacity(64);
+            // Writing to a String cannot fail.
+            let _ = write!(ids, "{ticket}{member}");
+            let (ticket, member) = ids.as_bytes().split_at(32);
+            let mut request = Vec::with_capacity(112 + meta.len());
+            request.extend_from_slice(ticket);
+            for number in [
+                *counter as f64,
+                f64::from(share.units),
+                f64::from(share.capacity),
+                millis(*hold) as f64,
+                millis(*place) as f64,
+                f64::from(u8::from(share.takes)),
+            ] {
+                request.extend_from_slice(&number.to_le_bytes());
+            }
+            request.extend_from_slice(member);
+            request.extend_from_slice(meta.as_bytes());
+            words.bytes(&request);
+            if *mode == Mode::Try {
+                words.text("try");
+            }
+        }
+        Op::Touch {
+            ticket,
+            counter,
+            hold,
+            place,
+            ..
+        } => {
+            words.word(ticket);
+            let mut numbers = [0; 24];
+            let values = [*counter, millis(*hold), millis(*place)];
+            for (bytes, value) in numbers.chunks_exact_mut(8).zip(values) {
+                bytes.copy_from_slice(&(value as f64).to_le_bytes());
+            }
+            words.bytes(&numbers);
+        }
+        Op::Release { ticket, .. } => {
+            words.word(ticket);
+            words.word(member);
+        }
+        _ => {}
+    }
+}
