@@ -159,7 +159,7 @@ fn described(text: &str) -> Option<HolderRecord> {
     let (token, meta) = text.split_once(' ')?;
     Some(HolderRecord {
         token: token.parse().ok()?,
-        meta: meta.into(),
+        meta: meta.to_owned().into(),
     })
 }
 
