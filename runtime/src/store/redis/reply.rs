@@ -153,7 +153,7 @@ fn described(text: &str) -> Option<HolderRecord> {
     let (token, meta) = text.split_once(' ')?;
     Some(HolderRecord {
         token: token.parse().ok()?,
-        meta: meta.into(),
+        meta: meta.to_owned().into(),
     })
 }
 
@@ -164,7 +164,7 @@ fn holder(token: &Value<'_>, meta: &Value<'_>) -> Option<Option<HolderRecord>> {
     }
     Some(Some(HolderRecord {
         token: integer(token)?,
-        meta: shared(meta)?,
+        meta: shared(meta)?.into(),
     }))
 }
 
@@ -195,7 +195,7 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         member: MemberId::parse(text(member)?)?,
         units: integer(units)?,
         token: integer(token)?,
-        meta: shared(meta)?,
+        meta: shared(meta)?.into(),
         left: Duration::from_micros(integer(left)?),
         parked: integer::<u8>(parked)? == 1,
     })

@@ -7,7 +7,6 @@ mod loss;
 mod memory;
 mod short;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Connection;
@@ -17,7 +16,7 @@ use super::super::scripts::Scripts;
 use super::server::{Server, attempt, evaluate, immortal, is_undone, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Ticket};
+use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Text, Ticket};
 
 /// One name on one server, at the server's own time.
 struct Bench {
@@ -164,7 +163,7 @@ fn every_question(ticket: Ticket) -> [Op; 7] {
         touch(ticket),
         release(ticket),
         Op::Force {
-            owner: Arc::default(),
+            owner: Text::default(),
         },
         Op::Refresh {
             owner: "somebody".into(),
