@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::request::Request;
 use crate::error::LockError;
-use crate::handle::{Demand, Guard, Handle, Options};
+use crate::handle::{Guard, Holding, Started, obtained};
 use crate::multi::{MultiGuard, take};
 use crate::mutex::{MutexGuard, ONE_OF_ONE};
 use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
@@ -45,28 +45,6 @@ pub enum Read {}
 #[derive(Debug)]
 pub enum Write {}
 
-/// What a call asks for, of one name.
-struct Asked {
-    handle: Handle,
-    options: Options,
-    demand: Demand,
-}
-
-impl Asked {
-    fn of<L>(
-        request: Request<L>,
-        demand: impl FnOnce(&Request<L>) -> Result<Demand, LockError>,
-    ) -> Result<Self, LockError> {
-        let demand = demand(&request)?;
-        let (handle, options) = request.handle()?;
-        Ok(Self {
-            handle,
-            options,
-            demand,
-        })
-    }
-}
-
 /// One name, and how much of it.
 macro_rules! single {
     ($lock:ident, $guard:ident, $demand:expr) => {
@@ -76,32 +54,41 @@ macro_rules! single {
             fn acquire(
                 request: Request<Self>,
             ) -> impl Future<Output = Result<$guard, LockError>> + Send {
-                let asked = Asked::of(request, $demand);
                 async move {
-                    match asked {
-                        // In its place: a future keeps what is moved twice.
-                        Ok(ref asked) => {
-                            let taken = asked.handle.take(&asked.options, asked.demand);
-                            taken.await.map($guard::new)
-                        }
-                        Err(error) => Err(error),
-                    }
+                    // A block of its own: nothing of the request lives while the lock is waited for.
+                    let started = {
+                        let request = request;
+                        request.start($demand(&request)?, false)?
+                    };
+                    let holding = match started {
+                        Started::Again(holding) => holding,
+                        Started::Waiting(acquire) => Holding::new(acquire.await?),
+                    };
+                    obtained(&holding);
+                    Ok($guard::new(holding))
                 }
             }
 
             fn blocking_acquire(request: Request<Self>) -> Result<$guard, LockError> {
-                let asked = Asked::of(request, $demand)?;
-                let taken = asked.handle.blocking_take(&asked.options, asked.demand);
-                taken.map($guard::new)
+                let holding = match request.start($demand(&request)?, true)? {
+                    Started::Again(holding) => holding,
+                    Started::Waiting(acquire) => Holding::new(acquire.blocking()?),
+                };
+                obtained(&holding);
+                Ok($guard::new(holding))
             }
         }
     };
 }
 
-single!(Mutex, MutexGuard, |_| Ok(ONE_OF_ONE));
+single!(Mutex, MutexGuard, |_: &_| Ok::<_, LockError>(ONE_OF_ONE));
 single!(Semaphore, Permit, Request::permit);
-single!(Read, RwLockReadGuard, |_| Ok(ONE_OF_ALL));
-single!(Write, RwLockWriteGuard, |_| Ok(ALL_OF_ALL));
+single!(Read, RwLockReadGuard, |_: &_| Ok::<_, LockError>(
+    ONE_OF_ALL
+));
+single!(Write, RwLockWriteGuard, |_: &_| Ok::<_, LockError>(
+    ALL_OF_ALL
+));
 
 impl Lock for Multi {
     type Guard = MultiGuard;

@@ -1,18 +1,18 @@
 //! [`Request`]: what one call of an annotated function asks for.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::lock::{Multi, Mutex, Semaphore};
 use super::value::{IsDuration, KeyList, KeyPart, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Demand, Expire, Handle, Options};
+use crate::handle::{Demand, Expire, Handle, Options, Sought, Started};
 use crate::name::{Name, NameBuilder};
 use crate::semaphore;
 use crate::site::{OfClient, Site};
-use crate::store::{Meta, Owner};
+use crate::store::{Meta, Owner, Text};
 
 /// Between two attempts, unless `interval` says otherwise.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -116,9 +116,10 @@ impl<L> Request<L> {
     }
 
     /// How it is asked for, and of whom.
-    fn terms(&self) -> Result<(Client, Options), LockError> {
+    #[inline]
+    fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
-            Some(client) => client.clone(),
+            Some(client) => Cow::Owned(client.clone()),
             None => Client::in_force()?,
         };
         let options = Options {
@@ -133,23 +134,27 @@ impl<L> Request<L> {
         Ok((client, options))
     }
 
-    /// The lock that is asked for, and how.
-    pub(super) fn handle(self) -> Result<(Handle, Options), LockError> {
+    /// Asks for `demand` of the lock.
+    #[inline]
+    pub(super) fn start(&self, demand: Demand, blocking: bool) -> Result<Started, LockError> {
         let (client, options) = self.terms()?;
+        client.member().check()?;
         let known = self.known(&client);
-        let name = match known.and_then(|known| known.name.clone()) {
-            Some(name) if self.keys.is_empty() => name,
-            _ => {
-                let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
-                self.finish(self.site.keyed(self.scope(&client), key))?
-            }
+        let name = match known.and_then(|known| known.name.as_ref()) {
+            Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
+            _ => Cow::Owned(self.keyed(&client)?),
         };
-        let meta = self.meta(&client);
-        let mut handle = Handle::at(client, name, meta);
-        if let Some(owner) = self.owner {
-            handle = handle.owned_by(Owner::Here(owner.into()));
-        }
-        Ok((handle, options))
+        let owner = self.owner.as_deref().map(|owner| Owner::Here(owner.into()));
+        let meta = match &owner {
+            None => self.meta_of(known, &client),
+            Some(owner) => Meta::owned(&self.meta_of(known, &client), owner),
+        };
+        Sought::new(&client, &name, owner.as_ref()).start(&meta, &options, demand, None, blocking)
+    }
+
+    fn keyed(&self, client: &Client) -> Result<Name, LockError> {
+        let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
+        self.finish(self.site.keyed(self.scope(client), key))
     }
 
     fn scope(&self, client: &Client) -> NameBuilder {
@@ -157,10 +162,11 @@ impl<L> Request<L> {
     }
 
     /// What the site knows of `client`, if it is the one that it is usually called with.
+    #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
             id: client.id(),
-            meta: self.write_meta(client),
+            meta: self.write_meta(client).to_string(),
             name: self
                 .site
                 .is_fixed()
@@ -170,14 +176,15 @@ impl<L> Request<L> {
     }
 
     /// Who asks, in the form of the store.
-    fn meta(&self, client: &Client) -> Arc<str> {
-        match self.known(client) {
-            Some(known) => known.meta.clone(),
+    #[inline]
+    fn meta_of(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
+        match known {
+            Some(known) => Text::Fixed(&known.meta),
             None => self.write_meta(client),
         }
     }
 
-    fn write_meta(&self, client: &Client) -> Arc<str> {
+    fn write_meta(&self, client: &Client) -> Text {
         let member = client.member();
         Meta::write(member.host(), member.pid(), &self.site.shown(), None)
     }
@@ -233,13 +240,16 @@ impl Request<Multi> {
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
-        let (scope, meta) = (self.scope(&client), self.meta(&client));
+        let (scope, meta) = (
+            self.scope(&client),
+            self.meta_of(self.known(&client), &client),
+        );
         let mut handles = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
             let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
-                let name = self.finish(name)?;
+                let name = Cow::Owned(self.finish(name)?);
                 handles.push(Handle::at(client.clone(), name, meta.clone()));
             }
         }

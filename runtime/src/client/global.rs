@@ -1,5 +1,7 @@
 //! The global client, made once by [`setup`].
 
+use std::borrow::Cow;
+
 use once_cell::sync::OnceCell;
 
 use super::{Client, scope};
@@ -48,7 +50,14 @@ where
 ///
 /// [`LockError::NotSetUp`] if there is neither.
 pub fn client() -> Result<Client, LockError> {
-    let current = scope::current().or_else(|| GLOBAL.get().cloned());
+    in_force().map(Cow::into_owned)
+}
+
+/// As [`client`], without a clone of the global one.
+#[inline]
+pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
+    let current = scope::current().map(Cow::Owned);
+    let current = current.or_else(|| GLOBAL.get().map(Cow::Borrowed));
     current.ok_or(LockError::NotSetUp)
 }
 

@@ -3,6 +3,7 @@
 mod global;
 mod scope;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 use std::thread;
@@ -140,8 +141,9 @@ impl Client {
     }
 
     /// The client in force here: the innermost scope's, else the global one.
-    pub(crate) fn in_force() -> Result<Self, LockError> {
-        client()
+    #[inline]
+    pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
+        global::in_force()
     }
 
     /// Unique in the process.

@@ -22,6 +22,7 @@ pub(super) fn enter(client: Client) -> Entered {
     Entered(std::marker::PhantomData)
 }
 
+#[inline]
 pub(super) fn current() -> Option<Client> {
     STACK
         .try_with(|stack| stack.borrow().last().cloned())

@@ -27,6 +27,7 @@ impl Instant {
     /// Earlier than everything.
     pub(crate) const START: Self = Self(0);
 
+    #[inline]
     pub(crate) fn now() -> Self {
         #[cfg(test)]
         if let Some(now) = by_hand::now() {
@@ -45,17 +46,20 @@ impl Instant {
     }
 
     /// Saturates at [`Instant::NEVER`].
+    #[inline]
     pub(crate) fn after(self, duration: Duration) -> Self {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(nanos))
     }
 
     /// Until `later`; zero if that is over.
+    #[inline]
     pub(crate) fn until(self, later: Self) -> Duration {
         Duration::from_nanos(later.0.saturating_sub(self.0))
     }
 
     /// When a grant of `lease` that was asked for at `self` ends for us, with the allowance for drift.
+    #[inline]
     pub(crate) fn validity(self, lease: Duration) -> Self {
         let shortened = lease.saturating_sub(lease / DRIFT_DIVISOR + DRIFT_FLOOR);
         self.after(shortened)

@@ -8,6 +8,8 @@
 mod notify;
 mod wait;
 
+use std::borrow::Cow;
+
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{Handle, Target};
@@ -75,9 +77,9 @@ impl Condvar {
     }
 
     /// Where its waiters queue: beside the lock of the same name.
-    fn target(&self) -> Result<Target, LockError> {
+    fn target(&self) -> Result<Target<'_>, LockError> {
         let Target { client, name } = self.handle.resolve()?;
-        let name = name.beside("condvar");
+        let name = Cow::Owned(name.beside("condvar"));
         Ok(Target { client, name })
     }
 }

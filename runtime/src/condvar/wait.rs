@@ -132,7 +132,7 @@ impl Condvar {
             },
             // A place in the queue, however short.
             patience: Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST))),
-            meta: self.handle.meta(&target.client),
+            meta: self.handle.meta(&target.client)?,
             home: home(),
             relies: true,
             blocking,

@@ -1,8 +1,6 @@
 //! [`Demand`]: how much of a name a call wants.
 
-use std::sync::Arc;
-
-use crate::store::Share;
+use crate::store::{Share, Text};
 
 /// How much of a name a call wants, and what that means inside a protected call of the same name.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +20,7 @@ impl Demand {
             units: self.units,
             capacity: self.capacity,
             takes: self.takes_token,
-            owner: Arc::default(),
+            owner: Text::default(),
         }
     }
 }

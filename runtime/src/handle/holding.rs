@@ -36,6 +36,7 @@ pub(crate) struct Origin(Option<Arc<Last>>);
 
 impl Holding {
     /// One of the guards that each of `holds` already counts.
+    #[inline]
     pub(crate) fn new(holds: impl Into<Holds>) -> Self {
         Self {
             holds: holds.into(),

@@ -15,10 +15,12 @@ mod leaving;
 mod options;
 mod owned;
 mod query;
+mod sought;
 mod take;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::address::Address;
@@ -32,11 +34,12 @@ use self::last::Last;
 pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
-pub(crate) use self::take::{NOT_AT_ALL, is_taken};
+pub(crate) use self::sought::Sought;
+pub(crate) use self::take::{NOT_AT_ALL, Started, is_taken, obtained};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::store::Owner;
+use crate::store::{Owner, Text};
 
 /// One name as a handle and its clones know it.
 #[derive(Clone, Debug)]
@@ -58,7 +61,8 @@ impl Handle {
     }
 
     /// A complete name, for an annotated function; `meta` says who asks, in the form of the store.
-    pub(crate) fn at(client: Client, name: Name, meta: Arc<str>) -> Self {
+    #[inline]
+    pub(crate) fn at(client: Cow<'static, Client>, name: Cow<'static, Name>, meta: Text) -> Self {
         Self::of(Address::complete(client, name, meta))
     }
 
@@ -69,15 +73,17 @@ impl Handle {
     }
 
     /// Where it is now.
-    pub(crate) fn resolve(&self) -> Result<Target, LockError> {
+    #[inline]
+    pub(crate) fn resolve(&self) -> Result<Target<'_>, LockError> {
         self.address.resolve()
     }
 
     /// Who asks, in the form of the store.
-    pub(crate) fn meta(&self, client: &Client) -> Arc<str> {
+    pub(crate) fn meta(&self, client: &Client) -> Result<Text, LockError> {
         self.address.meta(client, None)
     }
 
+    #[inline]
     fn of(address: Address) -> Self {
         Self {
             address,

@@ -28,6 +28,7 @@ pub(crate) enum Expire {
 
 impl Options {
     /// The terms and the patience that these options amount to.
+    #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         let expire = match self.expire {
             Some(Expire::After(expire)) if expire < SHORTEST_EXPIRE => {

@@ -8,7 +8,7 @@ use crate::error::LockError;
 use crate::lease::Hold;
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Unlocked, check_refresh};
-use crate::store::{Meta, Op, Owner, Reply};
+use crate::store::{Meta, Op, Owner, Reply, Text};
 use crate::task;
 
 impl Handle {
@@ -19,11 +19,12 @@ impl Handle {
             let member = target.client.member();
             return member.with_local(&target.name, |local| Some(local.held_by(owner)));
         }
-        let inside = task::find(target.client.id(), &target.name, Hold::is_valid);
+        let inside = task::find(target.client.id(), &target.name, Hold::is_valid, |_| true);
         Ok(inside.or_else(|| self.last.as_ref()?.hold()))
     }
 
     /// Whose it is, if not the calling task's.
+    #[inline]
     pub(super) fn owner(&self) -> Result<Option<&Owner>, LockError> {
         match &self.owner {
             Some(Owner::Here(owner) | Owner::Anywhere(owner)) if owner.is_empty() => {
@@ -37,10 +38,7 @@ impl Handle {
     }
 
     /// What owners of the whole cluster do, the store is asked for: whoever names them may be in another process.
-    fn ask_about_owner(
-        &self,
-        op: impl FnOnce(Arc<str>) -> Op,
-    ) -> Result<Option<Answered>, LockError> {
+    fn ask_about_owner(&self, op: impl FnOnce(Text) -> Op) -> Result<Option<Answered>, LockError> {
         match self.owner()? {
             Some(Owner::Anywhere(owner)) => {
                 let op = op(escape(owner).to_string().into());

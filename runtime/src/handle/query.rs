@@ -1,11 +1,9 @@
 //! Asking about a name, and breaking what is held of it.
 
-use std::sync::Arc;
-
 use super::{Handle, LockInfo};
 use crate::error::LockError;
 use crate::queue::Answered;
-use crate::store::{NameRecord, Op, Reply};
+use crate::store::{NameRecord, Op, Reply, Text};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
@@ -23,7 +21,7 @@ impl Handle {
 
     /// Breaks it, whoever has it.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
-        let owner = Arc::default();
+        let owner = Text::default();
         self.ask(&Op::Force { owner })
     }
 }

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Demand, Handle, Holding, Nested, Options, Target};
+use super::{Demand, Handle, Holding, Options, Sought, Target};
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
-use crate::queue::{Acquire, Patience, Want, home};
-use crate::store::{Owner, Share};
-use crate::task;
+use crate::queue::{Acquire, Patience};
 
 /// The beginning of a call.
 pub(crate) enum Started {
@@ -35,6 +33,7 @@ impl Handle {
         }
     }
 
+    #[inline]
     pub(crate) fn blocking_take(
         &self,
         options: &Options,
@@ -87,20 +86,22 @@ impl Handle {
     }
 
     /// What a call got is told, and remembered.
+    #[inline]
     pub(crate) fn obtained(&self, hold: &Arc<Hold>, blocking: bool) {
-        let grant = hold.grant();
-        tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
+        tell(hold);
         if let Some(last) = &self.last {
             last.remember(hold, blocking);
         }
     }
 
+    #[inline]
     fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
         self.obtained(holding.first(), blocking);
         holding.last.clone_from(&self.last);
         holding
     }
 
+    #[inline]
     fn start(
         &self,
         options: &Options,
@@ -109,104 +110,53 @@ impl Handle {
         blocking: bool,
     ) -> Result<Started, LockError> {
         let target = self.resolve()?;
-        let (terms, own) = options.apply(target.client.member().settings())?;
-        let held = self.held_already(&target, options.reentrant, demand, blocking)?;
-        if let Some(holding) = held {
-            holding.check()?;
-            if options.reentrant {
-                holding.restart(terms);
-            }
-            return Ok(Started::Again(holding));
+        let meta = self.address.meta(&target.client, self.owner.as_ref())?;
+        self.sought(&target)
+            .start(&meta, options, demand, patience, blocking)
+    }
+
+    fn sought<'a>(&'a self, target: &'a Target<'_>) -> Sought<'a> {
+        Sought {
+            last: self.last.as_ref(),
+            ..Sought::new(&target.client, &target.name, self.owner.as_ref())
         }
-        let patience = patience.unwrap_or(own);
-        let acquire = self.enter(&target, demand, terms, patience, blocking)?;
-        Ok(Started::Waiting(acquire))
     }
 
     /// What the calling task has of it and may share; or why it may not ask for it.
     pub(crate) fn held_already(
         &self,
-        target: &Target,
+        target: &Target<'_>,
         reentrant: bool,
         demand: Demand,
         blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
-        let Target { client, name } = target;
-        // One that was unlocked by its handle since does not stand in the way.
-        let held = |hold: &Hold| !hold.is_released();
-        let enough = |hold: &Hold| hold.units() >= demand.units;
-        let inside = task::find(client.id(), name, |hold| held(hold) && enough(hold))
-            .or_else(|| task::find(client.id(), name, held));
-        let by_hand = || {
-            self.last
-                .as_ref()
-                .filter(|_| reentrant)?
-                .of_caller(blocking, enough)
-        };
-        let Some(hold) = inside.or_else(by_hand) else {
-            return Ok(None);
-        };
-        let found = hold.grant().capacity;
-        if found != demand.capacity {
-            return Err(LockError::PermitsMismatch {
-                name: name.to_string(),
-                expected: demand.capacity,
-                found,
-            });
-        }
-        let (owner, other) = (&self.owner, &hold.grant().owner);
-        let shares = match (owner, other) {
-            (Some(owner), Some(other)) => owner == other,
-            _ => reentrant,
-        };
-        if shares && enough(&hold) {
-            // Another thread may drop the last guard meanwhile: then it is asked for like any other.
-            return Ok(hold.share().then(|| Holding::new(hold)));
-        }
-        match demand.nested {
-            Nested::Another => Ok(None),
-            Nested::Refused if !reentrant => Err(LockError::AlreadyHeld {
-                name: name.to_string(),
-            }),
-            Nested::Refused if hold.is_valid() => {
-                let name = name.to_string();
-                Err(LockError::Deadlock {
-                    cycle: vec![name.clone(), name],
-                })
-            }
-            Nested::Refused => Err(hold.lost_error()),
-        }
-    }
-
-    fn share(&self, demand: Demand) -> Share {
-        Share {
-            owner: Owner::in_store(self.owner.as_ref()),
-            ..demand.share()
-        }
+        self.sought(target)
+            .held_already(reentrant, demand, blocking)
     }
 
     /// Asks for it like anybody else.
     pub(crate) fn enter(
         &self,
-        target: &Target,
+        target: &Target<'_>,
         demand: Demand,
         terms: Terms,
         patience: Patience,
         blocking: bool,
     ) -> Result<Acquire, LockError> {
-        let owner = self.owner()?;
-        let want = Want {
-            share: self.share(demand),
-            owner: owner.cloned(),
-            terms,
-            patience,
-            meta: self.address.meta(&target.client, owner),
-            home: home(),
-            relies: false,
-            blocking,
-        };
-        target.enter(&want)
+        let meta = self.address.meta(&target.client, self.owner.as_ref())?;
+        self.sought(target)
+            .enter(&meta, demand, terms, patience, blocking)
     }
+}
+
+/// What a call without a handle got is told.
+pub(crate) fn obtained(holding: &Holding) {
+    tell(holding.first());
+}
+
+fn tell(hold: &Hold) {
+    let grant = hold.grant();
+    tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
 }
 
 /// Whether a call that does not wait just found it taken.

@@ -5,12 +5,24 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// The next beat after `now`: a multiple of a third of the lease.
-pub(crate) fn next(now: Instant, lease: Duration) -> Instant {
-    let interval = u64::try_from((lease / 3).as_nanos())
-        .unwrap_or(u64::MAX)
-        .max(1);
-    Instant::from_nanos((now.as_nanos() / interval + 1).saturating_mul(interval))
+/// The beat of a lease: multiples of a third of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beat {
+    nanos: u64,
+}
+
+impl Beat {
+    pub(crate) fn of(lease: Duration) -> Self {
+        let nanos = u64::try_from((lease / 3).as_nanos()).unwrap_or(u64::MAX);
+        let nanos = nanos.max(1);
+        Self { nanos }
+    }
+
+    /// The next one after `now`.
+    pub(crate) fn after(self, now: Instant) -> Instant {
+        let count = now.as_nanos() / self.nanos + 1;
+        Instant::from_nanos(count.saturating_mul(self.nanos))
+    }
 }
 
 #[cfg(test)]
@@ -19,10 +31,10 @@ mod tests {
 
     #[test]
     fn beats_are_common_and_at_most_a_third_of_the_lease_away() {
-        let lease = Duration::from_secs(9);
+        let beat = Beat::of(Duration::from_secs(9));
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
-        assert_eq!(next(at(0), lease), at(3_000));
-        assert_eq!(next(at(2_999), lease), at(3_000));
-        assert_eq!(next(at(3_000), lease), at(6_000));
+        assert_eq!(beat.after(at(0)), at(3_000));
+        assert_eq!(beat.after(at(2_999)), at(3_000));
+        assert_eq!(beat.after(at(3_000)), at(6_000));
     }
 }

@@ -13,7 +13,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::Local;
-use crate::store::{Owner, Ticket};
+use crate::store::{Owner, Text, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::Wakes;
 
@@ -48,7 +48,7 @@ pub(crate) struct Grant {
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
     /// Who asked for it, in the form of the store.
-    pub(crate) meta: Arc<str>,
+    pub(crate) meta: Text,
     /// The thread of the single-threaded runtime that the holder lives on, if it does.
     pub(crate) home: Option<ThreadId>,
 }
@@ -75,6 +75,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
+    #[inline]
     pub(crate) fn new(local: Arc<Local>, grant: Grant, terms: Terms, now: Instant) -> Arc<Self> {
         let expires = terms
             .expire
@@ -181,24 +182,28 @@ impl Hold {
 
     /// Whether the lock may belong to somebody else by now. Once true, always true.
     pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost_at(Instant::now())
+    }
+
+    fn is_lost_at(&self, now: Instant) -> bool {
         // In the child of a fork this is a copy: the parent goes on holding.
         if self.local.member().is_forked() {
             return true;
         }
-        match self.state.load(Ordering::Acquire) {
+        match self.state.load(Ordering::SeqCst) {
             // Whoever listens is woken by the engine, which looks at this deadline too.
-            HELD if Instant::now() >= self.deadline() => self.mark_lost(),
+            HELD if now >= self.deadline() => self.mark_lost(),
             state => state == LOST,
         }
     }
 
     pub(crate) fn is_released(&self) -> bool {
-        self.state.load(Ordering::Acquire) == RELEASED
+        self.state.load(Ordering::SeqCst) == RELEASED
     }
 
     /// Held by the local clock, neither lost nor released.
     pub(crate) fn is_valid(&self) -> bool {
-        !self.is_lost() && self.state.load(Ordering::Acquire) == HELD
+        !self.is_lost() && self.state.load(Ordering::SeqCst) == HELD
     }
 
     /// Marks it as lost, unless it was released, and wakes whoever listens.
@@ -215,7 +220,7 @@ impl Hold {
     fn mark_lost(&self) -> bool {
         match self
             .state
-            .compare_exchange(HELD, LOST, Ordering::AcqRel, Ordering::Acquire)
+            .compare_exchange(HELD, LOST, Ordering::SeqCst, Ordering::SeqCst)
         {
             Ok(_) => true,
             Err(state) => state == LOST,
@@ -223,11 +228,12 @@ impl Hold {
     }
 
     /// Marks it as released; `false` if it was lost or released before. Guards that still live learn of it.
-    pub(crate) fn end(&self, wakes: &mut Wakes) -> bool {
-        let ended = !self.is_lost()
+    #[inline]
+    pub(crate) fn end(&self, now: Instant, wakes: &mut Wakes) -> bool {
+        let ended = !self.is_lost_at(now)
             && self
                 .state
-                .compare_exchange(HELD, RELEASED, Ordering::AcqRel, Ordering::Acquire)
+                .compare_exchange(HELD, RELEASED, Ordering::SeqCst, Ordering::SeqCst)
                 .is_ok();
         self.listeners.wake(wakes);
         ended

@@ -3,11 +3,17 @@
 use std::task::{Context, Waker};
 
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::{Wakes, lock};
 
 /// The wakers of those who wait for the end of one hold.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Vec<Listener>>);
+pub(super) struct Listeners {
+    /// Somebody has come. Set before it looks whether the hold has ended, and looked at after that was marked, both in one
+    /// order with the mark.
+    any: AtomicBool,
+    list: Mutex<Vec<Listener>>,
+}
 
 struct Listener {
     /// Of the future that takes it back when it is dropped.
@@ -20,7 +26,7 @@ impl Listeners {
     pub(super) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
         // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
         let mut waker = Some(cx.waker().clone());
-        let mut listeners = lock(&self.0);
+        let mut listeners = lock(&self.list);
         let known = listeners
             .iter_mut()
             .find(|known| known.key == key && (key.is_some() || known.waker.will_wake(cx.waker())));
@@ -33,11 +39,12 @@ impl Listeners {
             None => listeners.extend(waker.take().map(|waker| Listener { key, waker })),
         }
         drop(listeners);
+        self.any.store(true, Ordering::SeqCst);
     }
 
     /// Takes back what was registered with `key`.
     pub(super) fn remove(&self, key: u64) {
-        let mut listeners = lock(&self.0);
+        let mut listeners = lock(&self.list);
         let mine = listeners
             .iter()
             .position(|listener| listener.key == Some(key));
@@ -48,17 +55,21 @@ impl Listeners {
 
     /// Wakes all, once.
     pub(super) fn wake(&self, wakes: &mut Wakes) {
-        wakes.add(lock(&self.0).drain(..).map(|listener| listener.waker));
+        if !self.any.load(Ordering::SeqCst) {
+            return;
+        }
+        wakes.add(lock(&self.list).drain(..).map(|listener| listener.waker));
     }
 
     /// Nobody comes or goes while this lives.
     #[cfg(test)]
     pub(super) fn hold(&self) -> impl Sized + '_ {
-        lock(&self.0)
+        self.any.store(true, Ordering::SeqCst);
+        lock(&self.list)
     }
 
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.list).len()
     }
 }

@@ -32,6 +32,14 @@ impl Link {
         }
     }
 
+    /// Since when it cannot be reached.
+    pub(crate) fn silent_since(&self) -> Option<Instant> {
+        if !self.is_down.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.outage).as_ref().map(|outage| outage.0)
+    }
+
     /// Since when and why, while it cannot be reached.
     pub(crate) fn outage(&self) -> Option<(Instant, StoreError)> {
         if !self.is_down.load(Ordering::Acquire) {

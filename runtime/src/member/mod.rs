@@ -120,6 +120,11 @@ impl Member {
         self.link.outage()
     }
 
+    /// Since when the store cannot be reached.
+    pub(crate) fn silent_since(&self) -> Option<Instant> {
+        self.link.silent_since()
+    }
+
     /// The local queue of `name`, for one step. Run again if it was retired in between.
     pub(crate) fn with_local<T>(
         self: &Arc<Self>,

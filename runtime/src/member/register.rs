@@ -1,33 +1,29 @@
 //! Which names are in use in this process.
 
-use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use crate::name::Name;
+use crate::name::{Name, NameMap};
 use crate::queue::Local;
-use crate::sync::{Mutex, RandomState};
+use crate::sync::Mutex;
 use crate::wait::lock;
 
 const SHARDS: usize = 16;
 
-/// Name → local queue, in shards so that threads do not meet. Names are compared whole: hashes that collide
-/// never share a lock.
+/// Name → local queue, in shards so that threads do not meet.
 #[derive(Default)]
 pub(crate) struct Register {
-    hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
 }
 
 #[derive(Default)]
 struct Shard {
-    names: HashMap<Name, Arc<Local>>,
+    names: NameMap<Arc<Local>>,
     closed: bool,
 }
 
 impl Register {
     fn shard(&self, name: &Name) -> &Mutex<Shard> {
-        &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
+        &self.shards[(name.hashed() >> 32) as usize % SHARDS]
     }
 
     pub(crate) fn find(&self, name: &Name) -> Option<Arc<Local>> {

@@ -4,7 +4,7 @@ use crate::error::LockError;
 use crate::handle::{Handle, Target};
 
 /// Each name once, in order.
-pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target)>, LockError> {
+pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target<'_>)>, LockError> {
     if handles.is_empty() {
         return Err(LockError::InvalidName {
             name: String::new(),
@@ -13,7 +13,7 @@ pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target)>, Lock
     }
     let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
     let mut names: Vec<_> = handles.iter().map(resolve).collect::<Result<_, _>>()?;
-    names.sort_by(|one, other| one.1.name.cmp(&other.1.name));
+    names.sort_by(|one, other| one.1.name.as_str().cmp(other.1.name.as_str()));
     names.dedup_by(|one, other| one.1.name == other.1.name);
     Ok(names)
 }

@@ -52,7 +52,7 @@ enum Slot {
 
 struct Call<'a> {
     /// In order, each once.
-    names: Vec<(&'a Handle, Target)>,
+    names: Vec<(&'a Handle, Target<'a>)>,
     slots: Vec<Slot>,
     demand: Demand,
     terms: Terms,

@@ -2,12 +2,15 @@
 //!
 //! Nothing here knows who asks for a name or where it is stored; the store adds its own prefix.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::sync::{Arc, LazyLock};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::error::LockError;
+use crate::sync::RandomState;
 
 /// The longest name, in bytes after escaping.
 pub(crate) const MAX_BYTES: usize = 1024;
@@ -28,11 +31,60 @@ pub(crate) fn unescape(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
-/// A checked, escaped, complete name. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Name(Arc<str>);
+/// A checked, escaped, complete name. Cheap to clone, and to look up: its hash is computed once.
+#[derive(Clone)]
+pub(crate) struct Name {
+    hash: u64,
+    text: Arc<str>,
+}
+
+/// What is kept by name. Names are compared whole: hashes that collide never share a lock.
+pub(crate) type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
+
+/// Names have a hash already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, _: &[u8]) {}
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && (Arc::ptr_eq(&self.text, &other.text) || self.text == other.text)
+    }
+}
+
+impl Eq for Name {}
 
 impl Name {
+    fn new(text: impl Into<Arc<str>>) -> Self {
+        /// Not to be guessed: users may choose names.
+        static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+        let text = text.into();
+        let hash = STATE.hash_one(&text);
+        Self { hash, text }
+    }
+
+    /// The same for the same name, in this process.
+    pub(crate) fn hashed(&self) -> u64 {
+        self.hash
+    }
+
     /// `namespace:name`, where `name` is the user's own text: its colons separate parts. Without a namespace the
     /// text is the complete name.
     pub(crate) fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
@@ -55,7 +107,7 @@ impl Name {
 
     /// A name as a store or a [`NameBuilder`] wrote it.
     pub(crate) fn from_escaped(name: &str) -> Self {
-        Self(name.into())
+        Self::new(name)
     }
 
     /// A name as [`from_escaped`](Self::from_escaped), if it can be one.
@@ -67,23 +119,23 @@ impl Name {
 
     /// A name beside this one that no user can give to anything: a bare `%` is always an escape.
     pub(crate) fn beside(&self, what: &str) -> Self {
-        Self(format!("{self}:%{what}").into())
+        Self::new(format!("{self}:%{what}"))
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&self.text, f)
     }
 }
 
@@ -144,7 +196,7 @@ impl NameBuilder {
                 reason: "it is longer than 1024 bytes; use a digest of the long part",
             });
         }
-        Ok(Name(self.0.into()))
+        Ok(Name::new(self.0))
     }
 }
 

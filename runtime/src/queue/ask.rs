@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::Step;
+use super::local::{Local, Step};
 use super::ticket::{Ask, Held, Sendings};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
@@ -39,6 +39,9 @@ const TOGETHER: usize = 64;
 impl Step<'_> {
     /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
     pub(super) fn match_asks(&mut self) {
+        if self.is_matched() {
+            return;
+        }
         let wanted = self.wanted();
         if wanted == 0 && self.keeps_spare() {
             return;
@@ -77,6 +80,18 @@ impl Step<'_> {
             self.send_ask(&mut ask, &waiter.want);
             self.state.asks.push(ask);
         }
+    }
+
+    /// Whether the only ticket waits for the first of waiters who exclude each other: mostly so.
+    fn is_matched(&self) -> bool {
+        let ([ask], Some(first)) = (&*self.state.asks, self.state.waiters.front()) else {
+            return false;
+        };
+        let share = &first.want.share;
+        share.units == share.capacity
+            && share.units > 0
+            && !self.state.owners
+            && ask.share == *share
     }
 
     pub(super) fn new_ask(&self, want: &Want) -> Ask {
@@ -157,7 +172,7 @@ impl Step<'_> {
         }
         let queued = self.state.asks.iter().filter(|ask| ask.queued).count();
         for waiter in self.state.waiters.iter().take(queued) {
-            waiter.registered.complete((), self.wakes).ok();
+            waiter.note_registered(self.wakes);
         }
     }
 
@@ -226,38 +241,16 @@ impl Step<'_> {
         attempts: u32,
     ) -> Result<(), Sendings> {
         let (want, waited) = (&waiter.want, waiter.started.until(self.now));
-        let hold = self.new_hold(want, sendings.ticket, granted, waited, attempts);
+        let how = (waited, attempts);
+        let hold = self
+            .local
+            .new_hold(want, sendings.ticket, granted, how, self.now);
         self.share_with_owner(&hold);
         if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
             return Err(sendings);
         }
         self.keep(hold, want, sendings, lease, granted);
         Ok(())
-    }
-
-    /// What somebody who wanted `want` gets by a grant.
-    pub(super) fn new_hold(
-        &self,
-        want: &Want,
-        ticket: Ticket,
-        granted: &Granted,
-        waited: Duration,
-        attempts: u32,
-    ) -> Arc<Hold> {
-        let grant = Grant {
-            ticket,
-            token: granted.token.saturating_mul(1024),
-            units: want.share.units,
-            capacity: want.share.capacity,
-            signal: granted.signal.clone(),
-            owner: want.owner.clone(),
-            valid: granted.valid,
-            waited,
-            attempts,
-            meta: want.meta.clone(),
-            home: want.home,
-        };
-        Hold::new(self.local.clone(), grant, want.terms, self.now)
     }
 
     /// From now on `hold` is renewed.
@@ -287,5 +280,33 @@ impl Step<'_> {
             owned: !want.share.owner.is_empty(),
             refreshers: Vec::new(),
         });
+    }
+}
+
+impl Local {
+    /// What somebody who wanted `want` gets by a grant, after so long and so many attempts.
+    #[inline]
+    pub(super) fn new_hold(
+        self: &Arc<Self>,
+        want: &Want,
+        ticket: Ticket,
+        granted: &Granted,
+        (waited, attempts): (Duration, u32),
+        now: Instant,
+    ) -> Arc<Hold> {
+        let grant = Grant {
+            ticket,
+            token: granted.token.saturating_mul(1024),
+            units: want.share.units,
+            capacity: want.share.capacity,
+            signal: granted.signal.clone(),
+            owner: want.owner.clone(),
+            valid: granted.valid,
+            waited,
+            attempts,
+            meta: want.meta.clone(),
+            home: want.home,
+        };
+        Hold::new(self.clone(), grant, want.terms, now)
     }
 }

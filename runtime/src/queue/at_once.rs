@@ -39,7 +39,8 @@ impl Step<'_> {
             signal,
         };
         let (ticket, lease) = (ask.sendings.ticket, ask.hold);
-        let hold = self.new_hold(want, ticket, &granted, Duration::ZERO, 1);
+        let how = (Duration::ZERO, 1);
+        let hold = self.local.new_hold(want, ticket, &granted, how, self.now);
         self.share_with_owner(&hold);
         self.keep(hold.clone(), want, ask.sendings, lease, &granted);
         Some(hold)

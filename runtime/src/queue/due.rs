@@ -54,7 +54,7 @@ impl Step<'_> {
         for ask in &state.asks {
             at(ask.again);
         }
-        if let Some((since, _)) = self.outage() {
+        if let Some(since) = self.silent_since() {
             let patience = self.local.member().settings().patience;
             // Waiters that came later have patience for longer: looked at again then.
             let first = state
@@ -161,6 +161,14 @@ impl Step<'_> {
             waited: waiter.started.until(self.now),
             holder: holder.and_then(Meta::read),
         }
+    }
+
+    /// Since when nothing can be known of the store.
+    fn silent_since(&self) -> Option<Instant> {
+        self.local.member().silent_since().or_else(|| {
+            let ask = self.state.asks.first().filter(|ask| !ask.queued)?;
+            Some(ask.sendings.since)
+        })
     }
 
     /// Since when nothing can be known of the store, and why.

@@ -7,13 +7,19 @@ use super::local::{Local, Step};
 use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
+use crate::lease::Hold;
 use crate::store::{Owner, Ticket};
+use crate::wait::Wakes;
 
 impl Local {
     /// Joins the queue; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
-        self.step(|step| {
+        let mut state = self.open()?;
+        let now = Instant::now();
+        if let Some(hold) = self.enter_alone(&mut state, want, now) {
+            return Some(Ok(Acquire::obtained(hold)));
+        }
+        Some(self.go_on(state, now, Wakes::default(), |step| {
             // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
             self.member().check()?;
             if let Some(hold) = step.shared_by(want) {
@@ -40,7 +46,7 @@ impl Local {
                 false => step.attempt(waiter.clone(), None, 1),
             }
             Ok(Acquire::new(self.clone(), waiter))
-        })
+        }))
     }
 
     /// What `owner` holds here.
@@ -191,12 +197,7 @@ impl Step<'_> {
     }
 
     pub(super) fn lease_for(&self, want: &Want) -> Duration {
-        self.lease_of(want.terms)
-    }
-
-    pub(super) fn lease_of(&self, terms: Terms) -> Duration {
-        let lease = self.local.lease();
-        terms.expire.map_or(lease, |expire| expire.min(lease))
+        self.local.lease_of(want.terms)
     }
 
     /// Nobody who waits or tries here will get anything.

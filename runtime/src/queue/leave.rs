@@ -27,7 +27,19 @@ impl Local {
         if self.member().is_forked() {
             return;
         }
-        self.step(|step| step.release(hold, returns, None));
+        let Some(mut state) = self.open() else {
+            return;
+        };
+        let (now, mut wakes) = (Instant::now(), Wakes::default());
+        let valid = hold.end(now, &mut wakes);
+        if self.leave_alone(&mut state, hold, now) {
+            drop(state);
+            wakes.wake();
+            return;
+        }
+        self.go_on(state, now, wakes, |step| {
+            step.release(hold, valid, returns, None);
+        });
     }
 
     /// Releases and says what can be had now, if the lock was still held. Wait on the promise.
@@ -36,7 +48,10 @@ impl Local {
         let forked = self.member().is_forked();
         if forked
             || self
-                .step(|step| step.release(hold, false, Some(promise.clone())))
+                .step(|step| {
+                    let valid = hold.end(step.now, step.wakes);
+                    step.release(hold, valid, false, Some(promise.clone()));
+                })
                 .is_none()
         {
             let _ = promise.complete(Ok(None), &mut Wakes::default());
@@ -51,7 +66,7 @@ impl Local {
         }
         self.step(|step| {
             let index = step.find_hold(hold)?;
-            if !hold.end(step.wakes) {
+            if !hold.end(step.now, step.wakes) {
                 return None;
             }
             let mut held = step.state.held.swap_remove(index);
@@ -142,8 +157,14 @@ impl Step<'_> {
         held.iter().position(|held| Arc::ptr_eq(&held.hold, hold))
     }
 
-    fn release(&mut self, hold: &Arc<Hold>, returns: bool, unlocker: Option<Unlocked>) {
-        let valid = hold.end(self.wakes);
+    /// `hold` has just ended; `valid`: it was held until then.
+    fn release(
+        &mut self,
+        hold: &Arc<Hold>,
+        valid: bool,
+        returns: bool,
+        unlocker: Option<Unlocked>,
+    ) {
         let Some(index) = self.find_hold(hold) else {
             // It was lost or released before, and the store knows.
             if let Some(unlocker) = unlocker {
@@ -151,20 +172,19 @@ impl Step<'_> {
             }
             return;
         };
-        let mut held = self.state.held.swap_remove(index);
-        held.fail_refreshers(self);
+        for refresher in std::mem::take(&mut self.state.held[index].refreshers) {
+            refresher.fail(hold, self.wakes);
+        }
         let park_until = if valid {
             self.now.after(hold.park(self.now))
         } else {
             self.now
         };
         // Whoever waits for the word of the store wants to hear it.
-        if valid && unlocker.is_none() && park_until == self.now {
-            match self.pass_on(held) {
-                Some(unused) => held = unused,
-                None => return,
-            }
+        if valid && unlocker.is_none() && park_until == self.now && self.pass_on(index, hold) {
+            return;
         }
+        let held = self.state.held.swap_remove(index);
         self.withdraw_spare();
         let patience = self.now.after(self.local.member().settings().patience);
         let mut leaving = self.leaving(&held.sendings, park_until);
@@ -264,9 +284,13 @@ impl Held {
 
     fn fail_refreshers(&mut self, step: &mut Step<'_>) {
         for refresher in self.refreshers.drain(..) {
-            let _ = refresher
-                .promise
-                .complete(Err(self.hold.lost_error()), step.wakes);
+            refresher.fail(&self.hold, step.wakes);
         }
+    }
+}
+
+impl Refresher {
+    fn fail(self, hold: &Hold, wakes: &mut Wakes) {
+        let _ = self.promise.complete(Err(hold.lost_error()), wakes);
     }
 }

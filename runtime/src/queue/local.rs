@@ -8,17 +8,18 @@ use std::time::Duration;
 use super::ticket::{Ask, Attempt, Held, Leaving, Query};
 use super::waiter::Waiter;
 use crate::clock::Instant;
-use crate::lease::beat;
+use crate::lease::{Beat, Terms};
 use crate::member::Member;
 use crate::name::Name;
 use crate::store::{Answer, Op, Request, RequestId};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{Wakes, lock};
 
 /// One name in one process.
 pub(crate) struct Local {
     name: Name,
     member: Arc<Member>,
+    beat: Beat,
     state: Mutex<State>,
 }
 
@@ -46,10 +47,14 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn is_idle(&self) -> bool {
+        self.held.is_empty() && self.is_idle_beside_held()
+    }
+
+    /// Whether nothing is going on but what is held.
+    pub(super) fn is_idle_beside_held(&self) -> bool {
         self.waiters.is_empty()
             && self.asks.is_empty()
             && self.attempts.is_empty()
-            && self.held.is_empty()
             && self.leaving.is_empty()
             && self.queries.is_empty()
     }
@@ -67,6 +72,7 @@ impl Local {
     pub(crate) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
         Arc::new(Self {
             name,
+            beat: Beat::of(member.settings().lease),
             member,
             state: Mutex::default(),
         })
@@ -84,8 +90,13 @@ impl Local {
         self.member.settings().lease
     }
 
+    pub(super) fn lease_of(&self, terms: Terms) -> Duration {
+        let lease = self.lease();
+        terms.expire.map_or(lease, |expire| expire.min(lease))
+    }
+
     pub(super) fn next_beat_after(&self, now: Instant) -> Instant {
-        beat::next(now, self.lease())
+        self.beat.after(now)
     }
 
     /// Takes this name out of use if nothing is left of it.
@@ -113,22 +124,44 @@ impl Local {
 
     /// Runs one step; `None` if the name was retired.
     pub(super) fn step<T>(self: &Arc<Self>, run: impl FnOnce(&mut Step<'_>) -> T) -> Option<T> {
-        let mut wakes = Wakes::default();
-        let mut state = lock(&self.state);
-        if state.retired {
-            return None;
-        }
+        let state = self.open()?;
+        Some(self.go_on(state, Instant::now(), Wakes::default(), run))
+    }
+
+    /// The state, for one step; `None` if the name was retired.
+    pub(super) fn open(&self) -> Option<MutexGuard<'_, State>> {
+        let state = lock(&self.state);
+        (!state.retired).then_some(state)
+    }
+
+    /// Runs one step, or the rest of one that has found that it must go the long way.
+    pub(super) fn go_on<T>(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        now: Instant,
+        mut wakes: Wakes,
+        run: impl FnOnce(&mut Step<'_>) -> T,
+    ) -> T {
         let mut step = Step {
             local: self,
             state: &mut state,
-            now: Instant::now(),
+            now,
             wakes: &mut wakes,
         };
         let result = run(&mut step);
         step.settle();
         drop(state);
+        self.member.store().flush();
         wakes.wake();
-        Some(result)
+        result
+    }
+
+    /// Sees to it that the engine looks here at `due` at the latest.
+    pub(super) fn arm(self: &Arc<Self>, state: &mut State, due: Instant) {
+        if state.armed.is_none_or(|armed| due < armed) {
+            state.armed = Some(due);
+            self.member.timers().arm(due, self);
+        }
     }
 }
 
@@ -166,10 +199,7 @@ impl Step<'_> {
     /// Sees to it that the engine looks here in time.
     fn arm(&mut self) {
         let due = self.next_due();
-        if self.state.armed.is_none_or(|armed| due < armed) {
-            self.state.armed = Some(due);
-            self.local.member.timers().arm(due, self.local);
-        }
+        self.local.arm(self.state, due);
     }
 
     pub(super) fn next_beat(&self) -> Instant {

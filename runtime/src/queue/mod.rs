@@ -15,6 +15,7 @@
 //! | `local` | the state, and the frame of a step |
 //! | `enter` | a waiter comes or goes |
 //! | `ask` | the ticket that waits for the first waiter, and its grant |
+//! | `alone` | what is free, and a release that nobody waits for, in a store that answers at once |
 //! | `at_once` | what is free needs no waiter |
 //! | `attempt` | tickets that do not wait in the store |
 //! | `leave` | a hold ends: release, refresh, resending |
@@ -26,6 +27,7 @@
 //! | `ticket` | what is known of one ticket |
 //! | `waiter` | one local waiter |
 
+mod alone;
 mod answer;
 mod ask;
 mod at_once;

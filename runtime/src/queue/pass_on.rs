@@ -4,10 +4,12 @@
 //! in other processes has its turn. Each hand-over makes a hold of its own, with a fencing token and an `expire` of its
 //! own, on the same ticket and lease.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::Step;
 use super::ticket::{Ask, Held};
+use super::waiter::Waiter;
 use crate::error::kind::RW_LOCK;
 use crate::lease::{Grant, Hold};
 
@@ -15,12 +17,11 @@ use crate::lease::{Grant, Hold};
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl Step<'_> {
-    /// Gives the ticket of `held`, which nobody uses any more, to the first waiter, if it wants the same; else it comes
-    /// back.
-    pub(super) fn pass_on(&mut self, mut held: Held) -> Option<Held> {
+    /// Gives the ticket that lies at `index` of what is held, and which nobody uses any more, to the first waiter, if it
+    /// wants the same; `before` was its hold.
+    pub(super) fn pass_on(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let limit = self.local.member().settings().handover;
-        let before = held.hold.clone();
-        let grant = before.grant();
+        let (grant, held) = (before.grant(), &self.state.held[index]);
         let number = held.handed + 1;
         // What others hold beside it may have been granted since, with a later token: some units, or the signals of a
         // semaphore.
@@ -30,42 +31,49 @@ impl Step<'_> {
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
             && grant.signal.is_none()
-            && before.given_back().is_none();
-        if !fits {
-            return Some(held);
-        }
-        while let Some(waiter) = self.state.waiters.front().cloned() {
+            && before.given_back().is_none()
+            && !held.owned;
+        let attempts = held.sendings.count();
+        let wants_it = |waiter: &Arc<Waiter>| {
             let share = &waiter.want.share;
             let same = (share.units, share.capacity) == (grant.units, grant.capacity);
-            if !same || share.takes || !share.owner.is_empty() || held.owned {
-                return Some(held);
-            }
-            self.state.waiters.pop_front();
+            same && !share.takes && share.owner.is_empty()
+        };
+        while fits && self.state.waiters.front().is_some_and(wants_it) {
+            let Some(waiter) = self.state.waiters.pop_front() else {
+                break;
+            };
+            let want = &waiter.want;
             let next = Grant {
+                ticket: grant.ticket,
                 token: grant.token - grant.token % 1024 + u64::from(number),
-                owner: waiter.want.owner.clone(),
+                units: grant.units,
+                capacity: grant.capacity,
+                signal: None,
+                owner: want.owner.clone(),
                 valid: before.valid(),
                 waited: waiter.started.until(self.now),
-                attempts: held.sendings.count(),
-                meta: waiter.want.meta.clone(),
-                home: waiter.want.home,
-                ..grant.clone()
+                attempts,
+                meta: want.meta.clone(),
+                home: want.home,
             };
-            let hold = Hold::new(self.local.clone(), next, waiter.want.terms, self.now);
+            let hold = Hold::new(self.local.clone(), next, want.terms, self.now);
             self.share_with_owner(&hold);
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
+            // The lease may have been cut to what was left of the `expire` of the one before.
+            let cut = self.local.lease_of(before.terms()) < self.lease_for(want);
+            let claim = self.claim_at(before.valid());
+            let held = &mut self.state.held[index];
             held.hold = hold;
             held.handed = number;
-            // The lease may have been cut to what was left of the `expire` of the one before.
-            if self.lease_of(before.terms()) < self.lease_for(&waiter.want) {
-                held.renew = held.renew.min(self.claim_at(before.valid()));
+            if cut {
+                held.renew = held.renew.min(claim);
             }
-            self.state.held.push(held);
-            return None;
+            return true;
         }
-        Some(held)
+        false
     }
 
     /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is

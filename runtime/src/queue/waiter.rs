@@ -11,7 +11,7 @@ use super::local::Local;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
-use crate::store::{Owner, Share};
+use crate::store::{Owner, Share, Text};
 use crate::wait::{Promise, Wakes};
 
 /// How long to wait for a lock, and how.
@@ -35,7 +35,7 @@ pub(crate) struct Want {
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
     /// Who asks, in the form of the store.
-    pub(crate) meta: Arc<str>,
+    pub(crate) meta: Text,
     /// The thread of the single-threaded runtime that the caller's task lives on.
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.
@@ -53,7 +53,7 @@ pub(crate) struct Waiter {
     /// When `block` ends.
     pub(super) deadline: Instant,
     pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
-    /// The store has it in its queue, or there is nothing to wait for any more.
+    /// The store has it in its queue, or there is nothing to wait for any more. Only who relies on it is told.
     pub(super) registered: Promise<()>,
 }
 
@@ -73,14 +73,20 @@ impl Waiter {
 
     /// It has what it wants; `false` if it is gone.
     pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut Wakes) -> bool {
-        let _ = self.registered.complete((), wakes);
+        self.note_registered(wakes);
         self.promise.complete(Ok(hold), wakes).is_ok()
     }
 
     /// It will not get what it wants.
     pub(super) fn fail(&self, error: LockError, wakes: &mut Wakes) {
-        let _ = self.registered.complete((), wakes);
+        self.note_registered(wakes);
         let _ = self.promise.complete(Err(error), wakes);
+    }
+
+    pub(super) fn note_registered(&self, wakes: &mut Wakes) {
+        if self.want.relies {
+            let _ = self.registered.complete((), wakes);
+        }
     }
 
     /// Blocks the thread until the lock is obtained or `block` is over.
@@ -137,6 +143,7 @@ impl Acquire {
     }
 
     /// It is there already.
+    #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
         Self(Way::Obtained(hold))
     }
@@ -149,6 +156,7 @@ impl Acquire {
     }
 
     /// Blocks the thread instead of the task.
+    #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         match std::mem::replace(&mut self.0, Way::Over) {
             Way::Waiting(_, waiter) => waiter.blocking_wait(),
@@ -173,6 +181,7 @@ impl Future for Acquire {
 }
 
 impl Drop for Acquire {
+    #[inline]
     fn drop(&mut self) {
         match std::mem::replace(&mut self.0, Way::Over) {
             Way::Waiting(local, waiter) => local.give_up(&waiter),

@@ -89,7 +89,7 @@ pub struct State {
 pub(crate) struct OfClient {
     pub(crate) id: u64,
     /// Who asks, in the form of the store.
-    pub(crate) meta: Arc<str>,
+    pub(crate) meta: String,
     /// The name without a key, unless it depends on the type of the call.
     pub(crate) name: Option<Name>,
 }

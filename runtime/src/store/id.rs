@@ -1,6 +1,9 @@
 //! Who is who: [`Ticket`], [`MemberId`]. Random, version 4 UUIDs, unique for ever.
+//!
+//! They are no secrets: whoever can read the store sees them all. So each thread has a generator that the system seeds,
+//! for to ask the system each time takes longer than all the rest of an uncontended call.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -61,44 +64,59 @@ impl Hasher for TicketHasher {
     }
 }
 
-const SIZE: usize = size_of::<Uuid>();
-/// How many are drawn at once: asking the system takes longer than all the rest of an uncontended call.
-const MANY: usize = 64;
-
-/// Random bytes of the system that nobody has used yet.
-struct Pool {
-    bytes: [u8; SIZE * MANY],
-    left: usize,
+/// A generator (xoshiro256++), which repeats itself after 2^256 numbers.
+#[derive(Clone, Copy)]
+struct Generator {
+    state: [u64; 4],
     /// A child must not use what its parent uses too.
     forks: u32,
 }
 
 thread_local! {
-    static POOL: RefCell<Pool> = const {
-        RefCell::new(Pool { bytes: [0; SIZE * MANY], left: 0, forks: 0 })
-    };
+    static GENERATOR: Cell<Option<Generator>> = const { Cell::new(None) };
 }
 
 fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    let drawn = POOL.try_with(|pool| pool.try_borrow_mut().ok()?.draw());
-    // A thread that is ending has no pool, a system without randomness no bytes.
+    // A thread that is ending has no generator, a system without randomness no seed.
+    let drawn = GENERATOR.try_with(|cell| {
+        let known = cell.get().filter(|known| known.forks == forks());
+        let mut generator = known.or_else(Generator::seeded)?;
+        let uuid = Builder::from_random_bytes(generator.bytes()).into_uuid();
+        cell.set(Some(generator));
+        Some(uuid)
+    });
     drawn.ok().flatten().unwrap_or_else(Uuid::new_v4)
 }
 
-impl Pool {
-    fn draw(&mut self) -> Option<Uuid> {
-        if self.left == 0 || self.forks != forks() {
-            self.left = 0;
-            getrandom::fill(&mut self.bytes).ok()?;
-            (self.left, self.forks) = (MANY, forks());
+impl Generator {
+    fn seeded() -> Option<Self> {
+        let mut state = [0; 4];
+        for word in &mut state {
+            *word = getrandom::u64().ok()?;
         }
-        self.left -= 1;
-        let start = self.left * SIZE;
-        let bytes = self.bytes[start..start + SIZE].try_into().ok()?;
-        Some(Builder::from_random_bytes(bytes).into_uuid())
+        let forks = forks();
+        Some(Self { state, forks })
+    }
+
+    fn bytes(&mut self) -> [u8; 16] {
+        let high = u128::from(self.next());
+        (high << 64 | u128::from(self.next())).to_ne_bytes()
+    }
+
+    fn next(&mut self) -> u64 {
+        let [a, b, c, d] = &mut self.state;
+        let number = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
+        let shifted = *b << 17;
+        *c ^= *a;
+        *d ^= *b;
+        *b ^= *c;
+        *a ^= *d;
+        *c ^= shifted;
+        *d = d.rotate_left(45);
+        number
     }
 }
 
@@ -118,5 +136,31 @@ mod tests {
         let unique: HashSet<_> = all.collect();
         assert_eq!(unique.len(), 4000);
         assert!(unique.iter().all(|ticket| ticket.0.get_version_num() == 4));
+    }
+
+    /// The first numbers that the authors of the generator give for this seed.
+    #[test]
+    fn the_generator_is_the_one_that_it_says() {
+        let (state, forks) = ([1, 2, 3, 4], 0);
+        let mut generator = Generator { state, forks };
+        let numbers = [(); 4].map(|()| generator.next());
+        let known = [41943041, 58720359, 3588806011781223, 3591011842654386];
+        assert_eq!(numbers, known);
+    }
+
+    #[test]
+    fn a_child_draws_other_numbers_than_its_parent() {
+        Ticket::random();
+        let stale = GENERATOR.get().map(|known| Generator {
+            forks: known.forks.wrapping_sub(1),
+            ..known
+        });
+        let next = |generator: Option<Generator>| {
+            GENERATOR.set(generator);
+            Ticket::random()
+        };
+        let known = GENERATOR.get();
+        assert_eq!(next(known), next(known));
+        assert_ne!(next(stale), next(stale));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::HolderRecord;
+use super::{HolderRecord, Text};
 use crate::error::Holder;
 
 /// Whose a hold is, instead of the calling task's.
@@ -16,11 +16,18 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
+    /// What it is called.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Here(name) | Self::Anywhere(name) => name,
+        }
+    }
+
     /// It as the store knows it: empty if it is of no concern to other processes.
-    pub(crate) fn in_store(owner: Option<&Self>) -> Arc<str> {
+    pub(crate) fn in_store(owner: Option<&Self>) -> Text {
         match owner {
             Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
-            _ => Arc::default(),
+            _ => Text::default(),
         }
     }
 }
@@ -31,7 +38,7 @@ impl Owner {
 pub(crate) struct Meta;
 
 impl Meta {
-    pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> Arc<str> {
+    pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> Text {
         use crate::name::escape;
         let text = format!("{} {pid} {}", escape(host), escape(site));
         match owner {
@@ -41,7 +48,7 @@ impl Meta {
     }
 
     /// With an owner behind it.
-    pub(crate) fn owned(meta: &str, owner: &Owner) -> Arc<str> {
+    pub(crate) fn owned(meta: &str, owner: &Owner) -> Text {
         let (scope, owner) = match owner {
             Owner::Here(owner) => (HERE, owner),
             Owner::Anywhere(owner) => (ANYWHERE, owner),

@@ -10,11 +10,16 @@ mod meta;
 mod op;
 pub(crate) mod redis;
 mod reply;
+mod seat;
+mod text;
 
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
+pub(crate) use self::seat::Seat;
+pub(crate) use self::text::Text;
+use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
 
@@ -64,6 +69,21 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// as the connection lives. Returns the answer at once where the store is in this process,
     /// otherwise `None`; then [`Events::answered`] is called, exactly once, for every request.
     ///
-    /// Never blocks, never calls [`Events`].
+    /// Never blocks, never calls [`Events`]. What is handed over may not go before [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
+
+    /// Sends what was submitted on this thread. Never blocks, but may call the system: no lock should be held.
+    fn flush(&self) {}
+
+    /// Executes the acquire of `seat` at once and answers with its token, where the store is in this process and
+    /// nobody has to do with the name. `now` was read after the step began that asks. `None`: nothing was done.
+    fn grant_alone(&self, _name: &Name, _seat: &Seat<'_>, _now: Instant) -> Option<u64> {
+        None
+    }
+
+    /// Executes the release of `ticket` at once and answers with the units that are free, where the store is in this
+    /// process, the ticket holds, and nobody else has to do with the name. `None`: nothing was done.
+    fn release_alone(&self, _name: &Name, _ticket: Ticket, _now: Instant) -> Option<u64> {
+        None
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Ticket;
+use super::{Text, Ticket};
 
 /// Whether an acquire that does not fit joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Share {
     /// A waiting signal will do instead of the unit.
     pub(crate) takes: bool,
     /// Holders of the same owner share one hold, in the whole cluster. Escaped; empty: nobody's.
-    pub(crate) owner: Arc<str>,
+    pub(crate) owner: Text,
 }
 
 impl Share {
@@ -33,7 +33,7 @@ impl Share {
             units,
             capacity,
             takes: false,
-            owner: Arc::default(),
+            owner: Text::default(),
         }
     }
 }
@@ -60,7 +60,7 @@ pub(crate) enum Op {
         place: Duration,
         mode: Mode,
         /// Who asks: see [`Meta`]. Opaque to the store.
-        meta: Arc<str>,
+        meta: Text,
     },
     Touch {
         ticket: Ticket,
@@ -87,15 +87,15 @@ pub(crate) enum Op {
         hold: Duration,
         place: Duration,
         /// Who asks: see [`Meta`].
-        meta: Arc<str>,
+        meta: Text,
     },
     /// Drops the holders: those of `owner`, or all of them if it is empty.
     Force {
-        owner: Arc<str>,
+        owner: Text,
     },
     /// Tells the holders of `owner` that their `expire` counts again.
     Refresh {
-        owner: Arc<str>,
+        owner: Text,
         expire: Duration,
     },
     Signal {

@@ -46,6 +46,7 @@ pub(crate) struct Entered {
 /// Lets calls on this thread re-enter `holds`, until the result is dropped.
 ///
 /// A thread that is ending has no stack any more: its last calls do not re-enter.
+#[inline]
 pub(crate) fn enter(holds: &Holds) -> Entered {
     let pushed = STACK.try_with(|stack| {
         let mut stack = stack.borrow_mut();
@@ -65,24 +66,38 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`.
-pub(crate) fn find(client: u64, name: &Name, suits: impl Fn(&Hold) -> bool) -> Option<Arc<Hold>> {
-    let task = tokio::task::try_id();
+/// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`, preferably
+/// one that is `best`.
+#[inline]
+pub(crate) fn find(
+    client: u64,
+    name: &Name,
+    suits: impl Fn(&Hold) -> bool,
+    best: impl Fn(&Hold) -> bool,
+) -> Option<Arc<Hold>> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
-        let mut frames = stack.frames.iter().rev();
-        let found = frames.find(|frame| {
-            frame.task == task
-                && frame.hold.client_id() == client
-                && frame.hold.name() == name
-                && suits(&frame.hold)
-        });
-        found.map(|frame| frame.hold.clone())
+        if stack.frames.is_empty() {
+            return None;
+        }
+        let task = tokio::task::try_id();
+        let frames = stack.frames.iter().rev();
+        let mut found = frames
+            .filter(|frame| frame.task == task)
+            .map(|frame| &frame.hold)
+            .filter(|hold| hold.client_id() == client && hold.name() == name && suits(hold));
+        let first = found.next()?;
+        let chosen = match best(first) {
+            true => first,
+            false => found.find(|hold| best(hold)).unwrap_or(first),
+        };
+        Some(chosen.clone())
     });
     found.ok().flatten()
 }
 
 impl Drop for Entered {
+    #[inline]
     fn drop(&mut self) {
         for _ in 0..self.count {
             // By id: guards of sync bodies may be dropped in any order. The thread may be ending.

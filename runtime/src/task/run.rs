@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
@@ -48,21 +48,22 @@ pub(crate) fn poll_under<F: Future>(
     let Some(running) = body.as_mut().as_pin_mut() else {
         return Poll::Pending;
     };
-    let mut lost = None;
-    if !finishes {
-        lost = holds
-            .all()
-            .iter()
-            .find(|hold| hold.poll_lost(cx).is_ready());
-    }
+    let mut lost = holds.all().iter().find(|hold| !finishes && hold.is_lost());
     let _entered = enter(holds);
-    if let Some(lost) = lost {
-        body.set(None);
-        return Poll::Ready(Err(lost.lost_error()));
+    if lost.is_none() {
+        if let Poll::Ready(output) = running.poll(cx) {
+            body.set(None);
+            return Poll::Ready(Ok(output));
+        }
+        // Not before: most bodies are over at once, and nobody has to be woken then.
+        let mut holds = holds.all().iter();
+        lost = holds.find(|hold| !finishes && hold.poll_lost(cx).is_ready());
     }
-    let output = ready!(running.poll(cx));
+    let Some(lost) = lost else {
+        return Poll::Pending;
+    };
     body.set(None);
-    Poll::Ready(Ok(output))
+    Poll::Ready(Err(lost.lost_error()))
 }
 
 pin_project! {

@@ -21,6 +21,14 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// that may do anything too.
 #[derive(Default)]
 pub(crate) struct Wakes {
+    /// Mostly there is one, or none.
+    first: Option<Waker>,
+    rest: Option<Box<Rest>>,
+}
+
+/// What is rare.
+#[derive(Default)]
+struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
     reports: Vec<Box<dyn FnOnce() + Send>>,
@@ -28,29 +36,50 @@ pub(crate) struct Wakes {
 
 impl Wakes {
     pub(crate) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
-        self.wakers.extend(wakers);
+        for waker in wakers {
+            match self.first {
+                None => self.first = Some(waker),
+                Some(_) => self.rest().wakers.push(waker),
+            }
+        }
     }
 
     /// Drops a waker when no lock is held: it may be the last that keeps a task, with all that it owns.
     pub(crate) fn forget(&mut self, waker: Option<Waker>) {
-        self.forgotten.extend(waker);
+        if let Some(waker) = waker {
+            self.rest().forgotten.push(waker);
+        }
     }
 
     /// Runs `report` when no lock is held. For what is rare.
     pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
-        self.reports.push(Box::new(report));
+        self.rest().reports.push(Box::new(report));
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
     }
 
     pub(crate) fn wake(mut self) {
         self.wake_all();
-        for report in std::mem::take(&mut self.reports) {
+        let reports = self
+            .rest
+            .as_mut()
+            .map(|rest| std::mem::take(&mut rest.reports));
+        for report in reports.into_iter().flatten() {
             report();
         }
     }
 
     fn wake_all(&mut self) {
-        self.wakers.reverse();
-        while let Some(waker) = self.wakers.pop() {
+        if let Some(waker) = self.first.take() {
+            waker.wake();
+        }
+        let Some(rest) = &mut self.rest else {
+            return;
+        };
+        rest.wakers.reverse();
+        while let Some(waker) = rest.wakers.pop() {
             waker.wake();
         }
     }

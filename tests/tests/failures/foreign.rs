@@ -109,7 +109,9 @@ async fn a_foreign_key_beside_ours_is_refused_by_those_who_need_it_and_left_alon
         let rig = Rig::new();
         let (holder, client) = (rig.client(), rig.client());
         let key = format!("{STATE}{suffix}");
-        let guard = holder.mutex("m").lock().await.unwrap();
+        // With an owner, so that its state does not fit into the first key.
+        let owned = holder.mutex("m").cluster_owner("somebody");
+        let guard = owned.lock().await.unwrap();
         rig.redis.command(&["SET", &key, "mine"]);
         let waiting = client.mutex("m").block(Duration::from_millis(300));
         match soon("an answer", waiting.lock()).await {

@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::queue::Want;
 use crate::store::{Events, HolderRecord, Message, Op, Owner, Reply, Share};
 
-fn owned(owner: &str) -> Want {
+fn owned(owner: &'static str) -> Want {
     Want {
         share: Share {
             owner: owner.into(),
@@ -140,4 +140,24 @@ fn a_thread_does_not_wait_behind_who_waits_for_what_its_tasks_hold() {
         let _elsewhere = rig.enter(&writer);
         assert!(matches!(enter(), Err(LockError::Deadlock { .. })));
     });
+}
+
+#[test]
+fn a_ticket_that_suits_the_first_waiter_no_more_is_exchanged() {
+    let rig = Rig::new();
+    let mut want = Rig::want();
+    want.share = Share::of(1, 4);
+    let mut reader = rig.enter(&want);
+    assert!(poll(&mut reader).is_none());
+    let read = rig.next();
+    rig.answer(read, queued());
+    want.share = Share::of(4, 4);
+    let mut writer = rig.enter(&want);
+    assert!(poll(&mut writer).is_none());
+    drop(reader);
+    let asked = [rig.next().op, rig.next().op];
+    assert!(
+        matches!(&asked, [Op::Release { .. }, Op::Acquire { share, .. }] if share.units == 4),
+        "{asked:?}"
+    );
 }

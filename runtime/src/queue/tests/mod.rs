@@ -1,5 +1,6 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
+mod alone;
 mod asks;
 mod pass_on;
 mod queries;

@@ -17,9 +17,9 @@ use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::{Answer, Events, MemberId, Message, Request, Store};
+use super::{Answer, Events, MemberId, Message, Request, Seat, Store, Ticket};
 use crate::clock::Instant;
-use crate::name::Name;
+use crate::name::{Name, NameMap};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many operations pass between two looks for names to forget.
@@ -44,7 +44,7 @@ struct Space {
 
 #[derive(Debug, Default)]
 struct Inner {
-    names: HashMap<Name, State>,
+    names: NameMap<State>,
     listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
@@ -73,7 +73,8 @@ impl Space {
     }
 
     fn micros(&self, now: Instant) -> u64 {
-        self.epoch_us + self.started.until(now).as_micros() as u64
+        let nanos = now.as_nanos().saturating_sub(self.started.as_nanos());
+        self.epoch_us + nanos / 1000
     }
 }
 
@@ -111,9 +112,7 @@ impl Store for MemoryStore {
         // Under the lock: one that was read before others' would step the clock back, and end their leases early.
         let now = self.space.micros(Instant::now());
         let Inner {
-            names,
-            listeners,
-            operations,
+            names, listeners, ..
         } = &mut *inner;
         let name = &request.name;
         let mut publish = |member: MemberId, message: Message| {
@@ -131,20 +130,46 @@ impl Store for MemoryStore {
                 reply
             }
         };
-        *operations += 1;
-        // In proportion to the names, so that a sweep costs an operation the same however many there are.
-        if *operations as usize >= SWEEP_EVERY.max(names.len() / 4) {
-            *operations = 0;
-            names.retain(|_, state| {
-                state.shrink();
-                now < state.kept_until()
-            });
-        }
+        inner.count(now);
         drop(inner);
         Some(Answer {
             request,
             result: Ok(reply),
         })
+    }
+
+    fn grant_alone(&self, name: &Name, seat: &Seat<'_>, now: Instant) -> Option<u64> {
+        let now = self.space.micros(now);
+        let mut inner = lock(&self.space.inner);
+        let token = inner
+            .names
+            .get_mut(name)?
+            .grant_alone(now, self.member, seat);
+        inner.count(now);
+        token
+    }
+
+    fn release_alone(&self, name: &Name, ticket: Ticket, now: Instant) -> Option<u64> {
+        let now = self.space.micros(now);
+        let mut inner = lock(&self.space.inner);
+        let free = inner.names.get_mut(name)?.release_alone(now, ticket);
+        inner.count(now);
+        free
+    }
+}
+
+impl Inner {
+    /// One more operation has run; sometimes the names are swept.
+    fn count(&mut self, now: u64) {
+        self.operations += 1;
+        // In proportion to the names, so that a sweep costs an operation the same however many there are.
+        if self.operations as usize >= SWEEP_EVERY.max(self.names.len() / 4) {
+            self.operations = 0;
+            self.names.retain(|_, state| {
+                state.shrink();
+                now < state.kept_until()
+            });
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::store::MemberId;
+use crate::store::{MemberId, Text};
 
 /// What kind of holder a ticket is; a waiter is plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Record {
     /// What it holds instead of the units, and the number of that signal.
     pub(super) signal: Option<(u64, Arc<str>)>,
     /// Empty: nobody's.
-    pub(super) owner: Arc<str>,
+    pub(super) owner: Text,
     pub(super) hold_ms: u64,
     pub(super) place_ms: u64,
     pub(super) counter: u64,
@@ -34,7 +34,7 @@ pub(super) struct Record {
     pub(super) token: u64,
     pub(super) flag: Flag,
     pub(super) member: MemberId,
-    pub(super) meta: Arc<str>,
+    pub(super) meta: Text,
 }
 
 impl Record {

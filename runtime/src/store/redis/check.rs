@@ -1,40 +1,40 @@
 //! Who answers: version, role, mode, and what it does when its memory is full.
 
-use redis::Value;
-
 use super::error;
-use super::link::Link;
 use super::refusal::Refusal;
+use super::wire::{self, Connection, Value};
 use crate::config::Address;
 
 /// The oldest version with all commands of the scripts.
 const OLDEST: (u32, u32) = (6, 2);
 
 /// Checks the reply to HELLO, which every user may send.
-pub(super) fn greeting(reply: &Value) -> Result<(), Refusal> {
+pub(super) fn greeting(reply: &Value<'_>) -> Result<(), Refusal> {
     let fields = match reply {
         Value::Map(fields) => fields.as_slice(),
-        Value::ServerError(error) => return Err(Refusal::of(error::of_server(error))),
+        // Its text repeats the arguments, and one of them may be a password.
+        Value::Error(error) if error.details.starts_with("unknown command") => {
+            return Err(Refusal::Version("older than 6.0".to_owned()));
+        }
+        Value::Error(error) => return Err(Refusal::of(error::of_server(error))),
         _ => &[],
     };
     let field = |name: &str| {
-        let found = fields
-            .iter()
-            .find(|(key, _)| text(key).as_deref() == Some(name));
+        let found = fields.iter().find(|(key, _)| text(key) == Some(name));
         found.and_then(|(_, value)| text(value)).unwrap_or_default()
     };
     let version = field("version");
-    if !is_new_enough(&version) {
-        return Err(Refusal::Version(version));
+    if !is_new_enough(version) {
+        return Err(Refusal::Version(version.to_owned()));
     }
-    match field("mode").as_str() {
+    match field("mode") {
         "cluster" => return Err(Refusal::Cluster),
         "sentinel" => return Err(Refusal::Role("sentinel".to_owned())),
         _ => {}
     }
     match field("role") {
-        role if role == "master" || role.is_empty() => Ok(()),
-        role => Err(Refusal::Role(role)),
+        "master" | "" => Ok(()),
+        role => Err(Refusal::Role(role.to_owned())),
     }
 }
 
@@ -50,13 +50,18 @@ fn is_new_enough(version: &str) -> bool {
 }
 
 /// Warns of a server that evicts keys; stays quiet if it does not say.
-pub(super) async fn memory_policy(link: &mut Link, address: &Address) {
-    let mut question = redis::pipe();
-    question.cmd("INFO").arg("memory");
-    let Ok(replies) = link.exchange(&question).await else {
+pub(super) async fn memory_policy(connection: &mut Connection, address: &Address) {
+    let mut question = Vec::new();
+    wire::command(&mut question, |words| {
+        words.texts(&["INFO", "memory"]);
+    });
+    if connection.send(&question).await.is_err() {
+        return;
+    }
+    let Ok(reply) = connection.reply().await else {
         return;
     };
-    let Some(info) = replies.first().and_then(text) else {
+    let Some(info) = text(&reply) else {
         return;
     };
     let policy = info
@@ -74,29 +79,26 @@ pub(super) async fn memory_policy(link: &mut Link, address: &Address) {
     }
 }
 
-fn text(value: &Value) -> Option<String> {
+fn text<'a>(value: &Value<'a>) -> Option<&'a str> {
     match value {
-        Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
-        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text.clone()),
+        Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::ErrorReply;
     use super::*;
 
-    fn hello(version: &str, mode: &str, role: &str) -> Value {
-        let pair = |key: &str, value: &str| {
-            (
-                Value::BulkString(key.into()),
-                Value::BulkString(value.into()),
-            )
-        };
+    fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
+        fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {
+            (Value::Text(key.as_bytes()), Value::Text(value.as_bytes()))
+        }
         Value::Map(vec![
             pair("server", "redis"),
             pair("version", version),
-            (Value::BulkString("proto".into()), Value::Int(3)),
+            (Value::Text(b"proto"), Value::Integer(3)),
             pair("mode", mode),
             pair("role", role),
         ])
@@ -124,5 +126,13 @@ mod tests {
         assert!(matches!(refusal, Refusal::Role(role) if role == "sentinel"));
         let refusal = greeting(&hello("7.0.15", "cluster", "master")).unwrap_err();
         assert!(matches!(refusal, Refusal::Cluster));
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_to_greet_repeats_no_password() {
+        let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
+        let refusal = greeting(&Value::Error(ErrorReply::new(text))).unwrap_err();
+        assert!(matches!(&refusal, Refusal::Version(_)), "{refusal:?}");
+        assert!(!format!("{refusal:?}").contains("canary"));
     }
 }

@@ -5,34 +5,34 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::sleep;
 
 use super::backoff::Backoff;
 use super::connect::Connector;
-use super::link::{Link, Service};
+use super::line::Line;
+use super::link::Link;
 use super::store::lost;
+use super::wire::{Connection, Inbox, Reading};
 use crate::error::StoreError;
-use crate::store::{Events, Request};
+use crate::store::Events;
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
     connector: Connector,
-    /// Boxed: it is big, and the driver is moved about.
-    first: Box<Link>,
-    requests: UnboundedReceiver<Request>,
+    line: Arc<Line>,
+    reading: Reading,
+    inbox: Inbox,
 }
 
 impl Driver {
-    pub(super) fn new(
-        connector: Connector,
-        first: Link,
-        requests: UnboundedReceiver<Request>,
-    ) -> Self {
+    /// With the first connection, which requests are taken for from now on.
+    pub(super) fn new(connector: Connector, first: Connection, line: Arc<Line>) -> Self {
+        line.connect(first.writing);
         Self {
             connector,
-            first: Box::new(first),
-            requests,
+            line,
+            reading: first.reading,
+            inbox: first.inbox,
         }
     }
 
@@ -40,39 +40,42 @@ impl Driver {
     pub(crate) async fn run(self, events: Arc<dyn Events>) {
         let Self {
             connector,
-            first,
-            mut requests,
+            line,
+            mut reading,
+            mut inbox,
         } = self;
-        let mut link = *first;
+        let _abandoned = Abandoned(&line);
         for generation in 1.. {
             events.connected(generation);
-            let mut service = Service {
-                scripts: &connector.scripts,
-                member: connector.member,
-                events: &*events,
-                requests: &mut requests,
-            };
-            let Some(error) = link.serve(&mut service).await else {
+            let link = Link::new(&line, &*events, reading, inbox);
+            let Some(error) = link.serve().await else {
                 return;
             };
+            if line.is_done() {
+                return;
+            }
             tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
             events.disconnected(error.clone());
             let connecting = reconnect(&connector, &*events);
-            match answering(connecting, &mut requests, &*events, &error).await {
-                Some(next) => link = next,
-                None => return,
+            let Some(next) = answering(connecting, &line, &*events, &error).await else {
+                return;
+            };
+            // What was submitted before the new connection is never taken for part of it.
+            for request in line.connect(next.writing) {
+                events.answered(lost(request, error.clone()));
             }
+            (reading, inbox) = (next.reading, next.inbox);
             tracing::info!(address = %connector.address(), "the lock store is back");
         }
     }
 }
 
 /// Tries until it succeeds.
-async fn reconnect(connector: &Connector, events: &dyn Events) -> Link {
+async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
     let mut backoff = Backoff::new();
     loop {
         match connector.again().await {
-            Ok(link) => return link,
+            Ok(connection) => return connection,
             Err(error) => {
                 tracing::debug!(%error, "no connection to the lock store yet");
                 events.still_disconnected(StoreError::disconnected(error.to_string()));
@@ -84,21 +87,29 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Link {
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.
 async fn answering(
-    connecting: impl Future<Output = Link>,
-    requests: &mut UnboundedReceiver<Request>,
+    connecting: impl Future<Output = Connection>,
+    line: &Line,
     events: &dyn Events,
     error: &StoreError,
-) -> Option<Link> {
+) -> Option<Connection> {
     let mut connecting = pin!(connecting);
     poll_fn(|cx| {
-        // First, so that what was submitted before the new connection is never taken for part of it.
-        while let Poll::Ready(request) = requests.poll_recv(cx) {
-            match request {
-                Some(request) => events.answered(lost(request, error.clone())),
-                None => return Poll::Ready(None),
-            }
+        let Some(refused) = line.refused(cx) else {
+            return Poll::Ready(None);
+        };
+        for request in refused {
+            events.answered(lost(request, error.clone()));
         }
         connecting.as_mut().poll(cx).map(Some)
     })
     .await
+}
+
+/// When the driver ends, and be it with its runtime, requests are refused.
+struct Abandoned<'a>(&'a Line);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
 }

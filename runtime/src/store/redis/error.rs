@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use redis::{ErrorKind, RedisError, ServerError};
-
+use super::wire::ErrorReply;
 use crate::error::{StoreError, StoreErrorKind};
 
 /// Codes by which the server says that this connection leads nowhere at present: it is closed, and what it
@@ -27,20 +26,13 @@ const NESTED: &[&str] = &[
 ];
 
 /// What the server answered to one command.
-pub(super) fn of_server(error: &ServerError) -> StoreError {
-    sort(error.code(), error.details().unwrap_or_default())
+pub(super) fn of_server(error: &ErrorReply<'_>) -> StoreError {
+    sort(&error.code, &error.details)
 }
 
-/// What went wrong with a whole exchange.
-pub(super) fn of_client(error: &RedisError) -> StoreError {
-    match error.code() {
-        Some(code) => sort(code, error.detail().unwrap_or_default()),
-        None if error.kind() == ErrorKind::AuthenticationFailed => StoreError::new(
-            StoreErrorKind::Forbidden,
-            "the server refused the user or the password",
-        ),
-        None => StoreError::disconnected(error.to_string()),
-    }
+/// What went wrong with the connection.
+pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
+    StoreError::disconnected(error.to_string())
 }
 
 fn sort(code: &str, details: &str) -> StoreError {
@@ -69,13 +61,13 @@ fn anonymous(details: &str) -> Cow<'_, str> {
 }
 
 /// Whether the connection should be given up after this answer.
-pub(super) fn ends_connection(error: &ServerError) -> bool {
-    CLOSED.contains(&meaning(error.code(), error.details().unwrap_or_default()))
+pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
+    CLOSED.contains(&meaning(&error.code, &error.details))
 }
 
 /// Whether a script stumbled over what it found.
-pub(super) fn is_of_script(error: &ServerError) -> bool {
-    let code = meaning(error.code(), error.details().unwrap_or_default());
+pub(super) fn is_of_script(error: &ErrorReply<'_>) -> bool {
+    let code = meaning(&error.code, &error.details);
     ["ERR", "WRONGTYPE"].contains(&code)
 }
 

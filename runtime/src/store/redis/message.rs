@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use redis::{PushInfo, PushKind, Value};
-
+use super::wire::Value;
 use crate::name::Name;
 use crate::store::{Message, Ticket};
 
@@ -11,28 +10,20 @@ use crate::store::{Message, Ticket};
 #[derive(Debug)]
 pub(super) enum Push {
     Told(Name, Message),
-    /// The connection is gone.
-    Ended,
     /// Nothing that we have to know.
     Nothing,
 }
 
 /// Messages are hints, so what makes no sense is left alone.
-pub(super) fn read(push: &PushInfo) -> Push {
-    match push.kind {
-        PushKind::Disconnection => Push::Ended,
-        PushKind::Message => match push.data.as_slice() {
-            [_, Value::BulkString(payload)] => {
-                let told = std::str::from_utf8(payload).ok().and_then(parse);
-                if told.is_none() {
-                    tracing::debug!(
-                        "a message on the member's channel makes no sense and is ignored"
-                    );
-                }
-                told.map_or(Push::Nothing, |(name, message)| Push::Told(name, message))
+pub(super) fn read(words: &[Value<'_>]) -> Push {
+    match words {
+        [Value::Text(b"message"), _, Value::Text(payload)] => {
+            let told = std::str::from_utf8(payload).ok().and_then(parse);
+            if told.is_none() {
+                tracing::debug!("a message on the member's channel makes no sense and is ignored");
             }
-            _ => Push::Nothing,
-        },
+            told.map_or(Push::Nothing, |(name, message)| Push::Told(name, message))
+        }
         _ => Push::Nothing,
     }
 }

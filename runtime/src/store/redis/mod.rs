@@ -1,12 +1,14 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
-//! - `command.rs`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways.
+//! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
 //! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
-//! - `link.rs`: requests and replies on one connection, until it is lost.
-//! - `driver.rs`: the next connection after that. `store.rs`: the hand-over from any thread.
+//! - `wire/`: sockets, and the protocol that is spoken over them.
+//! - `store.rs`, `line/`: requests from any thread, on their way out.
+//! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
+//! - `driver.rs`: the next connection after that.
 //!
-//! Which locks there are and what they wait for is not known here. The types of the Redis client stay inside.
+//! Which locks there are and what they wait for is not known here.
 
 mod backoff;
 mod check;
@@ -15,15 +17,19 @@ mod connect;
 mod detours;
 mod driver;
 mod error;
+mod line;
 mod link;
 mod message;
+mod pending;
 mod probe;
 mod refusal;
 mod reply;
 mod scripts;
+mod sending;
 mod store;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +47,8 @@ pub(crate) async fn connect(
     member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let connector = connect::Connector::new(endpoint, member);
-    let link = connector.first(connect_timeout).await?;
-    let (store, requests) = RedisStore::new();
-    Ok((store, Driver::new(connector, link, requests)))
+    let connection = connector.first(connect_timeout).await?;
+    let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
+    let store = Arc::new(RedisStore::new(line.clone()));
+    Ok((store, Driver::new(connector, connection, line)))
 }

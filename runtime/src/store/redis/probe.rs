@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use super::command::{self, SUFFIXES, Way};
-use super::link::Link;
 use super::refusal::Refusal;
+use super::reply;
 use super::scripts::Scripts;
-use super::{error, reply};
+use super::wire::{self, Connection};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
 /// One holder, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
 /// together they run every command of the scripts.
 pub(super) async fn run(
-    link: &mut Link,
+    connection: &mut Connection,
     scripts: &Scripts,
     member: MemberId,
 ) -> Result<(), Refusal> {
@@ -51,21 +51,22 @@ pub(super) async fn run(
         },
         Op::Delete,
     ];
-    let mut pipeline = redis::pipe();
+    let mut questions = Vec::new();
     for op in &life {
-        pipeline.add_command(command::evaluate(scripts, member, &name, op, Way::Long));
+        command::evaluate(&mut questions, scripts, member, &name, op, Way::Long);
     }
-    let key = command::key(&name);
-    let remove = pipeline.cmd("DEL");
-    for suffix in SUFFIXES {
-        remove.arg(format!("{key}{suffix}"));
+    wire::command(&mut questions, |words| {
+        words.text("DEL");
+        command::keys(words, &name, &SUFFIXES);
+    });
+    let lost = |error| Refusal::of_socket(&error);
+    connection.send(&questions).await.map_err(lost)?;
+    let mut result = Ok(());
+    for op in &life {
+        let reply = reply::parse(&connection.reply().await.map_err(lost)?, op);
+        result = result.and(reply.map(drop));
     }
-    let replies = link.exchange(&pipeline).await;
-    let mut replies = replies.map_err(|error| Refusal::of(error::of_client(&error)))?;
-    // The last one only tidies up.
-    replies.truncate(life.len());
-    for (value, op) in replies.into_iter().zip(&life) {
-        reply::parse(value, op).map_err(Refusal::of)?;
-    }
-    Ok(())
+    // This one only tidies up.
+    connection.reply().await.map_err(lost)?;
+    result.map_err(Refusal::of)
 }

@@ -1,7 +1,5 @@
 //! [`Refusal`]: why a server cannot be used.
 
-use redis::{ErrorKind, RedisError};
-
 use super::error;
 use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind};
@@ -35,13 +33,8 @@ impl Refusal {
         }
     }
 
-    pub(super) fn of_client(error: &RedisError) -> Self {
-        let detail = error.detail().unwrap_or_default();
-        let no_hello = detail.contains("unknown command") && detail.contains("HELLO");
-        if error.kind() == ErrorKind::RESP3NotSupported || no_hello {
-            return Self::Version("older than 6.0".to_owned());
-        }
-        Self::of(error::of_client(error))
+    pub(super) fn of_socket(error: &std::io::Error) -> Self {
+        Self::of(error::of_socket(error))
     }
 
     /// As the error of a set-up at `address`.

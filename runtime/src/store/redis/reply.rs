@@ -4,17 +4,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Value;
-
 use super::error;
+use super::wire::Value;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 
 /// The reply of a script to `op`; every reply that no script gives is an error.
-pub(super) fn parse(value: Value, op: &Op) -> Result<Reply, StoreError> {
-    let reply = match &value {
-        Value::ServerError(error) => return Err(error::of_server(error)),
-        Value::Int(number) => counted(*number, op),
+pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
+    let reply = match value {
+        Value::Error(error) => return Err(error::of_server(error)),
+        Value::Integer(number) => counted(*number, op),
         value => read(value),
     };
     reply.ok_or_else(|| {
@@ -25,30 +24,25 @@ pub(super) fn parse(value: Value, op: &Op) -> Result<Reply, StoreError> {
     })
 }
 
-/// Whether the server has lost the scripts.
-pub(super) fn is_no_script(value: &Value) -> bool {
-    matches!(value, Value::ServerError(error) if error.code() == "NOSCRIPT")
-}
-
 /// Whether the short way could not do it, or does not know what it found.
-pub(super) fn is_undone(value: &Value) -> bool {
+pub(super) fn is_undone(value: &Value<'_>) -> bool {
     match value {
         Value::Nil => true,
-        Value::ServerError(error) => error::is_of_script(error),
+        Value::Error(error) => error::is_of_script(error),
         _ => false,
     }
 }
 
 /// The replies to a release and the `acquire` after it, of the one to both.
-pub(super) fn of_cycle(value: Value, acquire: &Op) -> [Value; 2] {
+pub(super) fn of_cycle<'a>(value: Value<'a>, acquire: &Op) -> [Value<'a>; 2] {
     match (value, acquire) {
         // Granted, so all of it was free in between.
-        (token @ Value::Int(_), Op::Acquire { share, .. }) => {
-            [Value::Int(share.capacity.into()), token]
+        (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
+            [Value::Integer(share.capacity.into()), token]
         }
-        (Value::Array(both), _) => match <[Value; 2]>::try_from(both) {
+        (Value::List(both), _) => match <[Value<'a>; 2]>::try_from(both) {
             Ok(both) => both,
-            Err(other) => [Value::Array(other), Value::Okay],
+            Err(other) => [Value::List(other), Value::Text(b"")],
         },
         (value, _) => [value.clone(), value],
     }
@@ -68,9 +62,9 @@ fn counted(number: i64, op: &Op) -> Option<Reply> {
     }
 }
 
-fn read(value: &Value) -> Option<Reply> {
+fn read(value: &Value<'_>) -> Option<Reply> {
     match value {
-        Value::Array(items) => {
+        Value::List(items) => {
             let (word, rest) = items.split_first()?;
             match (text(word)?, rest) {
                 ("QUEUED", [position, again, token, meta]) => Some(Reply::Queued {
@@ -159,38 +153,38 @@ fn described(text: &str) -> Option<HolderRecord> {
     let (token, meta) = text.split_once(' ')?;
     Some(HolderRecord {
         token: token.parse().ok()?,
-        meta: meta.into(),
+        meta: meta.to_owned().into(),
     })
 }
 
 /// The outer `None`: it makes no sense. The inner: nobody holds.
-fn holder(token: &Value, meta: &Value) -> Option<Option<HolderRecord>> {
+fn holder(token: &Value<'_>, meta: &Value<'_>) -> Option<Option<HolderRecord>> {
     if text(token).is_some_and(str::is_empty) {
         return Some(None);
     }
     Some(Some(HolderRecord {
         token: integer(token)?,
-        meta: shared(meta)?,
+        meta: shared(meta)?.into(),
     }))
 }
 
 /// Empty: there is none.
-fn optional<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<Option<T>> {
+fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
     if text(value).is_some_and(str::is_empty) {
         return Some(None);
     }
     integer(value).map(Some)
 }
 
-fn tickets(value: &Value) -> Option<Vec<TicketRecord>> {
-    let Value::Array(items) = value else {
+fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
+    let Value::List(items) = value else {
         return None;
     };
     items.iter().map(ticket).collect()
 }
 
-fn ticket(value: &Value) -> Option<TicketRecord> {
-    let Value::Array(items) = value else {
+fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
+    let Value::List(items) = value else {
         return None;
     };
     let [ticket, member, units, token, meta, left, parked] = items.as_slice() else {
@@ -201,27 +195,26 @@ fn ticket(value: &Value) -> Option<TicketRecord> {
         member: MemberId::parse(text(member)?)?,
         units: integer(units)?,
         token: integer(token)?,
-        meta: shared(meta)?,
+        meta: shared(meta)?.into(),
         left: Duration::from_micros(integer(left)?),
         parked: integer::<u8>(parked)? == 1,
     })
 }
 
-fn text(value: &Value) -> Option<&str> {
+fn text<'a>(value: &Value<'a>) -> Option<&'a str> {
     match value {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
-        Value::SimpleString(text) => Some(text),
+        Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
         _ => None,
     }
 }
 
-fn shared(value: &Value) -> Option<Arc<str>> {
+fn shared(value: &Value<'_>) -> Option<Arc<str>> {
     text(value).map(Into::into)
 }
 
-fn integer<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<T> {
+fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     match value {
-        Value::Int(number) => T::try_from(*number).ok(),
+        Value::Integer(number) => T::try_from(*number).ok(),
         value => text(value)?.parse().ok(),
     }
 }
@@ -230,27 +223,27 @@ fn integer<T: FromStr + TryFrom<i64>>(value: &Value) -> Option<T> {
 mod tests {
     use super::*;
 
-    fn bulk(text: &str) -> Value {
-        Value::BulkString(text.into())
+    fn bulk(text: &str) -> Value<'_> {
+        Value::Text(text.as_bytes())
     }
 
     #[test]
     fn replies_of_the_scripts_are_understood() {
         assert_eq!(
-            parse(bulk("GRANTED 17"), &Op::Inspect).unwrap(),
+            parse(&bulk("GRANTED 17"), &Op::Inspect).unwrap(),
             Reply::Granted {
                 token: 17,
                 signal: None
             }
         );
         assert_eq!(
-            parse(bulk("FREED 2"), &Op::Inspect).unwrap(),
+            parse(&bulk("FREED 2"), &Op::Inspect).unwrap(),
             Reply::Freed { holders: 2 }
         );
         let items = vec![
             bulk("QUEUED"),
-            Value::Int(2),
-            Value::Int(9),
+            Value::Integer(2),
+            Value::Integer(9),
             bulk(""),
             bulk(""),
         ];
@@ -259,44 +252,43 @@ mod tests {
             again: Duration::from_millis(9),
             holder: None,
         };
-        assert_eq!(parse(Value::Array(items), &Op::Inspect).unwrap(), queued);
+        assert_eq!(parse(&Value::List(items), &Op::Inspect).unwrap(), queued);
     }
 
     #[test]
     fn everything_else_is_an_error() {
         let table = [
             Value::Nil,
-            Value::Okay,
-            Value::Int(1),
+            Value::Integer(1),
             bulk(""),
             bulk("GRANTED"),
             bulk("GRANTED -1"),
             bulk("GRANTED 99999999999999999999999"),
             bulk("RELEASED"),
-            Value::BulkString(vec![0xff]),
-            Value::Array(vec![]),
-            Value::Array(vec![bulk("GRANTED")]),
-            Value::Array(vec![
+            Value::Text(&[0xff]),
+            Value::List(vec![]),
+            Value::List(vec![bulk("GRANTED")]),
+            Value::List(vec![
                 bulk("QUEUED"),
-                Value::Int(-1),
-                Value::Int(9),
+                Value::Integer(-1),
+                Value::Integer(9),
                 bulk(""),
                 bulk(""),
             ]),
-            Value::Array(vec![bulk("BUSY"), bulk("x"), bulk("")]),
-            Value::Array(vec![
+            Value::List(vec![bulk("BUSY"), bulk("x"), bulk("")]),
+            Value::List(vec![
                 bulk("INFO"),
                 bulk("1"),
-                Value::Int(1),
-                Value::Int(1),
-                Value::Int(0),
+                Value::Integer(1),
+                Value::Integer(1),
+                Value::Integer(0),
                 bulk("1"),
                 Value::Nil,
-                Value::Array(vec![]),
+                Value::List(vec![]),
             ]),
         ];
         for value in table {
-            let error = parse(value.clone(), &Op::Inspect).unwrap_err();
+            let error = parse(&value, &Op::Inspect).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
         }
     }

@@ -1,51 +1,43 @@
-//! [`RedisStore`]: hands requests from any thread to the driver.
+//! [`RedisStore`]: takes requests from any thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
+use super::line::Line;
 use crate::error::StoreError;
 use crate::store::{Answer, Request, Store};
 
 /// A member's access to a Redis server.
 #[derive(Debug)]
 pub(crate) struct RedisStore {
-    /// Gone once the store is closed. Under the lock, so that requests keep their order.
-    requests: Mutex<Option<UnboundedSender<Request>>>,
+    line: Arc<Line>,
 }
 
 impl RedisStore {
-    pub(super) fn new() -> (Arc<Self>, UnboundedReceiver<Request>) {
-        let (sender, receiver) = unbounded_channel();
-        let store = Self {
-            requests: Mutex::new(Some(sender)),
-        };
-        (Arc::new(store), receiver)
+    pub(super) fn new(line: Arc<Line>) -> Self {
+        Self { line }
     }
 
     /// Takes no more requests. The driver ends when those it has are answered.
     pub(crate) fn close(&self) {
-        let sender = self
-            .requests
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(sender);
+        self.line.close();
+    }
+
+    /// How many bytes wait to be written.
+    #[cfg(test)]
+    pub(super) fn unwritten(&self) -> usize {
+        self.line.unwritten()
     }
 }
 
 impl Store for RedisStore {
     fn submit(&self, request: Request) -> Option<Answer> {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let refused = match &*requests {
-            // Refused when the driver is gone, with its runtime.
-            Some(sender) => sender.send(request).err()?.0,
-            None => request,
-        };
-        Some(lost(
-            refused,
-            StoreError::disconnected("the connection is closed"),
-        ))
+        let refused = self.line.submit(request)?;
+        let error = StoreError::disconnected("the connection is closed");
+        Some(lost(refused, error))
+    }
+
+    fn flush(&self) {
+        self.line.flush();
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{CLAIM_MS, NEAR, State, Step};
 use crate::store::memory::record::Flag;
-use crate::store::{Message, Ticket};
+use crate::store::{Message, Text, Ticket};
 
 /// What a waiter would get.
 struct Offer {
@@ -61,7 +61,7 @@ impl State {
     }
 
     /// Whoever waits with the same owner as one that holds enters, whatever its place.
-    fn let_in(&mut self, step: &mut Step<'_, '_>, owner: &Arc<str>) {
+    fn let_in(&mut self, step: &mut Step<'_, '_>, owner: &Text) {
         let Some(shared) = self.shared(owner) else {
             return;
         };
@@ -151,13 +151,13 @@ impl State {
         true
     }
 
-    fn owner(&self, ticket: Ticket) -> Option<Arc<str>> {
+    fn owner(&self, ticket: Ticket) -> Option<Text> {
         let owner = &self.records.get(&ticket)?.owner;
         (!owner.is_empty()).then(|| owner.clone())
     }
 
     /// What another ticket of `owner` may share, if any of it holds.
-    fn shared(&self, owner: &Arc<str>) -> Option<Shared> {
+    fn shared(&self, owner: &Text) -> Option<Shared> {
         if owner.is_empty() {
             return None;
         }

@@ -1,11 +1,10 @@
 //! What each operation does between prune and grant.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{State, Step, TOMB_US};
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{Message, Mode, Op, Reply, Share, Ticket};
+use crate::store::{Message, Mode, Op, Reply, Share, Text, Ticket};
 
 impl State {
     pub(super) fn acquire(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
@@ -68,7 +67,8 @@ impl State {
     }
 
     /// Grants to the only one, as [`grant`](Self::grant) would; it never waits, so the queue need not know of it.
-    fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> Reply {
+    #[inline]
+    pub(super) fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> Reply {
         self.token = now.max(self.token + 1);
         record.token = self.token;
         self.held.push((now + record.hold_ms * 1000, ticket));
@@ -219,7 +219,7 @@ impl State {
         released
     }
 
-    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &Arc<str>) -> Reply {
+    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &Text) -> Reply {
         let records = &self.records;
         let chosen = |held: &mut (u64, Ticket)| {
             let record = records.get(&held.1);
@@ -241,7 +241,7 @@ impl State {
     pub(super) fn refresh(
         &mut self,
         step: &mut Step<'_, '_>,
-        owner: &Arc<str>,
+        owner: &Text,
         expire: Duration,
     ) -> Reply {
         let mut holders = 0;

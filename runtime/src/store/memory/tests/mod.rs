@@ -1,13 +1,13 @@
 //! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
 
+mod alone;
 mod owners;
 mod signals;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::state::State;
-use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Ticket};
+use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Text, Ticket};
 
 /// A name, a clock, and what the members were told.
 struct World {
@@ -283,7 +283,7 @@ fn a_touch_never_creates_and_a_force_tells_the_holder() {
         world.run(
             b,
             &Op::Force {
-                owner: Arc::default()
+                owner: Text::default()
             }
         ),
         Reply::Freed { holders: 1 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn owned(units: u32, capacity: u32, owner: &str) -> Share {
+fn owned(units: u32, capacity: u32, owner: &'static str) -> Share {
     Share {
         owner: owner.into(),
         ..Share::of(units, capacity)

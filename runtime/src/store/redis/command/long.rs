@@ -1,10 +1,11 @@
 //! The long way: every argument is a word.
 
-use super::words::Words;
+use super::millis;
+use crate::store::redis::wire::Words;
 use crate::store::{MemberId, Mode, Op, Signal};
 
 /// The arguments of an operation of `member`.
-pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
+pub(super) fn write(words: &mut Words<'_>, member: MemberId, op: &Op) {
     match op {
         Op::Acquire {
             ticket,
@@ -22,8 +23,8 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
             words.number(u64::from(share.capacity));
             words.number(u64::from(share.takes));
             words.text(&share.owner);
-            words.millis(*hold);
-            words.millis(*place);
+            words.number(millis(*hold));
+            words.number(millis(*place));
             words.text(match mode {
                 Mode::Queue => "queue",
                 Mode::Try => "try",
@@ -41,8 +42,8 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
             words.word(member);
             words.number(*counter);
             words.number(u64::from(*units));
-            words.millis(*hold);
-            words.millis(*place);
+            words.number(millis(*hold));
+            words.number(millis(*place));
         }
         Op::Release {
             ticket,
@@ -52,7 +53,7 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
         } => {
             words.word(ticket);
             words.word(member);
-            words.millis(*park);
+            words.number(millis(*park));
             words.number(u64::from(*tomb));
             words.number(*used);
         }
@@ -68,8 +69,8 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
             words.word(ticket);
             words.word(member);
             words.number(*counter);
-            words.millis(*hold);
-            words.millis(*place);
+            words.number(millis(*hold));
+            words.number(millis(*place));
             words.text(meta);
         }
         Op::Force { owner } => {
@@ -79,7 +80,7 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
         Op::Refresh { owner, expire } => {
             words.word(member);
             words.text(owner);
-            words.millis(*expire);
+            words.number(millis(*expire));
         }
         Op::Signal { ticket, signal } => {
             words.word(ticket);

@@ -2,12 +2,11 @@
 
 mod long;
 mod short;
-mod words;
 
-use redis::Cmd;
+use std::time::Duration;
 
-use self::words::Words;
 use super::scripts::{Operation, Scripts};
+use super::wire::{self, Words};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op};
 
@@ -39,9 +38,13 @@ pub(super) fn channel(member: MemberId) -> String {
     format!("auto_mutex:member:{member}")
 }
 
-/// The key of a name; its hash tag keeps all keys of the name in one slot.
+/// What comes before a name in its keys; the hash tag keeps all keys of the name in one slot.
+const KEY: &str = "auto_mutex:{";
+
+/// The first key of a name.
+#[cfg(test)]
 pub(super) fn key(name: &Name) -> String {
-    format!("auto_mutex:{{{name}}}")
+    format!("{KEY}{name}}}")
 }
 
 /// Whether a release and an acquire of the same name, both on the short way, can be one command.
@@ -56,23 +59,30 @@ pub(super) fn is_cycle(release: &Op, acquire: &Op) -> bool {
     queues && matches!(release, Op::Release { .. })
 }
 
-/// EVALSHA of a release and the next acquire of `member`.
+/// Appends EVALSHA of a release and the next acquire of `member` to `out`.
 pub(super) fn cycle(
+    out: &mut Vec<u8>,
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
-    release: &Op,
-    acquire: &Op,
-) -> Cmd {
+    [release, acquire]: [&Op; 2],
+) {
     let digest = scripts.digest(Operation::ShortCycle);
-    let mut words = Words::new(digest, key(name), &SUFFIXES[..1]);
-    short::write(&mut words, member, acquire);
-    short::write(&mut words, member, release);
-    words.finish()
+    script(out, digest, name, &SUFFIXES[..1], |words| {
+        short::write(words, member, acquire);
+        short::write(words, member, release);
+    });
 }
 
-/// EVALSHA of an operation of `member`.
-pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op, way: Way) -> Cmd {
+/// Appends EVALSHA of an operation of `member` to `out`.
+pub(super) fn evaluate(
+    out: &mut Vec<u8>,
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    op: &Op,
+    way: Way,
+) {
     let operation = match (op, way) {
         (Op::Acquire { .. }, Way::Short) => Operation::ShortAcquire,
         (Op::Acquire { .. }, Way::Long) => Operation::Acquire,
@@ -89,15 +99,41 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
     };
     let digest = scripts.digest(operation);
     match way {
-        Way::Short => {
-            let mut words = Words::new(digest, key(name), &SUFFIXES[..1]);
-            short::write(&mut words, member, op);
-            words.finish()
-        }
-        Way::Long => {
-            let mut words = Words::new(digest, key(name), &SUFFIXES);
-            long::write(&mut words, member, op);
-            words.finish()
-        }
+        Way::Short => script(out, digest, name, &SUFFIXES[..1], |words| {
+            short::write(words, member, op);
+        }),
+        Way::Long => script(out, digest, name, &SUFFIXES, |words| {
+            long::write(words, member, op);
+        }),
     }
+}
+
+/// EVALSHA of a script, for the keys of a name with these suffixes.
+fn script(
+    out: &mut Vec<u8>,
+    digest: &str,
+    name: &Name,
+    suffixes: &[&str],
+    arguments: impl FnOnce(&mut Words<'_>),
+) {
+    wire::command(out, |words| {
+        words.texts(&["EVALSHA", digest]);
+        words.number(suffixes.len() as u64);
+        keys(words, name, suffixes);
+        arguments(words);
+    });
+}
+
+/// The keys of a name with these suffixes.
+pub(super) fn keys(words: &mut Words<'_>, name: &Name, suffixes: &[&str]) {
+    for suffix in suffixes {
+        words.joined(&[KEY, name.as_str(), "}", suffix]);
+    }
+}
+
+/// Whole milliseconds on the wire.
+fn millis(duration: Duration) -> u64 {
+    // Far beyond every lease, and exact in Lua with microseconds added.
+    const MOST: u128 = 1 << 42;
+    duration.as_millis().min(MOST) as u64
 }

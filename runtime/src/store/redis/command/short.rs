@@ -1,9 +1,10 @@
 //! The short way: few arguments, in the bytes that the first key keeps (see `scripts/common/base.lua`).
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 use std::time::Duration;
 
-use super::words::{Words, millis};
+use super::millis;
+use crate::store::redis::wire::Words;
 use crate::store::{MemberId, Mode, Op};
 
 /// The scripts of the short way keep a name for twenty minutes, ten of them for the token.
@@ -31,7 +32,7 @@ pub(super) fn takes(op: &Op) -> bool {
 }
 
 /// The arguments of an operation of `member` that takes the short way.
-pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
+pub(super) fn write(words: &mut Words<'_>, member: MemberId, op: &Op) {
     match op {
         Op::Acquire {
             ticket,
@@ -42,25 +43,23 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
             mode,
             meta,
         } => {
-            let mut ids = String::with_capacity(64);
-            // Writing to a String cannot fail.
-            let _ = write!(ids, "{ticket}{member}");
-            let (ticket, member) = ids.as_bytes().split_at(32);
-            let mut request = Vec::with_capacity(112 + meta.len());
-            request.extend_from_slice(ticket);
-            for number in [
+            let numbers = [
                 *counter as f64,
                 f64::from(share.units),
                 f64::from(share.capacity),
                 millis(*hold) as f64,
                 millis(*place) as f64,
                 f64::from(u8::from(share.takes)),
-            ] {
-                request.extend_from_slice(&number.to_le_bytes());
-            }
-            request.extend_from_slice(member);
-            request.extend_from_slice(meta.as_bytes());
-            words.bytes(&request);
+            ];
+            words.built(|out| {
+                // Writing to a Vec cannot fail.
+                let _ = write!(out, "{ticket}");
+                for number in numbers {
+                    out.extend_from_slice(&number.to_le_bytes());
+                }
+                let _ = write!(out, "{member}");
+                out.extend_from_slice(meta.as_bytes());
+            });
             if *mode == Mode::Try {
                 words.text("try");
             }
@@ -73,12 +72,11 @@ pub(super) fn write(words: &mut Words, member: MemberId, op: &Op) {
             ..
         } => {
             words.word(ticket);
-            let mut numbers = [0; 24];
-            let values = [*counter, millis(*hold), millis(*place)];
-            for (bytes, value) in numbers.chunks_exact_mut(8).zip(values) {
-                bytes.copy_from_slice(&(value as f64).to_le_bytes());
-            }
-            words.bytes(&numbers);
+            words.built(|out| {
+                for number in [*counter, millis(*hold), millis(*place)] {
+                    out.extend_from_slice(&(number as f64).to_le_bytes());
+                }
+            });
         }
         Op::Release { ticket, .. } => {
             words.word(ticket);

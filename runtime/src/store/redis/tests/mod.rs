@@ -3,6 +3,6 @@
 mod acl;
 mod difference;
 mod scripts;
-mod server;
+pub(super) mod server;
 mod setup;
 mod transport;

@@ -6,10 +6,17 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use redis::{Cmd, Connection, FromRedisValue, Value};
+use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
+use super::super::command::{self, Way};
+use super::super::reply;
+use super::super::scripts::Scripts;
+use super::super::wire::{ErrorReply, Value};
 use crate::config::{Config, Endpoint, RedisEndpoint};
+use crate::error::StoreError;
+use crate::name::Name;
+use crate::store::{MemberId, Op, Reply};
 
 /// Far beyond what a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
@@ -114,15 +121,50 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
     cmd.query(connection).unwrap()
 }
 
+/// An operation as bytes.
+pub(super) fn evaluate(
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    op: &Op,
+    way: Way,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    command::evaluate(&mut out, scripts, member, name, op, way);
+    out
+}
+
 /// Runs a command whose error is an answer too.
-pub(super) fn attempt(connection: &mut Connection, cmd: &Cmd) -> Value {
-    let mut pipeline = redis::pipe();
-    pipeline.add_command(cmd.clone());
+pub(super) fn attempt(connection: &mut Connection, cmd: &[u8]) -> redis::Value {
     use redis::ConnectionLike as _;
-    let replies = connection
-        .req_packed_commands(&pipeline.get_packed_pipeline(), 0, 1)
-        .unwrap();
+    let replies = connection.req_packed_commands(cmd, 0, 1).unwrap();
     replies.into_iter().next().unwrap()
+}
+
+/// What the store makes of a reply.
+pub(super) fn parse(value: &redis::Value, op: &Op) -> Result<Reply, StoreError> {
+    reply::parse(&borrowed(value), op)
+}
+
+pub(super) fn is_undone(value: &redis::Value) -> bool {
+    reply::is_undone(&borrowed(value))
+}
+
+/// What another client library read, as this one does.
+pub(in super::super) fn borrowed(value: &redis::Value) -> Value<'_> {
+    match value {
+        redis::Value::Nil => Value::Nil,
+        redis::Value::Int(number) => Value::Integer(*number),
+        redis::Value::BulkString(bytes) => Value::Text(bytes),
+        redis::Value::Okay => Value::Text(b"OK"),
+        redis::Value::SimpleString(text) => Value::Text(text.as_bytes()),
+        redis::Value::Array(items) => Value::List(items.iter().map(borrowed).collect()),
+        redis::Value::ServerError(error) => Value::Error(ErrorReply {
+            code: error.code().into(),
+            details: error.details().unwrap_or_default().into(),
+        }),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Keys that would stay for ever.

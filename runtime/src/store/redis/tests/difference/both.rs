@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use redis::{Connection, Msg, PubSub, Value};
+use redis::{Connection, Msg, PubSub};
 
-use super::super::super::command::{self, SUFFIXES, Way, channel, evaluate, key};
+use super::super::super::command::{self, SUFFIXES, Way, channel, key};
 use super::super::super::message::{self, Push};
 use super::super::super::reply;
 use super::super::super::scripts::Scripts;
-use super::super::server::{LONG, Server, attempt, run};
+use super::super::super::wire::Value;
+use super::super::server::{LONG, Server, attempt, borrowed, evaluate, is_undone, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -64,12 +65,8 @@ impl Bench {
             if message.get_channel_name() == "end" {
                 return messages;
             }
-            let payload = Value::BulkString(message.get_payload_bytes().to_vec());
-            let push = redis::PushInfo {
-                kind: redis::PushKind::Message,
-                data: vec![Value::Nil, payload],
-            };
-            match message::read(&push) {
+            let payload = Value::Text(message.get_payload_bytes());
+            match message::read(&[Value::Text(b"message"), Value::Nil, payload]) {
                 Push::Told(name, told) => {
                     messages.push((message.get_channel_name().to_owned(), name, told));
                 }
@@ -132,25 +129,29 @@ impl<'a> Both<'a> {
             both.model(now, index, member, op)
         });
         let name = self.names[index].0.clone();
-        let put = command::cycle(&self.bench.scripts, member, &name, release, acquire);
+        let mut put = Vec::new();
+        let ops = [release, acquire];
+        command::cycle(&mut put, &self.bench.scripts, member, &name, ops);
         run::<()>(
             &mut self.bench.connection,
             &["SET", "now", &now.to_string()],
         );
         let value = attempt(&mut self.bench.connection, &put);
-        let done = reply::of_cycle(value, acquire).map(|value| match reply::is_undone(&value) {
-            true => {
-                assert_eq!(value, Value::Nil);
-                None
+        let done = reply::of_cycle(borrowed(&value), acquire).map(|value| {
+            match reply::is_undone(&value) {
+                true => {
+                    assert_eq!(value, Value::Nil);
+                    None
+                }
+                false => Some(value),
             }
-            false => Some(value),
         });
         let [released, acquired] = done;
-        let scripts = |both: &mut Self, op: &Op, done: Option<Value>| match done {
+        let scripts = |both: &mut Self, op: &Op, done: Option<Value<'_>>| match done {
             None => both.scripts(now, index, member, op, Way::Long),
             Some(value) => {
                 let mut outcome = both.scripts(now, index, member, &Op::Inspect, Way::Long);
-                outcome.reply = reply::parse(value, op).unwrap();
+                outcome.reply = reply::parse(&value, op).unwrap();
                 outcome.short = true;
                 outcome
             }
@@ -196,35 +197,39 @@ impl<'a> Both<'a> {
     fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op, way: Way) -> Outcome {
         let name = &self.names[index].0;
         let bench = &mut *self.bench;
-        let mut pipeline = redis::pipe();
-        pipeline.cmd("SET").arg("now").arg(now);
+        let mut set = redis::cmd("SET");
+        let mut pipeline = set.arg("now").arg(now).get_packed_command();
         for (op, way) in [(op, way), (&Op::Inspect, Way::Long)] {
-            pipeline.add_command(evaluate(&bench.scripts, member, name, op, way));
+            pipeline.extend(evaluate(&bench.scripts, member, name, op, way));
         }
         for suffix in SUFFIXES {
-            pipeline.cmd("PTTL").arg(format!("{}{suffix}", key(name)));
+            let mut lives = redis::cmd("PTTL");
+            lives.arg(format!("{}{suffix}", key(name)));
+            lives.write_packed_command(&mut pipeline);
         }
-        pipeline.cmd("PUBLISH").arg("end").arg("");
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg("end").arg("");
+        publish.write_packed_command(&mut pipeline);
         use redis::ConnectionLike as _;
         let mut replies = bench
             .connection
-            .req_packed_commands(&pipeline.get_packed_pipeline(), 0, 4 + SUFFIXES.len())
+            .req_packed_commands(&pipeline, 0, 4 + SUFFIXES.len())
             .unwrap()
             .into_iter()
             .skip(1);
         let reply = replies.next().unwrap();
-        if way == Way::Short && reply::is_undone(&reply) {
-            assert_eq!(reply, Value::Nil);
+        if way == Way::Short && is_undone(&reply) {
+            assert_eq!(reply, redis::Value::Nil);
             assert_eq!(bench.heard(), []);
             return self.scripts(now, index, member, op, Way::Long);
         }
-        let reply = reply::parse(reply, op).unwrap();
-        let info = match reply::parse(replies.next().unwrap(), &Op::Inspect) {
+        let reply = parse(&reply, op).unwrap();
+        let info = match parse(&replies.next().unwrap(), &Op::Inspect) {
             Ok(Reply::Info(info)) => info,
             other => panic!("{other:?}"),
         };
         for (suffix, lives) in SUFFIXES.iter().zip(replies) {
-            let Value::Int(lives) = lives else {
+            let redis::Value::Int(lives) = lives else {
                 panic!("{lives:?}");
             };
             check_life(suffix, lives, &info);

@@ -1,11 +1,10 @@
 //! Operations as clients send them, and as they do not: what a name is used for, and what is asked of it at random.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::dice::Dice;
-use crate::store::{Mode, Op, Share, Signal, Ticket};
+use crate::store::{Mode, Op, Share, Signal, Text, Ticket};
 
 /// Units of a readers-writer lock.
 const ALL: u32 = 1 << 30;
@@ -57,11 +56,11 @@ impl Use {
         self.tokens.insert(ticket, token);
     }
 
-    fn owner(&self, dice: &mut Dice) -> Arc<str> {
+    fn owner(&self, dice: &mut Dice) -> Text {
         if dice.one_in(self.owned) {
             dice.of(&OWNERS).into()
         } else {
-            Arc::default()
+            Text::default()
         }
     }
 
@@ -153,7 +152,7 @@ impl Use {
                     owner: if of_one {
                         dice.of(&OWNERS).into()
                     } else {
-                        Arc::default()
+                        Text::default()
                     },
                 }
             }

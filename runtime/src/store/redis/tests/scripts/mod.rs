@@ -7,18 +7,16 @@ mod loss;
 mod memory;
 mod short;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Connection;
 
-use super::super::command::{SUFFIXES, Way, evaluate, key};
-use super::super::reply;
+use super::super::command::{SUFFIXES, Way, key};
 use super::super::scripts::Scripts;
-use super::server::{Server, attempt, immortal, run};
+use super::server::{Server, attempt, evaluate, immortal, is_undone, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Ticket};
+use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Text, Ticket};
 
 /// One name on one server, at the server's own time.
 struct Bench {
@@ -55,8 +53,8 @@ impl Bench {
         for way in [Way::of(op), Way::Long] {
             let cmd = evaluate(&self.scripts, self.member, &self.name, op, way);
             let value = attempt(&mut self.connection, &cmd);
-            if way == Way::Long || !reply::is_undone(&value) {
-                return reply::parse(value, op);
+            if way == Way::Long || !is_undone(&value) {
+                return parse(&value, op);
             }
         }
         panic!("neither way");
@@ -165,7 +163,7 @@ fn every_question(ticket: Ticket) -> [Op; 7] {
         touch(ticket),
         release(ticket),
         Op::Force {
-            owner: Arc::default(),
+            owner: Text::default(),
         },
         Op::Refresh {
             owner: "somebody".into(),

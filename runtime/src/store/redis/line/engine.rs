@@ -1,0 +1,179 @@
+//! The engine's side of a [`Line`]: one thread.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use super::super::error;
+use super::super::sending::{Awaited, Sending};
+use super::super::wire::{self, Writing};
+use super::{KEPT, Line, State};
+use crate::error::StoreError;
+use crate::store::Request;
+use crate::wait::lock;
+
+impl Line {
+    /// A connection is there. Returns what was submitted while there was none.
+    pub(in super::super) fn connect(&self, socket: Writing) -> VecDeque<Request> {
+        let mut state = lock(&self.state);
+        state.out.open(Some(socket));
+        state.due = true;
+        state.failed = None;
+        std::mem::take(&mut state.waiting)
+    }
+
+    /// The connection is lost: `awaited` gets everything that has no reply.
+    pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
+        let mut state = lock(&self.state);
+        state.out.open(None);
+        state.due = true;
+        state.held = false;
+        awaited.append(&mut state.awaited);
+        self.under_way.store(0, Ordering::Relaxed);
+    }
+
+    /// What was submitted while there is no connection; nothing if the store is closed and nothing is left.
+    pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
+        let mut state = lock(&self.state);
+        if state.closed && state.waiting.is_empty() {
+            return None;
+        }
+        state.sleep(cx);
+        Some(std::mem::take(&mut state.waiting))
+    }
+
+    /// The engine is gone for whatever reason: nobody will answer any more.
+    pub(in super::super) fn abandon(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        state.out.open(None);
+    }
+
+    /// The engine has read something: until [`poll_write`](Self::poll_write) it is awake.
+    pub(in super::super) fn awake(&self) {
+        lock(&self.state).due = true;
+    }
+
+    /// Moves on what awaits a reply, if `awaited` is empty.
+    pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
+        if awaited.is_empty() {
+            if awaited.capacity() > KEPT {
+                *awaited = VecDeque::new();
+            }
+            std::mem::swap(awaited, &mut lock(&self.state).awaited);
+        }
+    }
+
+    /// A reply came.
+    pub(in super::super) fn replied(&self) {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the store is closed and nothing waits any more.
+    pub(in super::super) fn is_done(&self) -> bool {
+        let state = lock(&self.state);
+        state.closed && state.waiting.is_empty()
+    }
+
+    /// Whether no reply is to come.
+    pub(in super::super) fn is_quiet(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether anything was written since this was last asked.
+    pub(in super::super) fn has_written(&self) -> bool {
+        std::mem::take(&mut lock(&self.state).wrote)
+    }
+
+    /// The short way did not do.
+    pub(in super::super) fn detour(&self, request: &Request) {
+        lock(&self.state).detours.note(request);
+    }
+
+    /// New requests wait until `write_again`.
+    pub(in super::super) fn hold(&self) {
+        lock(&self.state).held = true;
+    }
+
+    /// Writes these before all that wait, behind the scripts if they are to be loaded. Nothing may be under way.
+    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>, load: bool) {
+        let mut state = lock(&self.state);
+        if load {
+            for text in self.scripts.texts() {
+                wire::command(state.out.filling(), |words| {
+                    words.texts(&["SCRIPT", "LOAD", text]);
+                });
+                self.expect(&mut state, Awaited::Load);
+            }
+        }
+        for sending in sendings.drain(..) {
+            self.append(&mut state, sending);
+        }
+        state.held = false;
+    }
+
+    pub(in super::super) fn ping(&self) {
+        let mut state = lock(&self.state);
+        wire::command(state.out.filling(), |words| words.text("PING"));
+        self.expect(&mut state, Awaited::Ping);
+    }
+
+    /// Writes all that can be written now. After it the engine may sleep: it is woken for more. Ready: the store is
+    /// closed and everything is answered.
+    pub(in super::super) fn poll_write(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), StoreError>> {
+        let failed = |cause| Poll::Ready(Err(error::of_socket(&cause)));
+        loop {
+            let mut state = lock(&self.state);
+            if let Some(cause) = state.failed.take() {
+                return failed(cause);
+            }
+            self.make_use_of_room(&mut state);
+            // Whoever writes wakes the engine if anything is left.
+            let idle = state.out.is_taken() || state.out.len() == 0;
+            if idle {
+                let done = state.closed && state.waiting.is_empty() && !state.held;
+                if done && self.is_quiet() {
+                    return Poll::Ready(Ok(()));
+                }
+                state.sleep(cx);
+                return Poll::Pending;
+            }
+            if let Some(socket) = state.out.socket().filter(|_| state.out.is_stuck()) {
+                match socket.poll_ready(cx) {
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(cause)) => return failed(cause),
+                    Poll::Pending => {
+                        state.sleep(cx);
+                        return Poll::Pending;
+                    }
+                }
+            }
+            self.write(state);
+        }
+    }
+
+    fn make_use_of_room(&self, state: &mut State) {
+        while self.takes_more(state)
+            && let Some(request) = state.waiting.pop_front()
+        {
+            self.begin(state, request);
+        }
+        if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
+            state.waiting = VecDeque::new();
+        }
+    }
+}
+
+impl State {
+    /// From now on the engine has to be woken.
+    fn sleep(&mut self, cx: &Context<'_>) {
+        self.due = false;
+        match &mut self.engine {
+            Some(engine) => engine.clone_from(cx.waker()),
+            None => self.engine = Some(cx.waker().clone()),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! [`Line`]: where callers and the engine meet.
+//!
+//! A caller's request becomes bytes in one buffer and an entry in one list, under one lock. Who writes the buffer:
+//!
+//! - Little is under way: the caller, at once, on its own thread. No other has to be woken.
+//! - Much is under way: the engine, which is woken for it; what others submit until it runs shares the write.
+//! - The engine is about to look here anyway, since it just read something: it also takes what nobody waits for, a
+//!   release, which so shares a write with what the same task submits next.
+//!
+//! Nobody holds the lock while he writes, and only one writes at a time: what is submitted meanwhile is his to go on
+//! with, or to leave to the engine.
+
+mod caller;
+mod engine;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Waker;
+
+use super::command::{self, Way};
+use super::detours::Detours;
+use super::scripts::Scripts;
+use super::sending::{Awaited, Sending};
+use super::wire::Outbox;
+use crate::store::{MemberId, Request};
+use crate::sync::{Mutex, MutexGuard};
+use crate::wait::lock;
+
+/// How much may be under way, and not yet written, before requests wait as such.
+const MOST: usize = 8192;
+const ROOM: usize = 256 << 10;
+/// How many entries a list may stay large enough for after a burst.
+const KEPT: usize = 1024;
+/// How often the one who writes goes on with what came meanwhile.
+const ROUNDS: u32 = 2;
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) scripts: Arc<Scripts>,
+    pub(super) member: MemberId,
+    state: Mutex<State>,
+    /// How many replies are still to come.
+    under_way: AtomicUsize,
+    /// Something was submitted and nobody has looked at it.
+    touched: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    out: Outbox,
+    /// In the order of the bytes; what the engine has not taken over yet.
+    awaited: VecDeque<Awaited>,
+    /// Where the last command begins and ends in what nobody has taken to write.
+    last: (usize, usize),
+    detours: Detours,
+    /// What there is no room for now, or no connection.
+    waiting: VecDeque<Request>,
+    /// The store takes no more.
+    closed: bool,
+    /// New requests wait until others were written again.
+    held: bool,
+    /// The engine will look here before it sleeps.
+    due: bool,
+    /// Somebody waits for what is not written.
+    urgent: bool,
+    /// Something was written since the last look.
+    wrote: bool,
+    failed: Option<io::Error>,
+    engine: Option<Waker>,
+}
+
+impl Line {
+    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId) -> Self {
+        let mut out = Outbox::default();
+        out.open(None);
+        let state = State {
+            out,
+            awaited: VecDeque::new(),
+            last: (0, 0),
+            detours: Detours::default(),
+            waiting: VecDeque::new(),
+            closed: false,
+            held: false,
+            // It has not begun yet.
+            due: true,
+            urgent: false,
+            wrote: false,
+            failed: None,
+            engine: None,
+        };
+        Self {
+            scripts,
+            member,
+            state: Mutex::new(state),
+            under_way: AtomicUsize::new(0),
+            touched: AtomicBool::new(false),
+        }
+    }
+
+    fn takes_more(&self, state: &State) -> bool {
+        state.out.is_open()
+            && !state.held
+            && state.out.len() < ROOM
+            && self.under_way.load(Ordering::Relaxed) < MOST
+    }
+
+    /// For the first time.
+    fn begin(&self, state: &mut State, request: Request) {
+        let way = state.detours.way(&request);
+        let sending = Sending::new(request, way);
+        match state.begun_cycle(&sending) {
+            Some(release) => {
+                let ops = [&release.request.op, &sending.request.op];
+                let (name, out) = (&sending.request.name, state.out.filling());
+                command::cycle(out, &self.scripts, self.member, name, ops);
+                state.awaited.push_back(Awaited::Cycle([release, sending]));
+            }
+            None => self.append(state, sending),
+        }
+    }
+
+    fn append(&self, state: &mut State, sending: Sending) {
+        let start = state.out.filling().len();
+        let Request { name, op, .. } = &sending.request;
+        let (out, way) = (state.out.filling(), sending.way);
+        command::evaluate(out, &self.scripts, self.member, name, op, way);
+        let end = out.len();
+        self.expect(state, Awaited::Request(sending));
+        state.last = (start, end);
+    }
+
+    fn expect(&self, state: &mut State, awaited: Awaited) {
+        state.awaited.push_back(awaited);
+        state.last = (0, 0);
+        state.wrote = true;
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Has the engine look here.
+    fn wake(mut state: MutexGuard<'_, State>) {
+        if !state.due {
+            state.due = true;
+            let engine = state.engine.clone();
+            drop(state);
+            if let Some(engine) = engine {
+                engine.wake();
+            }
+        }
+    }
+
+    /// Writes what there is and what comes meanwhile; what the socket does not take is the engine's.
+    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        for _ in 0..ROUNDS {
+            let Some(mut chunk) = state.out.take() else {
+                return;
+            };
+            state.urgent = false;
+            drop(state);
+            let written = chunk.write();
+            state = lock(&self.state);
+            if !state.out.put_back(chunk) {
+                return;
+            }
+            if let Err(error) = written {
+                state.failed = Some(error);
+                break;
+            }
+            if state.out.is_stuck() {
+                break;
+            }
+        }
+        if state.out.len() > 0 || state.failed.is_some() {
+            Self::wake(state);
+        }
+    }
+}
+
+impl State {
+    /// Takes back the release of the same name that stands before `acquire`, if both can be one command.
+    fn begun_cycle(&mut self, acquire: &Sending) -> Option<Sending> {
+        let (start, end) = std::mem::take(&mut self.last);
+        let Some(Awaited::Request(release)) = self.awaited.back() else {
+            return None;
+        };
+        let [first, second] = [&release.request, &acquire.request];
+        let is_cycle = [release.way, acquire.way] == [Way::Short; 2]
+            && first.name == second.name
+            && command::is_cycle(&first.op, &second.op);
+        let out = self.out.filling();
+        if !is_cycle || start == end || out.len() != end {
+            return None;
+        }
+        out.truncate(start);
+        match self.awaited.pop_back() {
+            Some(Awaited::Request(release)) => Some(release),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! [`Pending`]: what awaits a reply, and what has to be written again, as the engine knows it.
+
+use std::collections::VecDeque;
+
+use super::line::Line;
+use super::sending::{Again, Awaited, Sending};
+use super::wire::Value;
+use super::{error, reply};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::store::{Answer, Events, Reply};
+
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    awaited: VecDeque<Awaited>,
+    /// Written again, in order, when nothing is under way any more.
+    again: Vec<Sending>,
+    /// The scripts are loaded before that.
+    load: bool,
+}
+
+impl Pending {
+    /// A reply. Errors end the connection.
+    pub(super) fn land(
+        &mut self,
+        line: &Line,
+        events: &dyn Events,
+        value: &Value<'_>,
+    ) -> Result<(), StoreError> {
+        line.refill(&mut self.awaited);
+        let Some(awaited) = self.awaited.pop_front() else {
+            let text = "the server answered what nobody asked";
+            return Err(StoreError::disconnected(text));
+        };
+        line.replied();
+        let mut result = Ok(());
+        if let Value::Error(error) = value
+            && error::ends_connection(error)
+        {
+            result = Err(error::of_server(error));
+        }
+        match awaited {
+            Awaited::Request(sending) => self.answer(line, events, sending, value),
+            Awaited::Cycle([release, acquire]) => {
+                let [released, acquired] = reply::of_cycle(value.clone(), &acquire.request.op);
+                self.answer(line, events, release, &released);
+                self.answer(line, events, acquire, &acquired);
+            }
+            Awaited::Load | Awaited::Ping => {
+                if let Value::Error(error) = value {
+                    // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
+                    tracing::debug!(code = %error.code, "the lock store refused a command");
+                }
+            }
+        }
+        result
+    }
+
+    fn answer(
+        &mut self,
+        line: &Line,
+        events: &dyn Events,
+        mut sending: Sending,
+        value: &Value<'_>,
+    ) {
+        let again = sending.again(value);
+        if again.is_none() && !self.follows(&sending) {
+            let result = reply::parse(value, &sending.request.op);
+            answer(events, sending, result);
+            return;
+        }
+        if self.again.is_empty() {
+            line.hold();
+        }
+        match again {
+            Some(Again::Scripts) => self.load = true,
+            Some(Again::Detour) => line.detour(&sending.request),
+            None => {}
+        }
+        self.again.push(sending);
+    }
+
+    /// Whether an earlier request of the same ticket is to be written again: then this one is too, although it
+    /// was executed, so that the last one has the last word. (Every operation may run twice.)
+    fn follows(&self, sending: &Sending) -> bool {
+        let ticket = sending.request.op.ticket();
+        ticket.is_some()
+            && self
+                .again
+                .iter()
+                .any(|earlier| earlier.request.op.ticket() == ticket)
+    }
+
+    /// Writes again what has to be, once all replies are there.
+    pub(super) fn write_again(&mut self, line: &Line) {
+        if !self.again.is_empty() && line.is_quiet() {
+            line.write_again(&mut self.again, std::mem::take(&mut self.load));
+        }
+    }
+
+    /// There will be no more replies.
+    pub(super) fn lose(&mut self, line: &Line, events: &dyn Events, error: &StoreError) {
+        line.disconnect(&mut self.awaited);
+        // Those to be written again were written before all that are under way.
+        for sending in self.again.drain(..) {
+            answer(events, sending, Err(error.clone()));
+        }
+        for awaited in self.awaited.drain(..) {
+            match awaited {
+                Awaited::Request(sending) => answer(events, sending, Err(error.clone())),
+                Awaited::Cycle(both) => {
+                    for sending in both {
+                        answer(events, sending, Err(error.clone()));
+                    }
+                }
+                Awaited::Load | Awaited::Ping => {}
+            }
+        }
+    }
+}
+
+fn answer(events: &dyn Events, sending: Sending, result: Result<Reply, StoreError>) {
+    let result = result.map_err(|error| match error.kind() {
+        // Written again too often.
+        StoreErrorKind::Refused if error.to_string().starts_with("NOSCRIPT") => StoreError::new(
+            StoreErrorKind::Refused,
+            "the server forgets the scripts as soon as they are loaded",
+        ),
+        _ => error,
+    });
+    events.answered(Answer {
+        request: sending.request,
+        result,
+    });
+}

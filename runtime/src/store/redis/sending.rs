@@ -1,0 +1,62 @@
+//! What awaits a reply, and when a request is written again.
+
+use super::command::Way;
+use super::reply;
+use super::wire::Value;
+use crate::store::Request;
+
+/// How often the scripts are loaded again for one request.
+const RELOADS: u32 = 3;
+
+/// What the server will answer next, in the order of writing.
+#[derive(Debug)]
+pub(super) enum Awaited {
+    Request(Sending),
+    /// A release and an acquire in one.
+    Cycle([Sending; 2]),
+    /// A script, loaded again.
+    Load,
+    Ping,
+}
+
+/// A request, and how often it was written for which reason.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) request: Request,
+    pub(super) way: Way,
+    reloads: u32,
+}
+
+/// Why a request is written again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The server lost the scripts.
+    Scripts,
+    /// The short way did not do.
+    Detour,
+}
+
+impl Sending {
+    pub(super) fn new(request: Request, way: Way) -> Self {
+        Self {
+            request,
+            way,
+            reloads: 0,
+        }
+    }
+
+    /// Whether the request has to be written again after this reply, which then is no answer.
+    pub(super) fn again(&mut self, reply: &Value<'_>) -> Option<Again> {
+        match reply {
+            Value::Error(error) if error.code == "NOSCRIPT" && self.reloads < RELOADS => {
+                self.reloads += 1;
+                Some(Again::Scripts)
+            }
+            reply if self.way == Way::Short && reply::is_undone(reply) => {
+                self.way = Way::Long;
+                Some(Again::Detour)
+            }
+            _ => None,
+        }
+    }
+}

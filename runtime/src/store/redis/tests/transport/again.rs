@@ -1,0 +1,69 @@
+//! What is written again.
+
+use super::super::super::scripts::{Operation, Scripts};
+use super::*;
+
+#[tokio::test]
+async fn lost_scripts_are_loaded_again() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    for _ in 0..3 {
+        run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
+        let ticket = Ticket::random();
+        let ids = [
+            acquire(ticket),
+            touch(ticket),
+            release(ticket),
+            touch(ticket),
+        ];
+        let ids = ids.map(|op| peer.submit("n", op));
+        assert!(matches!(
+            peer.answer(ids[0]).await,
+            Ok(Reply::Granted { .. })
+        ));
+        assert!(matches!(
+            peer.answer(ids[1]).await,
+            Ok(Reply::Granted { .. })
+        ));
+        assert_eq!(
+            peer.answer(ids[2]).await.unwrap(),
+            Reply::Released { free: 1 }
+        );
+        assert_eq!(peer.answer(ids[3]).await.unwrap(), Reply::Gone);
+    }
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
+    let scripts = Scripts::new();
+    for operation in [Operation::ShortRelease, Operation::Inspect] {
+        let text = scripts.texts().nth(operation as usize).unwrap();
+        run::<()>(&mut admin, &["SCRIPT", "LOAD", text]);
+    }
+    let ticket = Ticket::random();
+    let ids = [
+        ("n", acquire(ticket)),
+        ("other", Op::Inspect),
+        ("n", release(ticket)),
+    ];
+    let ids = ids.map(|(name, op)| peer.submit(name, op));
+    // The question was executed at once; these two are written again, in order.
+    assert!(matches!(peer.answer(ids[1]).await, Ok(Reply::Info(_))));
+    assert!(matches!(
+        peer.answer(ids[0]).await,
+        Ok(Reply::Granted { .. })
+    ));
+    assert_eq!(
+        peer.answer(ids[2]).await.unwrap(),
+        Reply::Released { free: 1 }
+    );
+    let info = peer.ask("n", Op::Inspect).await.unwrap();
+    assert!(matches!(info, Reply::Info(record) if record.holders.is_empty()));
+    peer.end().await;
+}

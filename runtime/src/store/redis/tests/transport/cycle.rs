@@ -1,0 +1,145 @@
+//! A release and the next acquire of a name, written together.
+
+use super::direct::scripts_run;
+use super::*;
+
+/// Hands over these together, and says how many scripts the server ran for them.
+async fn together(
+    peer: &mut Peer,
+    admin: &mut Connection,
+    ops: [(&str, Op); 2],
+) -> ([Result<Reply, StoreError>; 2], u64) {
+    let before = scripts_run(admin);
+    let ids = ops.map(|(name, op)| peer.hand_over(name, op));
+    peer.store.flush();
+    let replies = [peer.answer(ids[0]).await, peer.answer(ids[1]).await];
+    (replies, scripts_run(admin) - before)
+}
+
+#[tokio::test]
+async fn a_release_and_the_next_acquire_are_one_command() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let mut tickets = [(); 3].map(|()| Ticket::random());
+    peer.ask("n", acquire(tickets[0])).await.unwrap();
+    let ops = [("n", release(tickets[0])), ("n", acquire(tickets[1]))];
+    let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
+    assert!(matches!(acquired, Ok(Reply::Granted { .. })));
+    assert_eq!(count, 1);
+    tickets.swap(0, 1);
+    // Of another name, it is none.
+    let ops = [("n", release(tickets[0])), ("other", acquire(tickets[2]))];
+    let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
+    assert!(matches!(acquired, Ok(Reply::Granted { .. })));
+    assert_eq!(count, 2);
+    // What does not wait neither.
+    let mut attempt = acquire(tickets[0]);
+    if let Op::Acquire { mode, .. } = &mut attempt {
+        *mode = Mode::Try;
+    }
+    let ops = [("other", release(tickets[2])), ("other", attempt)];
+    let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
+    assert!(matches!(acquired, Ok(Reply::Granted { .. })));
+    assert_eq!(count, 2);
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn what_is_written_is_not_taken_back_for_it() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let [first, second] = [(); 2].map(|()| Ticket::random());
+    peer.ask("n", acquire(first)).await.unwrap();
+    tokio::task::yield_now().await;
+    let before = scripts_run(&mut admin);
+    // The caller writes it.
+    let released = peer.submit("n", release(first));
+    let acquired = peer.submit("n", acquire(second));
+    assert_eq!(
+        peer.answer(released).await.unwrap(),
+        Reply::Released { free: 1 }
+    );
+    assert!(matches!(
+        peer.answer(acquired).await,
+        Ok(Reply::Granted { .. })
+    ));
+    assert_eq!(scripts_run(&mut admin) - before, 2);
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_cycle_waits_its_turn_behind_others() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let [mut peer, mut other] = [Peer::new(&server).await, Peer::new(&server).await];
+    let [first, waiting, second] = [(); 3].map(|()| Ticket::random());
+    peer.ask("n", acquire(first)).await.unwrap();
+    other.ask("n", acquire(waiting)).await.unwrap();
+    let ops = [("n", release(first)), ("n", acquire(second))];
+    let ([released, acquired], _) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 0 });
+    assert!(matches!(acquired, Ok(Reply::Queued { .. })), "{acquired:?}");
+    let told = other.event().await;
+    assert!(matches!(told, Event::Told(_, Message::Grant { ticket, .. }) if ticket == waiting));
+    other.end().await;
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_cycle_survives_lost_scripts() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let [first, second] = [(); 2].map(|()| Ticket::random());
+    peer.ask("n", acquire(first)).await.unwrap();
+    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
+    let ops = [("n", release(first)), ("n", acquire(second))];
+    let ([released, acquired], _) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
+    assert!(
+        matches!(acquired, Ok(Reply::Granted { .. })),
+        "{acquired:?}"
+    );
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn both_parts_of_a_cycle_are_answered_when_the_connection_is_lost() {
+    let mut server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    let [first, second] = [(); 2].map(|()| Ticket::random());
+    peer.ask("n", acquire(first)).await.unwrap();
+    server.signal("STOP");
+    let released = peer.hand_over("n", release(first));
+    let acquired = peer.hand_over("n", acquire(second));
+    peer.store.flush();
+    server.stop();
+    assert!(peer.answer(released).await.unwrap_err().is_disconnected());
+    assert!(peer.answer(acquired).await.unwrap_err().is_disconnected());
+    peer.lost().await;
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_cycle_that_the_short_way_cannot_do_takes_the_long_one() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let [first, second] = [(); 2].map(|()| Ticket::random());
+    let mut owned = acquire(first);
+    if let Op::Acquire { share, .. } = &mut owned {
+        share.owner = "somebody".into();
+    }
+    peer.ask("n", owned).await.unwrap();
+    let ops = [("n", release(first)), ("n", acquire(second))];
+    let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
+    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
+    assert!(matches!(acquired, Ok(Reply::Granted { .. })));
+    assert_eq!(count, 3);
+    peer.end().await;
+}

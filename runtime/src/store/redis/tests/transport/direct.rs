@@ -1,0 +1,152 @@
+//! Who writes, and that nothing is mixed up or forgotten by it.
+
+use std::thread;
+use std::time::Instant;
+
+use super::*;
+
+/// How often the server ran a script so far.
+pub(super) fn scripts_run(admin: &mut Connection) -> u64 {
+    let info: String = run(admin, &["INFO", "commandstats"]);
+    let calls = info
+        .lines()
+        .find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    calls.map_or(0, |calls| calls.split(',').next().unwrap().parse().unwrap())
+}
+
+fn until_run(admin: &mut Connection, count: u64) {
+    let end = Instant::now() + LONG;
+    while scripts_run(admin) < count {
+        assert!(Instant::now() < end, "not written");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The driver of the test runs only where the test waits for it.
+#[tokio::test]
+async fn a_caller_writes_by_itself_when_little_is_under_way() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    // The driver is told that it may sleep.
+    assert_eq!(
+        peer.ask("n", release(Ticket::random())).await.unwrap(),
+        Reply::Gone
+    );
+    tokio::task::yield_now().await;
+    let before = scripts_run(&mut admin);
+    let ticket = Ticket::random();
+    let acquired = peer.submit("n", acquire(ticket));
+    until_run(&mut admin, before + 1);
+    let released = peer.submit("n", release(ticket));
+    until_run(&mut admin, before + 2);
+    assert!(matches!(
+        peer.answer(acquired).await,
+        Ok(Reply::Granted { .. })
+    ));
+    assert_eq!(
+        peer.answer(released).await.unwrap(),
+        Reply::Released { free: 1 }
+    );
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_release_goes_even_if_nothing_follows() {
+    let server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    for _ in 0..100 {
+        let ticket = Ticket::random();
+        peer.ask("n", acquire(ticket)).await.unwrap();
+        assert_eq!(
+            peer.ask("n", release(ticket)).await.unwrap(),
+            Reply::Released { free: 1 }
+        );
+    }
+    peer.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_of_many_threads_are_answered_once_each_and_in_order() {
+    const THREADS: u64 = 8;
+    const EACH: u64 = 500;
+    let server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    let threads = (0..THREADS).map(|number| {
+        let store = peer.store.clone();
+        thread::spawn(move || {
+            for step in 0..EACH {
+                // Acquired, touched, released, and so on: all but the first fail when the order is another.
+                let ticket = Ticket::parse(&format!("{:032x}", number * EACH + step / 3)).unwrap();
+                let op = [acquire, touch, release][step as usize % 3](ticket);
+                let request = Request {
+                    name: Name::from_escaped(&format!("thread:{number}")),
+                    op,
+                    id: RequestId(number * EACH + step),
+                };
+                assert!(store.submit(request).is_none());
+                store.flush();
+                if step % 50 == 0 {
+                    // So that now little is under way, now much.
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    let mut next = [0; THREADS as usize];
+    for _ in 0..THREADS * EACH {
+        let Event::Answered(answer) = peer.event().await else {
+            panic!("not an answer");
+        };
+        let id = answer.request.id.0;
+        let step = &mut next[(id / EACH) as usize];
+        assert_eq!(id % EACH, *step);
+        let reply = answer.result.unwrap();
+        match *step % 3 {
+            2 => assert_eq!(reply, Reply::Released { free: 1 }),
+            _ => assert!(matches!(reply, Reply::Granted { .. }), "{reply:?}"),
+        }
+        *step += 1;
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    peer.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_read_blocks_nobody_and_takes_bounded_room() {
+    const COUNT: u64 = 20_000;
+    let server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    server.signal("STOP");
+    for _ in 0..COUNT {
+        peer.submit("n", release(Ticket::random()));
+    }
+    // The rest waits as it was given, not as bytes.
+    assert!(peer.store.unwritten() < 1 << 20);
+    server.signal("CONT");
+    let mut lost = false;
+    for id in 1..=COUNT {
+        let event = loop {
+            match peer.event().await {
+                // Where the machine took longer than the watchdog's patience.
+                Event::Disconnected(_) | Event::Connected(_) => lost = true,
+                event => break event,
+            }
+        };
+        let Event::Answered(answer) = event else {
+            panic!("{event:?}");
+        };
+        assert_eq!(answer.request.id, RequestId(id));
+        assert!(
+            lost || answer
+                .result
+                .as_ref()
+                .is_ok_and(|reply| *reply == Reply::Gone)
+                || answer.result.is_err_and(|error| error.is_disconnected())
+        );
+    }
+    peer.end().await;
+}

@@ -1,0 +1,79 @@
+//! Connections that are lost, and servers that are of no use for a while.
+
+use super::*;
+
+#[tokio::test]
+async fn a_killed_connection_is_replaced() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    for generation in 2..5 {
+        kill_connections(&mut admin);
+        peer.lost().await;
+        peer.back(generation).await;
+        let ticket = Ticket::random();
+        assert!(matches!(
+            peer.ask("n", acquire(ticket)).await,
+            Ok(Reply::Granted { .. })
+        ));
+        assert_eq!(
+            peer.ask("n", release(ticket)).await.unwrap(),
+            Reply::Released { free: 1 }
+        );
+        let listening: u32 = run(&mut admin, &["PUBLISH", &channel(peer.member), "-"]);
+        assert_eq!(listening, 1);
+    }
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_frozen_server_is_noticed_with_and_without_requests() {
+    let server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    server.signal("STOP");
+    let id = peer.submit("n", acquire(Ticket::random()));
+    assert!(peer.answer(id).await.unwrap_err().is_disconnected());
+    peer.lost().await;
+    // At once now, and not held back.
+    let id = peer.submit("n", acquire(Ticket::random()));
+    assert!(peer.answer(id).await.unwrap_err().is_disconnected());
+    server.signal("CONT");
+    peer.back(2).await;
+    server.signal("STOP");
+    peer.lost().await;
+    server.signal("CONT");
+    peer.back(3).await;
+    assert!(peer.ask("m", acquire(Ticket::random())).await.is_ok());
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_restarted_server_is_found_again() {
+    let mut server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    server.stop();
+    peer.lost().await;
+    for _ in 0..3 {
+        let id = peer.submit("n", acquire(Ticket::random()));
+        assert!(peer.answer(id).await.unwrap_err().is_disconnected());
+    }
+    server.restart();
+    peer.back(2).await;
+    assert!(peer.ask("n", acquire(Ticket::random())).await.is_ok());
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_primary_that_becomes_a_replica_is_left_until_it_is_one_again() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    run::<()>(&mut admin, &["REPLICAOF", "127.0.0.1", "1"]);
+    let answer = peer.ask("n", acquire(Ticket::random())).await;
+    assert!(answer.unwrap_err().is_disconnected());
+    peer.lost().await;
+    run::<()>(&mut admin, &["REPLICAOF", "NO", "ONE"]);
+    peer.back(2).await;
+    assert!(peer.ask("n", acquire(Ticket::random())).await.is_ok());
+    peer.end().await;
+}

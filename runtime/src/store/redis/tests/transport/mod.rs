@@ -1,0 +1,203 @@
+//! The connection: order, losses, and what is answered when.
+
+mod again;
+mod close;
+mod cycle;
+mod direct;
+mod loss;
+mod order;
+mod relay;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Connection;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::super::command::channel;
+use super::super::{RedisStore, connect};
+use super::server::{LONG, Server, run};
+use crate::config::RedisEndpoint;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::name::Name;
+use crate::store::{
+    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Share, Store as _,
+    Ticket,
+};
+
+#[derive(Debug)]
+enum Event {
+    Answered(Answer),
+    Told(Name, Message),
+    Connected(u64),
+    Disconnected(StoreError),
+}
+
+struct Recorder(UnboundedSender<Event>);
+
+impl Recorder {
+    fn note(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+}
+
+impl Events for Recorder {
+    fn answered(&self, answer: Answer) {
+        self.note(Event::Answered(answer));
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        self.note(Event::Told(name.clone(), message));
+    }
+
+    fn connected(&self, generation: u64) {
+        self.note(Event::Connected(generation));
+    }
+
+    fn disconnected(&self, error: StoreError) {
+        self.note(Event::Disconnected(error));
+    }
+
+    fn still_disconnected(&self, _error: StoreError) {}
+}
+
+/// A member with its connection, and everything that it was told.
+struct Peer {
+    member: MemberId,
+    store: Arc<RedisStore>,
+    events: UnboundedReceiver<Event>,
+    driver: JoinHandle<()>,
+    submitted: u64,
+}
+
+impl Peer {
+    async fn new(server: &Server) -> Self {
+        Self::at(&server.endpoint("")).await
+    }
+
+    async fn at(endpoint: &RedisEndpoint) -> Self {
+        let member = MemberId::random();
+        let (store, driver) = connect(endpoint, LONG, member).await.unwrap();
+        let (sender, events) = unbounded_channel();
+        let driver = tokio::spawn(driver.run(Arc::new(Recorder(sender))));
+        let mut peer = Self {
+            member,
+            store,
+            events,
+            driver,
+            submitted: 0,
+        };
+        assert!(matches!(peer.event().await, Event::Connected(1)));
+        peer
+    }
+
+    async fn event(&mut self) -> Event {
+        timeout(LONG, self.events.recv())
+            .await
+            .expect("no event")
+            .unwrap()
+    }
+
+    fn submit(&mut self, name: &str, op: Op) -> RequestId {
+        let id = self.hand_over(name, op);
+        self.store.flush();
+        id
+    }
+
+    /// Submits what may go later.
+    fn hand_over(&mut self, name: &str, op: Op) -> RequestId {
+        self.submitted += 1;
+        let id = RequestId(self.submitted);
+        let name = Name::from_escaped(name);
+        assert!(self.store.submit(Request { name, op, id }).is_none());
+        id
+    }
+
+    /// The next answer; it must be that to `id`.
+    async fn answer(&mut self, id: RequestId) -> Result<Reply, StoreError> {
+        match self.event().await {
+            Event::Answered(answer) => {
+                assert_eq!(answer.request.id, id);
+                answer.result
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn ask(&mut self, name: &str, op: Op) -> Result<Reply, StoreError> {
+        let id = self.submit(name, op);
+        self.answer(id).await
+    }
+
+    /// Asks for what is also told to this very member. The server says both at once, in an order that differs from
+    /// version to version.
+    async fn ask_and_hear(&mut self, name: &str, op: Op) -> (Reply, Message) {
+        let asked = self.submit(name, op);
+        let events = [self.event().await, self.event().await];
+        let ((Event::Answered(answer), Event::Told(_, message))
+        | (Event::Told(_, message), Event::Answered(answer))) = events.into()
+        else {
+            panic!("not one answer and one message");
+        };
+        assert_eq!(answer.request.id, asked);
+        (answer.result.unwrap(), message)
+    }
+
+    async fn lost(&mut self) {
+        match self.event().await {
+            Event::Disconnected(error) => assert!(error.is_disconnected()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn back(&mut self, expected: u64) {
+        match self.event().await {
+            Event::Connected(generation) => assert_eq!(generation, expected),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn end(mut self) {
+        self.store.close();
+        timeout(LONG, self.driver).await.unwrap().unwrap();
+        assert!(self.events.recv().await.is_none());
+    }
+}
+
+fn acquire(ticket: Ticket) -> Op {
+    Op::Acquire {
+        ticket,
+        counter: 1,
+        share: Share::of(1, 1),
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+        mode: Mode::Queue,
+        meta: "host 1 site".into(),
+    }
+}
+
+fn touch(ticket: Ticket) -> Op {
+    Op::Touch {
+        ticket,
+        counter: 2,
+        units: 0,
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+    }
+}
+
+fn release(ticket: Ticket) -> Op {
+    Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb: false,
+        used: 0,
+    }
+}
+
+fn kill_connections(admin: &mut Connection) {
+    let killed: u32 = run(admin, &["CLIENT", "KILL", "TYPE", "pubsub"]);
+    assert!(killed > 0);
+}

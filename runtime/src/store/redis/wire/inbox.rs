@@ -1,0 +1,105 @@
+//! [`Inbox`]: bytes that came in, cut into values.
+
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use super::frame::Frame;
+use super::parse::parse;
+use super::stream::Reading;
+use super::value::{Garbage, Value};
+
+/// How large the buffer is when nothing large has to be read, and how large it may stay after a burst.
+const SMALL: usize = 16 << 10;
+const KEPT: usize = 64 << 10;
+
+#[derive(Debug)]
+pub(in super::super) struct Inbox {
+    buffer: Vec<u8>,
+    /// What is in it, and was not taken.
+    start: usize,
+    end: usize,
+    first: Frame,
+}
+
+impl Inbox {
+    pub(in super::super) fn new() -> Self {
+        Self {
+            buffer: vec![0; SMALL],
+            start: 0,
+            end: 0,
+            first: Frame::new(),
+        }
+    }
+
+    /// Reads what there is, once. Zero bytes: there will be no more.
+    pub(in super::super) fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        reading: &mut Reading,
+    ) -> Poll<io::Result<usize>> {
+        self.make_room();
+        let count = ready!(reading.poll_read(cx, &mut self.buffer[self.end..]))?;
+        self.end += count;
+        Poll::Ready(Ok(count))
+    }
+
+    /// Whether there is a [`next`](Self::next).
+    pub(super) fn has_value(&mut self) -> Result<bool, Garbage> {
+        let length = self.first.look(&self.buffer[self.start..self.end])?;
+        Ok(length.is_some())
+    }
+
+    /// Whether what comes next is a push.
+    pub(super) fn is_push(&self) -> bool {
+        self.buffer[self.start..self.end].first() == Some(&b'>')
+    }
+
+    /// The next value that came completely.
+    pub(in super::super) fn next(&mut self) -> Result<Option<Value<'_>>, Garbage> {
+        let bytes = &self.buffer[self.start..self.end];
+        let Some(length) = self.first.look(bytes)? else {
+            return Ok(None);
+        };
+        self.start += length;
+        self.first = Frame::new();
+        parse(&bytes[..length]).map(Some)
+    }
+
+    fn make_room(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.buffer.len() > KEPT {
+                self.buffer = vec![0; SMALL];
+            }
+        } else if self.end == self.buffer.len() {
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            // What is left of one value fills it by more than half: more will come.
+            if self.end > self.buffer.len() / 2 {
+                self.buffer.resize(2 * self.buffer.len(), 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Inbox {
+    /// As if `bytes` had been read.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            self.make_room();
+            let room = &mut self.buffer[self.end..];
+            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+            room[..now.len()].copy_from_slice(now);
+            self.end += now.len();
+            bytes = later;
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.buffer.len()
+    }
+}

@@ -1,0 +1,127 @@
+//! [`Outbox`]: bytes on their way out, which whoever is at hand writes, one at a time.
+
+use std::io;
+use std::sync::Arc;
+
+use super::stream::Writing;
+
+/// How large a buffer may stay after a burst.
+const KEPT: usize = 64 << 10;
+
+/// What piles up, and what is being written.
+#[derive(Debug, Default)]
+pub(in super::super) struct Outbox {
+    socket: Option<Arc<Writing>>,
+    filling: Vec<u8>,
+    /// `None` while somebody writes.
+    chunk: Option<Vec<u8>>,
+    /// How much of `chunk` is written.
+    written: usize,
+    /// How many sockets there were: what belongs to an earlier one is thrown away.
+    generation: u64,
+}
+
+/// Bytes that somebody took to write.
+pub(in super::super) struct Chunk {
+    socket: Arc<Writing>,
+    bytes: Vec<u8>,
+    written: usize,
+    generation: u64,
+}
+
+impl Outbox {
+    /// From now on there is this socket, and nothing else to write.
+    pub(in super::super) fn open(&mut self, socket: Option<Writing>) {
+        *self = Self {
+            socket: socket.map(Arc::new),
+            chunk: Some(Vec::new()),
+            generation: self.generation + 1,
+            ..Self::default()
+        };
+    }
+
+    /// Where to append what shall be written.
+    pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
+        &mut self.filling
+    }
+
+    pub(in super::super) fn is_open(&self) -> bool {
+        self.socket.is_some()
+    }
+
+    /// How many bytes nobody has taken.
+    pub(in super::super) fn len(&self) -> usize {
+        self.filling.len() + self.left()
+    }
+
+    /// Whether the socket took less than it was given.
+    pub(in super::super) fn is_stuck(&self) -> bool {
+        self.left() > 0
+    }
+
+    /// Whether somebody writes.
+    pub(in super::super) fn is_taken(&self) -> bool {
+        self.chunk.is_none()
+    }
+
+    pub(in super::super) fn socket(&self) -> Option<Arc<Writing>> {
+        self.socket.clone()
+    }
+
+    fn left(&self) -> usize {
+        self.chunk.as_ref().map_or(0, Vec::len) - self.written
+    }
+
+    /// Takes what there is. Whoever has it writes it and puts it back; nobody else gets any until then.
+    pub(in super::super) fn take(&mut self) -> Option<Chunk> {
+        if self.len() == 0 {
+            return None;
+        }
+        let socket = self.socket.clone()?;
+        let mut bytes = self.chunk.take()?;
+        if self.written == bytes.len() {
+            self.written = 0;
+            bytes.clear();
+            std::mem::swap(&mut bytes, &mut self.filling);
+        }
+        Some(Chunk {
+            socket,
+            bytes,
+            written: std::mem::take(&mut self.written),
+            generation: self.generation,
+        })
+    }
+
+    /// Whether what is put back belongs to this socket.
+    pub(in super::super) fn put_back(&mut self, mut chunk: Chunk) -> bool {
+        if chunk.generation != self.generation {
+            return false;
+        }
+        if chunk.written == chunk.bytes.len() {
+            chunk.written = 0;
+            chunk.bytes.clear();
+            if chunk.bytes.capacity() > KEPT {
+                chunk.bytes = Vec::new();
+            }
+        }
+        self.written = chunk.written;
+        self.chunk = Some(chunk.bytes);
+        true
+    }
+}
+
+impl Chunk {
+    /// Writes as much as the socket takes without waiting; errors mean that it takes no more at all.
+    pub(in super::super) fn write(&mut self) -> io::Result<()> {
+        while self.written < self.bytes.len() {
+            match self.socket.try_write(&self.bytes[self.written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
