@@ -71,9 +71,7 @@ impl Local {
         let mut granted = None;
         self.step(|step| {
             granted = waiter.promise.close(step.wakes);
-            step.state
-                .waiters
-                .retain(|other| !Arc::ptr_eq(other, waiter));
+            step.leave_queue(waiter);
             let attempts = &mut step.state.attempts;
             if let Some(index) = attempts
                 .iter()
@@ -125,6 +123,24 @@ impl Local {
 }
 
 impl Step<'_> {
+    /// Takes a waiter out, who need not be there. They mostly stand in the order they came, so there is little to look at.
+    fn leave_queue(&mut self, waiter: &Arc<Waiter>) {
+        let waiters = &mut self.state.waiters;
+        let from = waiters.partition_point(|other| other.started < waiter.started);
+        let same = |other: &Arc<Waiter>| Arc::ptr_eq(other, waiter);
+        let near = waiters
+            .iter()
+            .skip(from)
+            .take_while(|other| other.started == waiter.started);
+        let index = match near.clone().position(same) {
+            Some(index) => Some(from + index),
+            None => waiters.iter().position(same),
+        };
+        if let Some(index) = index {
+            waiters.remove(index);
+        }
+    }
+
     /// Whether the caller would block the only thread that can bring the lock back.
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;

@@ -14,7 +14,7 @@ const CLAIM: Duration = Duration::from_secs(2);
 const LAST_TOKEN: u64 = 1 << 53;
 
 /// How often the first waiters ask.
-const NEAR: Duration = Duration::from_millis(667);
+const NEAR: Duration = Duration::from_millis(1100);
 
 impl Local {
     /// A message about this name. What it claims is checked.

@@ -103,7 +103,7 @@ async fn em_mutex_02_a_waiter_is_woken_and_does_not_find_out_by_asking() {
         took.push(released.elapsed());
         assert!(guard.unlock().await.unwrap());
     }
-    // The first waiters ask every 667 ms as well: without wake-ups half of the hand-overs take longer than half of
+    // The first waiters ask every 1100 ms as well: without wake-ups half of the hand-overs take longer than half of
     // that. A slow machine may delay some, not half of them.
     took.sort();
     assert!(took[10] < Duration::from_millis(300), "{took:?}");

@@ -25,7 +25,7 @@ const KEPT_US: u64 = 600_000_000;
 /// How long signals are kept.
 const SIGNALS_KEPT_US: u64 = 86_400_000_000;
 /// How often the first waiters ask again at least.
-const NEAR_MS: u64 = 667;
+const NEAR_MS: u64 = 1100;
 /// How many waiters count as the first.
 const NEAR: usize = 3;
 

@@ -19,7 +19,7 @@ local function open(now, state)
     redis.call, string.match, math.max, math.min, struct.pack, struct.unpack
   local MAIN, TICKETS, HELD, QUEUE, GONE, SIGNALS = unpack(KEYS)
   local QUIET, FAR = 4503599627370496, 9007199254740992
-  local CLAIM_MS, NEAR_MS, NEAR, TOMB_MS = 2000, 667, 3, 30000
+  local CLAIM_MS, NEAR_MS, NEAR, TOMB_MS = 2000, 1100, 3, 30000
   -- How many go into the form `q`; and from the full form back into it, if there are so few.
   local MOST, FEW, LONGEST_META = 32, 16, 512
   -- Signals are kept for longer than all else: a day.

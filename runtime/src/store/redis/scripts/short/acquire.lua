@@ -65,7 +65,7 @@ else
         first, start = math.min(first, lease), start + 36 + size
       end
     end
-    again, near = math.min(667, math.ceil((first - now) / 1000) + 1), now
+    again, near = math.min(1100, math.ceil((first - now) / 1000) + 1), now
   end
   reply = string.format('QUEUED %d %d %d%09d %s', waiting, math.max(1, again), token / 1000000000, token % 1000000000, meta)
 end
