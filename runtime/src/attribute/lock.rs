@@ -61,7 +61,7 @@ macro_rules! single {
                         request.start($demand(&request)?, false)?
                     };
                     let holding = match started {
-                        Started::Again(holding) => holding,
+                        Started::Obtained(holding) => holding,
                         Started::Waiting(acquire) => Holding::new(acquire.await?),
                     };
                     obtained(&holding);
@@ -71,7 +71,7 @@ macro_rules! single {
 
             fn blocking_acquire(request: Request<Self>) -> Result<$guard, LockError> {
                 let holding = match request.start($demand(&request)?, true)? {
-                    Started::Again(holding) => holding,
+                    Started::Obtained(holding) => holding,
                     Started::Waiting(acquire) => Holding::new(acquire.blocking()?),
                 };
                 obtained(&holding);

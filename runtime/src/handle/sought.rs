@@ -52,11 +52,15 @@ impl<'a> Sought<'a> {
             if options.reentrant {
                 holding.restart(terms);
             }
-            return Ok(Started::Again(holding));
+            return Ok(Started::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let acquire = self.enter(meta, demand, terms, patience, blocking)?;
-        Ok(Started::Waiting(acquire))
+        let want = self.want(meta, demand, terms, patience, blocking)?;
+        let recent = self.client.member().recent_local(self.name);
+        if let Some(hold) = recent.and_then(|local| local.take_alone(&want)) {
+            return Ok(Started::Obtained(Holding::new(hold)));
+        }
+        Ok(Started::Waiting(self.join(&want)?))
     }
 
     /// What the calling task has of it and may share; or why it may not ask for it.
@@ -126,13 +130,30 @@ impl<'a> Sought<'a> {
         patience: Patience,
         blocking: bool,
     ) -> Result<Acquire, LockError> {
+        self.join(&self.want(meta, demand, terms, patience, blocking)?)
+    }
+
+    fn join(&self, want: &Want) -> Result<Acquire, LockError> {
+        let member = self.client.member();
+        member.with_local(self.name, |local| local.enter(want))?
+    }
+
+    #[inline]
+    fn want(
+        &self,
+        meta: &Text,
+        demand: Demand,
+        terms: Terms,
+        patience: Patience,
+        blocking: bool,
+    ) -> Result<Want, LockError> {
         if self.owner.is_some_and(|owner| owner.name().is_empty()) {
             return Err(LockError::InvalidOption {
                 option: "owner",
                 reason: "it is empty: name somebody, or leave it out",
             });
         }
-        let want = Want {
+        Ok(Want {
             share: Share {
                 owner: Owner::in_store(self.owner),
                 ..demand.share()
@@ -144,8 +165,6 @@ impl<'a> Sought<'a> {
             home: home(),
             relies: false,
             blocking,
-        };
-        let member = self.client.member();
-        member.with_local(self.name, |local| local.enter(&want))?
+        })
     }
 }

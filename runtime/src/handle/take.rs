@@ -10,8 +10,8 @@ use crate::queue::{Acquire, Patience};
 
 /// The beginning of a call.
 pub(crate) enum Started {
-    /// The calling task has it already.
-    Again(Holding),
+    /// It has begun and ended: what was asked for was free, or the calling task has it already.
+    Obtained(Holding),
     Waiting(Acquire),
 }
 
@@ -25,7 +25,7 @@ impl Handle {
         demand: Demand,
     ) -> Result<Holding, LockError> {
         match self.start(options, demand, None, false)? {
-            Started::Again(holding) => Ok(self.keep(holding, false)),
+            Started::Obtained(holding) => Ok(self.keep(holding, false)),
             Started::Waiting(acquire) => {
                 let holding = Holding::new(acquire.await?);
                 Ok(self.keep(holding, false))
@@ -40,7 +40,7 @@ impl Handle {
         demand: Demand,
     ) -> Result<Holding, LockError> {
         let holding = match self.start(options, demand, None, true)? {
-            Started::Again(holding) => holding,
+            Started::Obtained(holding) => holding,
             Started::Waiting(acquire) => Holding::new(acquire.blocking()?),
         };
         Ok(self.keep(holding, true))
@@ -53,7 +53,7 @@ impl Handle {
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
         let tried = match self.start(options, demand, Some(NOT_AT_ALL), false) {
-            Ok(Started::Again(holding)) => Ok(holding),
+            Ok(Started::Obtained(holding)) => Ok(holding),
             Ok(Started::Waiting(acquire)) => acquire.await.map(Holding::new),
             Err(error) => Err(error),
         };
@@ -66,7 +66,7 @@ impl Handle {
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
         let tried = match self.start(options, demand, Some(NOT_AT_ALL), true) {
-            Ok(Started::Again(holding)) => Ok(holding),
+            Ok(Started::Obtained(holding)) => Ok(holding),
             Ok(Started::Waiting(acquire)) => acquire.blocking().map(Holding::new),
             Err(error) => Err(error),
         };

@@ -5,6 +5,7 @@
 //! queue's matter; the thread that runs all this is the engine's.
 
 mod link;
+mod recent;
 mod register;
 mod timers;
 
@@ -34,6 +35,7 @@ pub(crate) struct Member {
     id: u64,
     settings: Settings,
     store: Arc<dyn Store>,
+    store_is_here: bool,
     register: Register,
     link: Link,
     timers: Timers,
@@ -54,6 +56,7 @@ impl Member {
         Arc::new(Self {
             id: IDS.fetch_add(1, Ordering::Relaxed),
             settings,
+            store_is_here: store.is_here(),
             store,
             register: Register::default(),
             link: Link::default(),
@@ -105,14 +108,30 @@ impl Member {
     }
 
     /// Whether locks can be taken.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_forked() && self.phase.load(Ordering::Acquire) == OPEN
+    }
+
+    /// Why no locks can be taken, if so.
+    #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
-        if self.is_forked() {
-            return Err(LockError::Forked);
+        if self.is_open() {
+            return Ok(());
         }
-        if self.phase.load(Ordering::Acquire) != OPEN {
-            return Err(LockError::ShutDown);
-        }
-        Ok(())
+        Err(match self.is_forked() {
+            true => LockError::Forked,
+            false => LockError::ShutDown,
+        })
+    }
+
+    /// The local queue of `name`, where it is worth a look before anything else: the store answers at once, and this
+    /// thread has had to do with the name. It may have been retired.
+    #[inline]
+    pub(crate) fn recent_local(&self, name: &Name) -> Option<Arc<Local>> {
+        self.store_is_here
+            .then(|| recent::find(self.id, name))
+            .flatten()
     }
 
     /// Since when the store cannot be reached, and why; `None` while it can.
@@ -138,6 +157,9 @@ impl Member {
                 return Err(LockError::ShutDown);
             };
             if let Some(result) = run(&local) {
+                if self.store_is_here {
+                    recent::remember(self.id, &local);
+                }
                 return Ok(result);
             }
         }

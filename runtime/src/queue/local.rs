@@ -11,7 +11,7 @@ use crate::clock::Instant;
 use crate::lease::{Beat, Terms};
 use crate::member::Member;
 use crate::name::Name;
-use crate::store::{Answer, Op, Request, RequestId};
+use crate::store::{Answer, Loan, Op, Request, RequestId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{Wakes, lock};
 
@@ -28,6 +28,8 @@ pub(crate) struct Local {
 pub(super) struct State {
     /// Taken out of the register: whoever still has it must look the name up again.
     pub(super) retired: bool,
+    /// Of a store that only this process uses: what is held, and only that, is unknown to the store.
+    pub(super) loan: Option<Loan>,
     /// When the engine will look here next.
     pub(super) armed: Option<Instant>,
     /// Not later than the first deadline of `waiters`.
@@ -102,7 +104,10 @@ impl Local {
     /// Takes this name out of use if nothing is left of it.
     pub(crate) fn retire(&self) -> bool {
         let mut state = lock(&self.state);
-        state.retired |= state.is_idle();
+        if state.is_idle() {
+            self.end_loan(&mut state);
+            state.retired = true;
+        }
         state.retired
     }
 
@@ -142,6 +147,7 @@ impl Local {
         mut wakes: Wakes,
         run: impl FnOnce(&mut Step<'_>) -> T,
     ) -> T {
+        self.end_loan(&mut state);
         let mut step = Step {
             local: self,
             state: &mut state,

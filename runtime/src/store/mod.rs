@@ -5,6 +5,7 @@
 //! handles, futures or guards.
 
 mod id;
+mod loan;
 pub(crate) mod memory;
 mod meta;
 mod op;
@@ -14,6 +15,7 @@ mod seat;
 mod text;
 
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
+pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
@@ -74,6 +76,20 @@ pub(crate) trait Store: Send + Sync + 'static {
 
     /// Sends what was submitted on this thread. Never blocks, but may call the system: no lock should be held.
     fn flush(&self) {}
+
+    /// Whether answers come at once: the store is in this process.
+    fn is_here(&self) -> bool {
+        false
+    }
+
+    /// Lends `name`, where the store is in this process, nobody but this member uses it, and nobody has to do with the
+    /// name. From now on the member grants and releases it, and gives it back before it submits anything.
+    fn lend(&self, _name: &Name) -> Option<Loan> {
+        None
+    }
+
+    /// Takes back what was lent, and with it what is held by the last grant.
+    fn take_back(&self, _name: &Name, _loan: &Loan, _held: Option<&Seat<'_>>) {}
 
     /// Executes the acquire of `seat` at once and answers with its token, where the store is in this process and
     /// nobody has to do with the name. `now` was read after the step began that asks. `None`: nothing was done.

@@ -15,3 +15,12 @@ pub(crate) struct Seat<'a> {
     /// Who asks.
     pub(crate) meta: &'a Text,
 }
+
+impl Seat<'_> {
+    /// Whether it asks for some units of those that there are, for nobody in particular.
+    pub(crate) fn is_plain(&self) -> bool {
+        let share = self.share;
+        let fits = (1..=share.capacity).contains(&share.units);
+        fits && !share.takes && share.owner.is_empty()
+    }
+}

@@ -11,13 +11,12 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
 
 use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::{Answer, Events, MemberId, Message, Request, Seat, Store, Ticket};
+use super::{Answer, Clock, Events, Loan, MemberId, Message, Request, Seat, Store, Ticket};
 use crate::clock::Instant;
 use crate::name::{Name, NameMap};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,9 +36,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 struct Space {
     inner: Mutex<Inner>,
-    /// Server time is the wall clock at the start plus what the steady clock says since.
-    epoch_us: u64,
-    started: Instant,
+    clock: Clock,
 }
 
 #[derive(Debug, Default)]
@@ -51,13 +48,9 @@ struct Inner {
 
 impl Space {
     fn new() -> Arc<Self> {
-        let epoch = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
         Arc::new(Self {
             inner: Mutex::default(),
-            epoch_us: u64::try_from(epoch.as_micros()).unwrap_or(0),
-            started: Instant::now(),
+            clock: Clock::start(),
         })
     }
 
@@ -71,11 +64,6 @@ impl Space {
         shared.insert(name.to_owned(), Arc::downgrade(&space));
         space
     }
-
-    fn micros(&self, now: Instant) -> u64 {
-        let nanos = now.as_nanos().saturating_sub(self.started.as_nanos());
-        self.epoch_us + nanos / 1000
-    }
 }
 
 /// A member's access to a [`Space`].
@@ -83,15 +71,23 @@ impl Space {
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
     member: MemberId,
+    /// Nobody else can open it.
+    is_own: bool,
 }
 
 impl MemoryStore {
     /// Opens the store called `shared`, or one of its own, and subscribes `member`.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
+        let is_own = shared.is_none();
         let space = shared.map_or_else(Space::new, Space::named);
         let (sender, messages) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
-        (Arc::new(Self { space, member }), Driver { messages })
+        let store = Self {
+            space,
+            member,
+            is_own,
+        };
+        (Arc::new(store), Driver { messages })
     }
 
     /// Nobody listens any more; the driver ends.
@@ -110,7 +106,7 @@ impl Store for MemoryStore {
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
         // Under the lock: one that was read before others' would step the clock back, and end their leases early.
-        let now = self.space.micros(Instant::now());
+        let now = self.space.clock.micros(Instant::now());
         let Inner {
             names, listeners, ..
         } = &mut *inner;
@@ -138,8 +134,28 @@ impl Store for MemoryStore {
         })
     }
 
+    fn is_here(&self) -> bool {
+        true
+    }
+
+    fn lend(&self, name: &Name) -> Option<Loan> {
+        if !self.is_own {
+            return None;
+        }
+        let inner = lock(&self.space.inner);
+        inner.names.get(name)?.lend(self.space.clock)
+    }
+
+    fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Seat<'_>>) {
+        let mut inner = lock(&self.space.inner);
+        // It may have been forgotten meanwhile.
+        let state = inner.names.entry(name.clone()).or_default();
+        state.take_back(self.member, loan, held);
+        inner.count(loan.last());
+    }
+
     fn grant_alone(&self, name: &Name, seat: &Seat<'_>, now: Instant) -> Option<u64> {
-        let now = self.space.micros(now);
+        let now = self.space.clock.micros(now);
         let mut inner = lock(&self.space.inner);
         let token = inner
             .names
@@ -150,7 +166,7 @@ impl Store for MemoryStore {
     }
 
     fn release_alone(&self, name: &Name, ticket: Ticket, now: Instant) -> Option<u64> {
-        let now = self.space.micros(now);
+        let now = self.space.clock.micros(now);
         let mut inner = lock(&self.space.inner);
         let free = inner.names.get_mut(name)?.release_alone(now, ticket);
         inner.count(now);

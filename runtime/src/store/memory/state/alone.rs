@@ -1,10 +1,10 @@
-//! The short ways: an acquire of a name that is free, and a release by its only holder.
+//! The short ways: an acquire of a name that is free, a release by its only holder, and both of them told afterwards.
 //!
 //! They do what [`apply`](State::apply) does, or nothing: whoever is told so goes the long way.
 
 use super::State;
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{MemberId, Reply, Seat, Ticket};
+use crate::store::{Clock, Loan, MemberId, Reply, Seat, Ticket};
 
 impl State {
     /// Grants `seat`, if nobody has to do with the name; answers with the token.
@@ -20,6 +20,33 @@ impl State {
             return None;
         }
         let now = self.begin_alone(now);
+        match self.sit(now, member, seat) {
+            Reply::Granted { token, .. } => Some(token),
+            _ => None,
+        }
+    }
+
+    /// What a member must know to grant and release the name by itself, if nobody has to do with it.
+    pub(crate) fn lend(&self, clock: Clock) -> Option<Loan> {
+        self.is_idle()
+            .then(|| Loan::new(clock, self.token, self.clock))
+    }
+
+    /// As if every grant and release of `loan` had been told at its time; the last one still holds, if it is `held`.
+    pub(crate) fn take_back(&mut self, member: MemberId, loan: &Loan, held: Option<&Seat<'_>>) {
+        self.known = true;
+        self.last_signal = 0;
+        self.begin_alone(loan.last());
+        self.token = loan.token();
+        if let Some(seat) = held {
+            // It gets the same token again.
+            self.token -= 1;
+            self.sit(loan.last(), member, seat);
+        }
+    }
+
+    #[inline]
+    fn sit(&mut self, now: u64, member: MemberId, seat: &Seat<'_>) -> Reply {
         self.last_signal = 0;
         self.known = true;
         self.capacity = Some(seat.share.capacity);
@@ -40,10 +67,7 @@ impl State {
             member,
             meta: seat.meta.clone(),
         };
-        match self.seat(now, seat.ticket, record) {
-            Reply::Granted { token, .. } => Some(token),
-            _ => None,
-        }
+        self.seat(now, seat.ticket, record)
     }
 
     /// Releases `ticket`, if it holds, and nobody else has to do with the name; answers with the units that are free.
