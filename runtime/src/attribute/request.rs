@@ -138,7 +138,9 @@ impl<L> Request<L> {
     #[inline]
     pub(super) fn start(&self, demand: Demand, blocking: bool) -> Result<Started, LockError> {
         let (client, options) = self.terms()?;
-        client.member().check()?;
+        if !client.member().is_open() {
+            client.member().check()?;
+        }
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),

@@ -49,7 +49,7 @@ impl Local {
         let granted = Granted {
             token,
             counter,
-            valid: now.validity(lease),
+            valid: self.validity(lease, now),
             provisional: false,
             signal: None,
         };

@@ -20,6 +20,8 @@ pub(crate) struct Local {
     name: Name,
     member: Arc<Member>,
     beat: Beat,
+    /// How long a grant of the whole lease is valid.
+    validity: Duration,
     state: Mutex<State>,
 }
 
@@ -72,9 +74,11 @@ pub(super) struct Step<'a> {
 
 impl Local {
     pub(crate) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
+        let lease = member.settings().lease;
         Arc::new(Self {
             name,
-            beat: Beat::of(member.settings().lease),
+            beat: Beat::of(lease),
+            validity: Instant::START.until(Instant::START.validity(lease)),
             member,
             state: Mutex::default(),
         })
@@ -95,6 +99,15 @@ impl Local {
     pub(super) fn lease_of(&self, terms: Terms) -> Duration {
         let lease = self.lease();
         terms.expire.map_or(lease, |expire| expire.min(lease))
+    }
+
+    /// Until when a grant of `lease` is valid that was asked for at `now`.
+    #[inline]
+    pub(super) fn validity(&self, lease: Duration, now: Instant) -> Instant {
+        match lease == self.lease() {
+            true => now.after(self.validity),
+            false => now.validity(lease),
+        }
     }
 
     pub(super) fn next_beat_after(&self, now: Instant) -> Instant {

@@ -19,10 +19,13 @@ impl Clock {
         let epoch = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
-        Self {
-            epoch_us: u64::try_from(epoch.as_micros()).unwrap_or(0),
-            started: Instant::now(),
-        }
+        let epoch_us = u64::try_from(epoch.as_micros()).unwrap_or(0);
+        Self::new(epoch_us, Instant::now())
+    }
+
+    /// It shows `epoch_us` at `started`.
+    pub(crate) fn new(epoch_us: u64, started: Instant) -> Self {
+        Self { epoch_us, started }
     }
 
     #[inline]

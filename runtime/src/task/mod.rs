@@ -103,6 +103,9 @@ impl Drop for Entered {
             // By id: guards of sync bodies may be dropped in any order. The thread may be ending.
             let frame = STACK.try_with(|stack| {
                 let mut stack = stack.borrow_mut();
+                if stack.frames.last()?.id == self.id {
+                    return stack.frames.pop();
+                }
                 let index = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
                 Some(stack.frames.remove(index))
             });

@@ -60,7 +60,16 @@ impl Wakes {
         self.rest.get_or_insert_default()
     }
 
-    pub(crate) fn wake(mut self) {
+    /// Does all of it. Mostly there is nothing.
+    #[inline]
+    pub(crate) fn wake(self) {
+        if self.first.is_none() && self.rest.is_none() {
+            return std::mem::forget(self);
+        }
+        self.wake_some();
+    }
+
+    fn wake_some(mut self) {
         self.wake_all();
         let reports = self
             .rest

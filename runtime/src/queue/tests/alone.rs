@@ -18,25 +18,35 @@ use crate::store::{
     Answer, Events, MemberId, NameRecord, Op, Owner, Reply, Request, Seat, Share, Store, Ticket,
 };
 
-struct Free {
-    member: Arc<Member>,
-    name: Name,
-    now: Instant,
+pub(super) struct Free {
+    pub(super) member: Arc<Member>,
+    pub(super) name: Name,
+    pub(super) now: Instant,
+    pub(super) store: Arc<MemoryStore>,
     _driver: Driver,
 }
 
 impl Free {
-    fn new() -> Self {
+    /// Runs `test` on a store that lends the name, and on one that others could open too.
+    pub(super) fn each(test: impl Fn(Self)) {
+        let shared = MemberId::random().to_string();
+        for store in [None, Some(&*shared)] {
+            test(Self::on(store));
+        }
+    }
+
+    pub(super) fn on(store: Option<&str>) -> Self {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
         let settings = Config::new("memory://").unwrap().lease(10).patience(30);
-        let (store, driver) = MemoryStore::open(None, MemberId::random());
-        let member = Member::new(settings.validate().unwrap(), store);
+        let (store, driver) = MemoryStore::open(store, MemberId::random());
+        let member = Member::new(settings.validate().unwrap(), store.clone());
         member.connected(1);
         let free = Self {
             member,
             name: Name::from_escaped("queue:free"),
             now,
+            store,
             _driver: driver,
         };
         // The store knows the name from now on.
@@ -51,22 +61,22 @@ impl Free {
         entered.unwrap().map(Box::pin)
     }
 
-    fn take(&self, want: &Want) -> Arc<Hold> {
+    pub(super) fn take(&self, want: &Want) -> Arc<Hold> {
         let mut acquire = self.enter(want).unwrap();
         poll(&mut acquire).expect("free").unwrap()
     }
 
-    fn release(&self, hold: &Arc<Hold>) {
+    pub(super) fn release(&self, hold: &Arc<Hold>) {
         assert!(hold.unshare());
         hold.local().release(hold);
     }
 
-    fn pass(&mut self, time: Duration) {
+    pub(super) fn pass(&mut self, time: Duration) {
         self.now = self.now.after(time);
         by_hand::set(self.now);
     }
 
-    fn inspect(&self) -> NameRecord {
+    pub(super) fn inspect(&self) -> NameRecord {
         let asked = self
             .member
             .with_local(&self.name, |local| local.query(&Op::Inspect));
@@ -79,155 +89,166 @@ impl Free {
 
 #[test]
 fn what_is_free_is_taken_and_left_with_growing_tokens() {
-    let free = Free::new();
-    let mut last = 0;
-    for _ in 0..5 {
-        let hold = free.take(&Rig::want());
-        assert_eq!(free.inspect().holders.len(), 1);
-        assert!(hold.is_valid() && hold.grant().token > last);
-        last = hold.grant().token;
-        free.release(&hold);
-        assert!(hold.is_released());
-        assert!(free.inspect().holders.is_empty());
-    }
+    Free::each(|free| {
+        let mut last = 0;
+        for _ in 0..5 {
+            let hold = free.take(&Rig::want());
+            assert_eq!(free.inspect().holders.len(), 1);
+            assert!(hold.is_valid() && hold.grant().token > last);
+            last = hold.grant().token;
+            free.release(&hold);
+            assert!(hold.is_released());
+            assert!(free.inspect().holders.is_empty());
+        }
+    });
 }
 
 #[test]
 fn who_waits_gets_what_is_left() {
-    let free = Free::new();
-    let hold = free.take(&Rig::want());
-    let mut waiter = free.enter(&Rig::want()).unwrap();
-    assert!(poll(&mut waiter).is_none());
-    free.release(&hold);
-    let next = poll(&mut waiter).expect("handed on").unwrap();
-    free.release(&next);
-    assert!(free.inspect().waiters.is_empty());
+    Free::each(|free| {
+        let hold = free.take(&Rig::want());
+        let mut waiter = free.enter(&Rig::want()).unwrap();
+        assert!(poll(&mut waiter).is_none());
+        free.release(&hold);
+        let next = poll(&mut waiter).expect("handed on").unwrap();
+        free.release(&next);
+        assert!(free.inspect().waiters.is_empty());
+    });
 }
 
 #[test]
 fn at_least_keeps_it_in_the_store() {
-    let mut free = Free::new();
-    let mut want = Rig::want();
-    want.terms.at_least = SECOND;
-    let hold = free.take(&want);
-    free.release(&hold);
-    assert!(free.inspect().holders[0].parked);
-    free.pass(SECOND);
-    assert!(free.inspect().holders.is_empty());
+    Free::each(|mut free| {
+        let mut want = Rig::want();
+        want.terms.at_least = SECOND;
+        let hold = free.take(&want);
+        free.release(&hold);
+        assert!(free.inspect().holders[0].parked);
+        free.pass(SECOND);
+        assert!(free.inspect().holders.is_empty());
+    });
 }
 
 #[test]
 fn what_was_lost_is_not_released_as_if_it_were_held() {
-    let mut free = Free::new();
-    let hold = free.take(&Rig::want());
-    // The engine stood still meanwhile.
-    free.pass(60 * SECOND);
-    free.release(&hold);
-    assert!(hold.is_lost() && !hold.is_released());
-    assert!(free.inspect().holders.is_empty());
-    free.release(&free.take(&Rig::want()));
+    Free::each(|mut free| {
+        let hold = free.take(&Rig::want());
+        // The engine stood still meanwhile.
+        free.pass(60 * SECOND);
+        free.release(&hold);
+        assert!(hold.is_lost() && !hold.is_released());
+        assert!(free.inspect().holders.is_empty());
+        free.release(&free.take(&Rig::want()));
+    });
 }
 
 #[test]
 fn a_short_expire_is_looked_at_in_time() {
-    let mut free = Free::new();
-    let mut want = Rig::want();
-    want.terms = Terms {
-        expire: Some(SECOND / 10),
-        at_least: Duration::ZERO,
-    };
-    let hold = free.take(&want);
-    let next = free.member.timers().next().unwrap();
-    assert!(next <= free.now.after(SECOND / 10), "{next:?}");
-    free.pass(SECOND / 10);
-    free.member.tick();
-    assert!(hold.is_lost());
-    assert!(free.inspect().holders.is_empty());
+    Free::each(|mut free| {
+        let mut want = Rig::want();
+        want.terms = Terms {
+            expire: Some(SECOND / 10),
+            at_least: Duration::ZERO,
+        };
+        let hold = free.take(&want);
+        let next = free.member.timers().next().unwrap();
+        assert!(next <= free.now.after(SECOND / 10), "{next:?}");
+        free.pass(SECOND / 10);
+        free.member.tick();
+        assert!(hold.is_lost());
+        assert!(free.inspect().holders.is_empty());
+    });
 }
 
 #[test]
 fn a_lease_is_renewed_as_any_other() {
-    let mut free = Free::new();
-    let hold = free.take(&Rig::want());
-    for _ in 0..10 {
-        free.pass(3 * SECOND);
-        free.member.tick();
-    }
-    assert!(hold.is_valid());
-    free.release(&hold);
-    assert!(hold.is_released());
+    Free::each(|mut free| {
+        let hold = free.take(&Rig::want());
+        for _ in 0..10 {
+            free.pass(3 * SECOND);
+            free.member.tick();
+        }
+        assert!(hold.is_valid());
+        free.release(&hold);
+        assert!(hold.is_released());
+    });
 }
 
 #[test]
 fn owners_share_what_they_have() {
-    let free = Free::new();
-    let mut want = Rig::want();
-    want.owner = Some(Owner::Here("o".into()));
-    let hold = free.take(&want);
-    let same = free.take(&want);
-    assert!(Arc::ptr_eq(&hold, &same) && !hold.unshare());
-    let mut other = free.enter(&Rig::want()).unwrap();
-    assert!(poll(&mut other).is_none());
-    free.release(&same);
-    assert!(poll(&mut other).expect("handed on").is_ok());
+    Free::each(|free| {
+        let mut want = Rig::want();
+        want.owner = Some(Owner::Here("o".into()));
+        let hold = free.take(&want);
+        let same = free.take(&want);
+        assert!(Arc::ptr_eq(&hold, &same) && !hold.unshare());
+        let mut other = free.enter(&Rig::want()).unwrap();
+        assert!(poll(&mut other).is_none());
+        free.release(&same);
+        assert!(poll(&mut other).expect("handed on").is_ok());
+    });
 }
 
 #[test]
 fn an_owner_of_the_cluster_hands_nothing_on() {
-    let free = Free::new();
-    let mut want = Rig::want();
-    want.owner = Some(Owner::Anywhere("o".into()));
-    want.share.owner = "o".into();
-    let hold = free.take(&want);
-    let mut other = free.enter(&Rig::want()).unwrap();
-    free.release(&hold);
-    assert!(poll(&mut other).is_none(), "the store decides who is next");
-    assert_eq!(free.inspect().holders.len(), 1);
+    Free::each(|free| {
+        let mut want = Rig::want();
+        want.owner = Some(Owner::Anywhere("o".into()));
+        want.share.owner = "o".into();
+        let hold = free.take(&want);
+        let mut other = free.enter(&Rig::want()).unwrap();
+        free.release(&hold);
+        assert!(poll(&mut other).is_none(), "the store decides who is next");
+        assert_eq!(free.inspect().holders.len(), 1);
+    });
 }
 
 #[test]
 fn a_guard_that_outlived_its_hold_releases_nothing_of_another() {
-    let free = Free::new();
-    let hold = free.take(&Rig::want());
-    // As by its handle.
-    hold.local().unlock(&hold);
-    let next = free.take(&Rig::want());
-    free.release(&hold);
-    assert!(next.is_valid());
-    assert_eq!(free.inspect().holders.len(), 1);
+    Free::each(|free| {
+        let hold = free.take(&Rig::want());
+        // As by its handle.
+        hold.local().unlock(&hold);
+        let next = free.take(&Rig::want());
+        free.release(&hold);
+        assert!(next.is_valid());
+        assert_eq!(free.inspect().holders.len(), 1);
+    });
 }
 
 #[test]
 fn who_does_not_wait_and_who_could_share_get_the_same() {
-    let free = Free::new();
-    let mut want = Rig::want();
-    want.share = Share::of(1, 2);
-    let (one, two) = (free.take(&want), free.take(&want));
-    want.patience = super::Patience::Queue(Some(Duration::ZERO));
-    let mut third = free.enter(&want).unwrap();
-    let refused = poll(&mut third).expect("answered");
-    assert!(matches!(refused, Err(LockError::Timeout { .. })));
-    assert_eq!(free.inspect().used, 2);
-    free.release(&one);
-    assert_eq!(free.inspect().used, 1);
-    free.release(&two);
-    assert_eq!(free.inspect().used, 0);
-    let tried = free.take(&want);
-    assert_eq!(free.inspect().used, 1);
-    free.release(&tried);
+    Free::each(|free| {
+        let mut want = Rig::want();
+        want.share = Share::of(1, 2);
+        let (one, two) = (free.take(&want), free.take(&want));
+        want.patience = super::Patience::Queue(Some(Duration::ZERO));
+        let mut third = free.enter(&want).unwrap();
+        let refused = poll(&mut third).expect("answered");
+        assert!(matches!(refused, Err(LockError::Timeout { .. })));
+        assert_eq!(free.inspect().used, 2);
+        free.release(&one);
+        assert_eq!(free.inspect().used, 1);
+        free.release(&two);
+        assert_eq!(free.inspect().used, 0);
+        let tried = free.take(&want);
+        assert_eq!(free.inspect().used, 1);
+        free.release(&tried);
+    });
 }
 
 #[test]
 fn a_client_that_is_shut_down_grants_nothing() {
-    let free = Free::new();
-    let hold = free.take(&Rig::want());
-    let entered = free.member.with_local(&free.name, |local| {
-        // Another thread, between the look at the phase and the step.
-        free.member.shut_down(Duration::ZERO);
-        Some(local.enter(&Rig::want()))
+    Free::each(|free| {
+        let hold = free.take(&Rig::want());
+        let entered = free.member.with_local(&free.name, |local| {
+            // Another thread, between the look at the phase and the step.
+            free.member.shut_down(Duration::ZERO);
+            Some(local.enter(&Rig::want()))
+        });
+        assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
+        assert!(hold.is_lost());
     });
-    assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
-    assert!(hold.is_lost());
 }
 
 /// Grants and releases whatever it is asked for alone, and counts.
@@ -277,14 +298,15 @@ fn nobody_goes_a_short_way_past_others() {
 
 #[test]
 fn a_name_that_was_retired_is_looked_up_again() {
-    let mut free = Free::new();
-    let before = free.take(&Rig::want());
-    let local = before.local().clone();
-    free.release(&before);
-    free.pass(10 * SECOND);
-    free.member.tick();
-    assert!(local.enter(&Rig::want()).is_none(), "retired");
-    let after = free.take(&Rig::want());
-    assert!(!Arc::ptr_eq(after.local(), &local));
-    free.release(&after);
+    Free::each(|mut free| {
+        let before = free.take(&Rig::want());
+        let local = before.local().clone();
+        free.release(&before);
+        free.pass(10 * SECOND);
+        free.member.tick();
+        assert!(local.enter(&Rig::want()).is_none(), "retired");
+        let after = free.take(&Rig::want());
+        assert!(!Arc::ptr_eq(after.local(), &local));
+        free.release(&after);
+    });
 }

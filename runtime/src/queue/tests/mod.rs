@@ -2,6 +2,7 @@
 
 mod alone;
 mod asks;
+mod lent;
 mod pass_on;
 mod queries;
 

@@ -1,12 +1,18 @@
 //! The short ways leave what the long ways leave, or nothing.
 
 use super::*;
-use crate::store::{Seat, Signal};
+use crate::clock::Instant;
+use crate::store::{Clock, Loan, Seat, Signal};
 
-/// The same name twice: one goes the short ways where it can.
+/// The same name in three worlds: one goes the short ways where it can, one lends the name while it can.
 struct Twins {
     long: World,
     short: World,
+    lent: World,
+    loan: Option<Loan>,
+    /// The acquire that the loan was granted to, and when its lease ends.
+    holder: Option<(Op, u64)>,
+    loans: usize,
     member: MemberId,
     shortened: usize,
 }
@@ -16,6 +22,10 @@ impl Twins {
         Self {
             long: World::new(),
             short: World::new(),
+            lent: World::new(),
+            loan: None,
+            holder: None,
+            loans: 0,
             member: MemberId::random(),
             shortened: 0,
         }
@@ -31,6 +41,18 @@ impl Twins {
             None => self.short.run(self.member, op),
         };
         assert_eq!(short, reply, "{op:?}");
+        let lent = match self.lend(op) {
+            Some(reply) => reply,
+            None => {
+                self.take_back();
+                self.lent.run(self.member, op)
+            }
+        };
+        assert_eq!(lent, reply, "{op:?}");
+        if self.loan.is_none() {
+            let states = [&self.lent, &self.long].map(|world| format!("{:?}", world.state));
+            assert_eq!(states[0], states[1], "after {op:?}");
+        }
         let states = [&self.short, &self.long].map(|world| format!("{:?}", world.state));
         assert_eq!(states[0], states[1], "after {op:?}");
         assert_eq!(self.short.told, self.long.told, "after {op:?}");
@@ -73,15 +95,87 @@ impl Twins {
         }
     }
 
+    /// As the local queue does it.
+    fn lend(&mut self, op: &Op) -> Option<Reply> {
+        let now = Instant::from_nanos(self.lent.now * 1000);
+        match op {
+            Op::Acquire {
+                hold,
+                mode: Mode::Queue,
+                ..
+            } if seat(op)?.is_plain() && self.holder.is_none() => {
+                if self.loan.is_none() {
+                    let clock = Clock::new(0, Instant::START);
+                    self.loan = self.lent.state.lend(clock);
+                }
+                let token = self.loan.as_mut()?.grant(now);
+                self.loans += 1;
+                let ends = self.lent.now + hold.as_micros() as u64;
+                self.holder = Some((op.clone(), ends));
+                let signal = None;
+                Some(Reply::Granted { token, signal })
+            }
+            Op::Release {
+                ticket,
+                park: Duration::ZERO,
+                tomb: false,
+                ..
+            } => {
+                let (holder, ends) = self.holder.as_ref()?;
+                let seat = seat(holder).filter(|seat| seat.ticket == *ticket)?;
+                if self.lent.now >= *ends {
+                    return None;
+                }
+                let free = seat.share.capacity.into();
+                self.loan.as_mut()?.release(now);
+                self.holder = None;
+                Some(Reply::Released { free })
+            }
+            _ => None,
+        }
+    }
+
+    fn take_back(&mut self) {
+        if let Some(loan) = self.loan.take() {
+            let holder = self.holder.take();
+            let held = holder.as_ref().and_then(|(op, _)| seat(op));
+            self.lent.state.take_back(self.member, &loan, held.as_ref());
+        }
+    }
+
     fn pass(&mut self, millis: u64) {
+        self.lent.pass(millis);
         self.long.pass(millis);
         self.short.pass(millis);
     }
 }
 
+fn seat(op: &Op) -> Option<Seat<'_>> {
+    let Op::Acquire {
+        ticket,
+        counter,
+        share,
+        hold,
+        place,
+        meta,
+        ..
+    } = op
+    else {
+        return None;
+    };
+    Some(Seat {
+        ticket: *ticket,
+        counter: *counter,
+        share,
+        hold: *hold,
+        place: *place,
+        meta,
+    })
+}
+
 #[test]
 fn the_short_ways_do_what_the_long_ways_do() {
-    let (mut twins, mut shortened) = (Twins::new(), 0);
+    let (mut twins, mut shortened, mut loans) = (Twins::new(), 0, 0);
     let mut random = 7_u64;
     let mut dice = |sides: u64| {
         random = random
@@ -94,6 +188,7 @@ fn the_short_ways_do_what_the_long_ways_do() {
         // Anew, since signals and tombstones stay.
         if counter % 40 == 0 {
             shortened += twins.shortened;
+            loans += twins.loans;
             (twins, tickets) = (Twins::new(), vec![Ticket::random()]);
         }
         // Mostly one of the last.
@@ -142,6 +237,7 @@ fn the_short_ways_do_what_the_long_ways_do() {
         twins.pass(if often { dice(3) } else { dice(40_000) });
     }
     assert!(shortened > 1_000, "{shortened} were short");
+    assert!(loans > 500, "{loans} were grants of a name that was lent");
 }
 
 #[test]

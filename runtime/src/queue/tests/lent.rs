@@ -1,0 +1,103 @@
+//! A name that its store lends, and a name that a thread finds by itself: nothing is granted past them, nothing forgotten.
+
+use std::sync::Arc;
+
+use super::alone::Free;
+use super::{Rig, SECOND, poll};
+use crate::name::Name;
+use crate::queue::Local;
+
+#[test]
+fn a_store_of_ones_own_hears_of_a_grant_with_the_next_step() {
+    let free = Free::on(None);
+    let known = || format!("{:?}", free.store);
+    let before = known();
+    let hold = free.take(&Rig::want());
+    assert_eq!(known(), before, "it was not asked");
+    let held = free.inspect();
+    assert_eq!(held.token, hold.grant().token / 1024);
+    let [holder] = &*held.holders else {
+        panic!("{held:?}");
+    };
+    assert_eq!(holder.ticket, hold.grant().ticket);
+    assert_eq!((holder.units, holder.token), (1, held.token));
+    assert_eq!(
+        (&holder.meta, holder.left),
+        (&hold.grant().meta, 10 * SECOND)
+    );
+    free.release(&hold);
+    assert!(free.inspect().holders.is_empty());
+}
+
+#[test]
+fn who_takes_over_finds_what_was_lent() {
+    let free = Free::on(None);
+    let hold = free.take(&Rig::want());
+    assert!(hold.local().hand_over(&hold));
+    let old = hold.grant().ticket;
+    let adopt = |local: &Arc<Local>| local.adopt(old, Rig::want());
+    let mut adopted = Box::pin(free.member.with_local(&free.name, adopt).unwrap());
+    let taken = poll(&mut adopted).expect("answered").unwrap();
+    assert!(taken.grant().token > hold.grant().token);
+    free.release(&taken);
+}
+
+#[test]
+fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
+    Free::each(|mut free| {
+        let beat = free.member.timers().next().unwrap();
+        free.pass(free.now.until(beat) - SECOND / 1_000_000);
+        // In one moment: the tokens run ahead of the clock.
+        let holds = [(); 100].map(|()| {
+            let hold = free.take(&Rig::want());
+            free.release(&hold);
+            hold
+        });
+        let last = holds[99].grant().token;
+        free.pass(SECOND / 1_000_000);
+        free.member.tick();
+        let next = free.take(&Rig::want());
+        assert!(!Arc::ptr_eq(next.local(), holds[99].local()), "retired");
+        assert!(next.grant().token > last);
+        free.release(&next);
+    });
+}
+
+#[test]
+fn a_name_that_is_retired_is_given_back() {
+    let free = Free::on(None);
+    let hold = free.take(&Rig::want());
+    free.release(&hold);
+    assert!(hold.local().retire());
+    let token = format!("token: {},", hold.grant().token / 1024);
+    assert!(format!("{:?}", free.store).contains(&token));
+}
+
+#[test]
+fn a_thread_finds_its_names_only_while_they_are_in_use() {
+    Free::each(|mut free| {
+        let find = |free: &Free| free.member.recent_local(&free.name);
+        let hold = free.take(&Rig::want());
+        let local = find(&free).expect("looked up of late");
+        assert!(Arc::ptr_eq(&local, hold.local()));
+        let elsewhere = std::thread::scope(|scope| {
+            let look = || find(&free).is_some();
+            scope.spawn(look).join().unwrap()
+        });
+        assert!(!elsewhere, "another thread has not looked");
+        let other = Name::from_escaped("queue:other");
+        assert!(free.member.recent_local(&other).is_none());
+        assert!(local.take_alone(&Rig::want()).is_none(), "it is held");
+        free.release(&hold);
+        let again = local.take_alone(&Rig::want()).expect("free");
+        free.release(&again);
+        free.pass(10 * SECOND);
+        free.member.tick();
+        assert!(local.take_alone(&Rig::want()).is_none(), "retired");
+        // The timers keep it too.
+        free.member.abandon();
+        let kept = Arc::downgrade(&local);
+        drop((local, hold, again));
+        assert!(kept.upgrade().is_none() && find(&free).is_none());
+    });
+}
