@@ -92,6 +92,8 @@ pin_project! {
         body: Option<F>,
         guard: Option<G>,
         finishes: bool,
+        // The lock was waited for.
+        waited: bool,
     }
 }
 
@@ -102,6 +104,7 @@ impl<A, G, F> Around<A, G, F> {
             body: Some(body),
             guard: None,
             finishes,
+            waited: false,
         }
     }
 }
@@ -116,7 +119,10 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        // What was free a moment ago is not lost yet: to look at the clock is a good part of a call.
+        let mut fresh = false;
         if let Some(acquire) = this.acquire.as_mut().as_pin_mut() {
+            fresh = !std::mem::replace(this.waited, true);
             let guard = ready!(acquire.poll(cx));
             this.acquire.set(None);
             *this.guard = Some(guard?);
@@ -124,7 +130,7 @@ where
         let Some(guard) = this.guard else {
             return Poll::Pending;
         };
-        let body = task::poll_under(guard.holds(), this.body, *this.finishes, cx);
+        let body = task::poll_under(guard.holds(), this.body, *this.finishes, fresh, cx);
         let output = ready!(body);
         *this.guard = None;
         Poll::Ready(output)

@@ -1,12 +1,15 @@
 //! [`Lock`]: what each attribute takes, and the guard that the body gets.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use super::request::Request;
 use crate::error::LockError;
 use crate::handle::{Guard, Holding, Started, obtained};
 use crate::multi::{MultiGuard, take};
 use crate::mutex::{MutexGuard, ONE_OF_ONE};
+use crate::queue::Acquire;
 use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
 use crate::semaphore::Permit;
 use crate::wait::block_on;
@@ -45,6 +48,44 @@ pub enum Read {}
 #[derive(Debug)]
 pub enum Write {}
 
+/// One lock on its way. Nothing of the request lives while it is waited for.
+enum Taking<L> {
+    Asked(Request<L>),
+    Waiting(Acquire),
+    Over,
+}
+
+impl<L> Taking<L> {
+    #[inline]
+    fn poll(
+        &mut self,
+        start: impl FnOnce(&Request<L>) -> Result<Started, LockError>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Holding, LockError>> {
+        if let Self::Asked(request) = self {
+            match start(request) {
+                Ok(Started::Waiting(acquire)) => *self = Self::Waiting(acquire),
+                Ok(Started::Obtained(holding)) => return self.end(Ok(holding)),
+                Err(error) => return self.end(Err(error)),
+            }
+        }
+        let Self::Waiting(acquire) = self else {
+            return Poll::Pending;
+        };
+        let hold = ready!(Pin::new(acquire).poll(cx));
+        self.end(hold.map(Holding::new))
+    }
+
+    #[inline]
+    fn end(&mut self, result: Result<Holding, LockError>) -> Poll<Result<Holding, LockError>> {
+        *self = Self::Over;
+        if let Ok(holding) = &result {
+            obtained(holding);
+        }
+        Poll::Ready(result)
+    }
+}
+
 /// One name, and how much of it.
 macro_rules! single {
     ($lock:ident, $guard:ident, $demand:expr) => {
@@ -54,19 +95,11 @@ macro_rules! single {
             fn acquire(
                 request: Request<Self>,
             ) -> impl Future<Output = Result<$guard, LockError>> + Send {
-                async move {
-                    // A block of its own: nothing of the request lives while the lock is waited for.
-                    let started = {
-                        let request = request;
-                        request.start($demand(&request)?, false)?
-                    };
-                    let holding = match started {
-                        Started::Obtained(holding) => holding,
-                        Started::Waiting(acquire) => Holding::new(acquire.await?),
-                    };
-                    obtained(&holding);
-                    Ok($guard::new(holding))
-                }
+                let mut taking = Taking::Asked(request);
+                poll_fn(move |cx| {
+                    let start = |request: &Request<Self>| request.start($demand(request)?, false);
+                    taking.poll(start, cx).map_ok($guard::new)
+                })
             }
 
             fn blocking_acquire(request: Request<Self>) -> Result<$guard, LockError> {

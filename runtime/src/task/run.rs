@@ -33,22 +33,27 @@ impl<F: Future> Future for Run<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        poll_under(this.holds, this.body, false, cx)
+        poll_under(this.holds, this.body, false, false, cx)
     }
 }
 
 /// Polls `body` under `holds`, once. It is taken at the end or at the loss: what it owns must be gone before the
-/// caller goes on. With `finishes` it runs on when the lock is lost.
+/// caller goes on. With `finishes` it runs on when the lock is lost. `fresh`: `holds` were granted during this very poll.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
     mut body: Pin<&mut Option<F>>,
     finishes: bool,
+    fresh: bool,
     cx: &mut Context<'_>,
 ) -> Poll<Result<F::Output, LockError>> {
     let Some(running) = body.as_mut().as_pin_mut() else {
         return Poll::Pending;
     };
-    let mut lost = holds.all().iter().find(|hold| !finishes && hold.is_lost());
+    let may_be_lost = !finishes && !fresh;
+    let mut lost = holds
+        .all()
+        .iter()
+        .find(|hold| may_be_lost && hold.is_lost());
     let _entered = enter(holds);
     if lost.is_none() {
         if let Poll::Ready(output) = running.poll(cx) {
