@@ -18,6 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
+use std::thread::{self, ThreadId};
 
 use super::command::{self, Way};
 use super::detours::Detours;
@@ -63,6 +64,8 @@ struct State {
     held: bool,
     /// The engine will look here before it sleeps.
     due: bool,
+    /// The engine's thread.
+    reader: Option<ThreadId>,
     /// Somebody waits for what is not written.
     urgent: bool,
     /// Something was written since the last look.
@@ -85,6 +88,7 @@ impl Line {
             held: false,
             // It has not begun yet.
             due: true,
+            reader: None,
             urgent: false,
             wrote: false,
             failed: None,
@@ -178,6 +182,10 @@ impl Line {
 }
 
 impl State {
+    fn is_reader(&self) -> bool {
+        self.reader == Some(thread::current().id())
+    }
+
     /// Takes back the release of the same name that stands before `acquire`, if both can be one command.
     fn begun_cycle(&mut self, acquire: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
