@@ -5,7 +5,7 @@
 //! - Little is under way: the caller, at once, on its own thread. No other has to be woken.
 //! - Much is under way: the engine, which is woken for it; what others submit until it runs shares the write.
 //! - The engine is about to look here anyway, since it just read something: it also takes what nobody waits for, a
-//!   release, which so shares a write with what the same task submits next.
+//!   release, and what it asks for itself; both so share a write with what the tasks submit that it has just woken.
 //!
 //! Nobody holds the lock while he writes, and only one writes at a time: what is submitted meanwhile is his to go on
 //! with, or to leave to the engine.
