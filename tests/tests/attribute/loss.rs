@@ -1,7 +1,10 @@
 //! The lock is lost while the body runs.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 
 use auto_mutex::{Client, LockError, auto_mutex};
 use tokio::sync::Notify;
@@ -56,6 +59,30 @@ fn the_end_of_expire_is_a_loss() {
     assert!(matches!(result, Err(LockError::Lost { .. })), "{result:?}");
     assert_eq!(progress.dropped.load(Ordering::SeqCst), 1);
     assert!(!client.mutex("l").blocking_is_locked().unwrap());
+}
+
+#[test]
+fn what_is_over_before_the_waiting_task_is_polled_again_runs_no_body() {
+    #[auto_mutex(name = "l", expire = "20ms")]
+    async fn close(progress: &Progress) -> Result<(), LockError> {
+        let _told = Told(progress);
+        Ok(())
+    }
+    let (client, progress) = (named_client(), Progress::default());
+    scoped_on(&client, async {
+        let mutex = client.mutex("l");
+        let first = mutex.lock().await.unwrap();
+        let mut call = pin!(close(&progress));
+        assert!(poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending())).await);
+        // It has the lock from now on, until `expire` is over.
+        drop(first);
+        while mutex.is_locked().await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+        let result = call.await;
+        assert!(matches!(result, Err(LockError::Lost { .. })), "{result:?}");
+        assert_eq!(progress.dropped.load(Ordering::SeqCst), 0);
+    });
 }
 
 #[test]
