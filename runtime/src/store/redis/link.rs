@@ -15,7 +15,7 @@ use super::message::{self, Push};
 use super::pending::Pending;
 use super::wire::{Inbox, Reading, Value};
 use crate::error::StoreError;
-use crate::store::Events;
+use crate::store::{Events, Message};
 
 /// The watchdog's beat. Beats are counted instead of time: a process that was stopped must not take its own
 /// sleep for the server's silence.
@@ -103,6 +103,7 @@ impl<'a> Link<'a> {
         // Before anybody is told anything: what he submits then shares a write.
         self.line.awake();
         let mut result = Ok(());
+        let mut replied = false;
         let mut answered = 0;
         while let Some(value) = self
             .inbox
@@ -110,14 +111,15 @@ impl<'a> Link<'a> {
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
         {
             if let Value::Push(words) = &value {
-                tell(self.events, words);
+                answered += u32::from(tell(self.events, words));
                 continue;
             }
+            replied = true;
             answered += 1;
             let landed = self.pending.land(self.line, self.events, &value);
             result = result.and(landed);
         }
-        if answered > 0 {
+        if replied {
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
@@ -149,9 +151,14 @@ impl<'a> Link<'a> {
     }
 }
 
-fn tell(events: &dyn Events, words: &[Value<'_>]) {
+/// Says whether somebody was granted what he waits for.
+fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
     match message::read(words) {
-        Push::Told(name, message) => events.told(&name, message),
-        Push::Nothing => {}
+        Push::Told(name, message) => {
+            let granted = matches!(message, Message::Grant { .. });
+            events.told(&name, message);
+            granted
+        }
+        Push::Nothing => false,
     }
 }

@@ -34,7 +34,7 @@ impl State {
             place_ms: millis(seat.place),
             counter: seat.counter,
             heard: now,
-            told: 0,
+            told: now,
             token: 0,
             flag: Flag::Plain,
             member,

@@ -31,6 +31,8 @@ impl State {
                     .div_ceil(1000)
                     .saturating_add(1),
             )
+        } else if record.told > 0 {
+            NEAR_MS.min(record.place_ms / 3)
         } else {
             record.place_ms / 3
         };

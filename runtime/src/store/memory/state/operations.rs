@@ -41,7 +41,8 @@ impl State {
                 place_ms: millis(place),
                 counter,
                 heard: now,
-                told: 0,
+                // It will ask again soon by itself.
+                told: now,
                 token: 0,
                 flag: Flag::Plain,
                 member: step.member,
@@ -299,6 +300,7 @@ impl State {
             held.0 = now + record.hold_ms * 1000;
             record.flag = Flag::Plain;
         } else {
+            record.told = 0;
             self.waits.insert(ticket, now + record.place_ms * 1000);
             self.quiet.remove(&record.place);
             self.queue.insert(record.place, ticket);

@@ -316,11 +316,32 @@ fn the_fourth_is_told_when_it_enters_the_first_three() {
     for &(member, ticket) in &waiting {
         world.lock(member, ticket);
     }
-    world.release(a, ta, 0, false);
-    let near = Message::Near {
-        ticket: waiting[3].1,
+    // It has asked since it came, and would not do so again for a while.
+    let (fourth, ticket) = waiting[3];
+    let again = |reply| match reply {
+        Reply::Queued { again, .. } => again,
+        other => panic!("{other:?}"),
     };
-    assert!(world.told.contains(&(waiting[3].0, near)));
+    assert!(again(world.touch(fourth, ticket)) > Duration::from_secs(2));
+    world.release(a, ta, 0, false);
+    assert!(world.told.contains(&(fourth, Message::Near { ticket })));
+}
+
+#[test]
+fn who_has_just_come_asks_again_soon_and_need_not_be_told() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    world.lock(a, ta);
+    let waiting: Vec<_> = (0..6).map(|_| ids()).collect();
+    for &(member, ticket) in &waiting {
+        let Reply::Queued { again, .. } = world.lock(member, ticket) else {
+            panic!("not queued");
+        };
+        assert!(again < Duration::from_secs(2), "{again:?}");
+    }
+    world.release(a, ta, 0, false);
+    let near = |told: &(MemberId, Message)| matches!(told.1, Message::Near { .. });
+    assert!(!world.told.iter().any(near), "{:?}", world.told);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::millis;
 use crate::store::redis::wire::Words;
 use crate::store::{MemberId, Mode, Op};
 
-/// The scripts of the short way keep a name for twenty minutes, ten of them for the token.
-const LONGEST_HOLD: Duration = Duration::from_secs(600);
+/// The scripts of the short way keep a name for twenty minutes less some, ten of them for the token.
+const LONGEST_HOLD: Duration = Duration::from_secs(300);
 /// What a record keeps of who asks.
 const LONGEST_META: usize = 512;
 

@@ -35,8 +35,9 @@ impl Line {
         self.touched.store(false, Ordering::Relaxed);
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
-        } else if state.out.is_taken() || state.due && !state.urgent {
-            // Whoever writes, or the engine, gets to it.
+        } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
+            // Whoever writes, or the engine, gets to it. (What the engine itself asks for shares a write with what those
+            // submit whom it woke.)
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {

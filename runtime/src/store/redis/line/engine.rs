@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use std::thread;
 
 use super::super::error;
 use super::super::sending::{Awaited, Sending};
@@ -51,7 +52,9 @@ impl Line {
 
     /// The engine has read something: until [`poll_write`](Self::poll_write) it is awake.
     pub(in super::super) fn awake(&self) {
-        lock(&self.state).due = true;
+        let mut state = lock(&self.state);
+        state.due = true;
+        state.reader.get_or_insert_with(|| thread::current().id());
     }
 
     /// Moves on what awaits a reply, if `awaited` is empty.

@@ -5,7 +5,7 @@
 //! - Little is under way: the caller, at once, on its own thread. No other has to be woken.
 //! - Much is under way: the engine, which is woken for it; what others submit until it runs shares the write.
 //! - The engine is about to look here anyway, since it just read something: it also takes what nobody waits for, a
-//!   release, which so shares a write with what the same task submits next.
+//!   release, and what it asks for itself; both so share a write with what the tasks submit that it has just woken.
 //!
 //! Nobody holds the lock while he writes, and only one writes at a time: what is submitted meanwhile is his to go on
 //! with, or to leave to the engine.
@@ -18,6 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
+use std::thread::{self, ThreadId};
 
 use super::command::{self, Way};
 use super::detours::Detours;
@@ -63,6 +64,8 @@ struct State {
     held: bool,
     /// The engine will look here before it sleeps.
     due: bool,
+    /// The engine's thread.
+    reader: Option<ThreadId>,
     /// Somebody waits for what is not written.
     urgent: bool,
     /// Something was written since the last look.
@@ -85,6 +88,7 @@ impl Line {
             held: false,
             // It has not begun yet.
             due: true,
+            reader: None,
             urgent: false,
             wrote: false,
             failed: None,
@@ -178,6 +182,10 @@ impl Line {
 }
 
 impl State {
+    fn is_reader(&self) -> bool {
+        self.reader == Some(thread::current().id())
+    }
+
     /// Takes back the release of the same name that stands before `acquire`, if both can be one command.
     fn begun_cycle(&mut self, acquire: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);

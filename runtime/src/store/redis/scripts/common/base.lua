@@ -16,6 +16,8 @@
 --     A record of `q`: 2 bytes, the length of its request, 1 byte, 1 if it is provisional, and PLACE HEARD, for a holder the
 --       end of its lease, for a waiter when it was told that it is near (or 0), TOKEN (0: it waits), 1 byte, 31, REQUEST
 --     REQUEST: the ticket, 32 bytes; COUNTER UNITS CAPACITY HOLD_MS PLACE_MS TAKES; the member, 32 bytes; meta
+--     Of `i` and `s`: the time to live was set to twenty minutes or more when the key was first written within the 256 s (by
+--     the server's clock, from a multiple of that) in which TOK is.
 --   2 auto_mutex:{name}:tickets  hash: ticket -> record, of waiters, and of holders unless there is just one
 --   3 auto_mutex:{name}:held     sorted set: ticket -> end of its lease, unless there is just one
 --   4 auto_mutex:{name}:queue    sorted set: ticket -> place; of the quiet ones, place + 2^52

@@ -89,9 +89,9 @@
         if state then call('DEL', MAIN) end
         return
       end
-      text = (s.known == 1 and '1 i ' or '1 d ') .. pack('<d', s.tok)
+      text, ttl = (s.known == 1 and '1 i ' or '1 d ') .. pack('<d', s.tok), ttl + KEPT_MS
     elseif single then
-      text = '1 s ' .. pack(SINGLE, r.heard, s.tok, r.token) .. request_of(s.one, r)
+      text, ttl = '1 s ' .. pack(SINGLE, r.heard, s.tok, r.token) .. request_of(s.one, r), ttl + KEPT_MS
     elseif not text then
       text = '1 f ' .. pack(STATE, s.tok, s.cap, s.seq, s.clk, s.used, s.tombs, s.holders, s.waiting, s.due,
         s.expires, s.told, s.known, s.signals, s.last, s.lent, s.owned, s.asking, s.eldest)

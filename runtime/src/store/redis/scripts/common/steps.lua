@@ -3,7 +3,8 @@
   -- A new ticket, at the end of the queue.
   function s.enter(ticket, r)
     s.seq, s.known = s.seq + 1, 1
-    r.place, r.heard, r.told, r.token, r.number, r.flag, r.text = s.seq, now, 0, 0, 0, 0, ''
+    -- (It will ask again soon by itself.)
+    r.place, r.heard, r.told, r.token, r.number, r.flag, r.text = s.seq, now, now, 0, 0, 0, ''
     records[ticket] = r
     local token, _, number, text
     if s.waiting == 0 then token, _, number, text = offer(r) end
@@ -30,9 +31,10 @@
       if r.flag == 3 then
         r.flag = 0
         call('ZADD', QUEUE, int(r.place), ticket)
-        s.told = min(s.told, r.place - 1)
-        moved = true
       end
+      r.told = 0
+      s.told = min(s.told, r.place - 1)
+      moved = true
     end
     return true
   end
@@ -44,6 +46,7 @@
     if r.token > 0 then return 'GRANTED ' .. int(r.token) end
     local position = (call('ZRANK', QUEUE, ticket) or foreign('the queue is missing')) + 1
     local again = math.floor(r.wait / 3)
+    if r.told > 0 then again = min(NEAR_MS, again) end
     if position <= NEAR then
       local ends = s.one and s.one_ends
       if held_by_many() then

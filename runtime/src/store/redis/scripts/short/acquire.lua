@@ -13,12 +13,19 @@ local now = clock()
 
 local state = redis.call('GET', main)
 local form = state and sub(state, 1, 4)
-if not state or form == '1 i ' and #state == 12 and unpack_struct('<d', state, 5) < now then
-  redis.call('SET', main, '1 s ' .. pack('<ddd', now, now, now) .. request, 'PX', '1200000')
+local tok = form == '1 i ' and #state == 12 and unpack_struct('<d', state, 5)
+if not state or tok and tok < now then
+  local text = '1 s ' .. pack('<ddd', now, now, now) .. request
+  if tok and now - tok <= now % 256000000 then
+    -- It was set to twenty minutes less than five minutes ago: see common/base.lua.
+    redis.call('SET', main, text, 'KEEPTTL')
+  else
+    redis.call('SET', main, text, 'PX', '1200000')
+  end
   return now
 end
 
-local tok, seq, clk, used, cap, due, holders, waiting, held, token, meta
+local seq, clk, used, cap, due, holders, waiting, held, token, meta
 if form == '1 s ' then
   clk, tok, token = unpack_struct('<ddd', state, 5)
   local _, hold
@@ -46,15 +53,16 @@ if holders + waiting >= 32 then return false end
 -- The parts of the new text, each cut out once: to make a string takes time for each of its bytes.
 local single = form == '1 s ' and pack('<HBddddB', #state - 28, 0, 0, clk, due, token, 31) or ''
 local rest = sub(state, single == '' and 77 or 29)
-local ends, reply, near, granted = now + place * 1000, nil, 0, 0
+-- Who waits will ask again soon by itself, and need not be told to.
+local ends, reply, told, granted = now + place * 1000, nil, now, 0
 seq = seq + 1
 if room then
   tok = math.max(now, tok + 1)
   ends, reply, granted = now + hold * 1000, tok, tok
-  near, holders, used, held = ends, holders + 1, used + units, held + 36 + #request
+  told, holders, used, held = ends, holders + 1, used + units, held + 36 + #request
 else
   waiting = waiting + 1
-  local again = place / 3
+  local again = math.min(1100, place / 3)
   if waiting <= 3 then
     -- When the first lease ends.
     local first, start = due, 77
@@ -65,12 +73,12 @@ else
         first, start = math.min(first, lease), start + 36 + size
       end
     end
-    again, near = math.min(1100, math.ceil((first - now) / 1000) + 1), now
+    again = math.min(1100, math.ceil((first - now) / 1000) + 1)
   end
   reply = string.format('QUEUED %d %d %d%09d %s', waiting, math.max(1, again), token / 1000000000, token % 1000000000, meta)
 end
 redis.call('SET', main,
   '1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, math.min(due, ends), holders, waiting, held) .. single .. rest
-    .. pack('<HBddddB', #request, 0, seq, now, near, granted, 31) .. request,
+    .. pack('<HBddddB', #request, 0, seq, now, told, granted, 31) .. request,
   'PX', '1200000')
 return reply

@@ -9,11 +9,18 @@ local state = redis.call('GET', KEYS[1])
 -- Held by the one that goes, of the same capacity.
 if state and string.sub(state, 1, 4) == '1 s ' and string.sub(state, 29, 60) == ARGV[2]
   and string.sub(state, 77, 84) == string.sub(ARGV[1], 49, 56) then
-  local now = clock()
-  -- A full memory may deny it, but must not deny the release.
-  if struct.unpack('<d', state, 13) < now and not redis.pcall('SET', KEYS[1],
-    '1 s ' .. struct.pack('<ddd', now, now, now) .. ARGV[1], 'PX', '1200000').err then
-    return now
+  local now, tok = clock(), struct.unpack('<d', state, 13)
+  if tok < now then
+    local text = '1 s ' .. struct.pack('<ddd', now, now, now) .. ARGV[1]
+    local written
+    if now - tok <= now % 256000000 then
+      -- It was set to twenty minutes less than five minutes ago: see common/base.lua.
+      written = redis.pcall('SET', KEYS[1], text, 'KEEPTTL')
+    else
+      written = redis.pcall('SET', KEYS[1], text, 'PX', '1200000')
+    end
+    -- A full memory may deny it, but must not deny the release.
+    if not written.err then return now end
   end
 end
 

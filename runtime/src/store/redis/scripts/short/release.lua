@@ -20,8 +20,8 @@ elseif form ~= '1 q ' then
 end
 
 local now = clock()
-local function write(text, lives)
-  return not redis.pcall('SET', main, text, 'PX', lives).err
+local function write(text)
+  return not redis.pcall('SET', main, text, 'PX', '1200000').err
 end
 
 local tok, seq, clk, used, cap, due, holders, waiting, size = unpack_struct('<ddddddddd', state, 5)
@@ -67,7 +67,7 @@ else
   end
   -- (The first one may wait for a signal, and have no use for all units.)
   if holders == 0 then
-    return waiting == 0 and write('1 i ' .. sub(state, 5, 12), '600000') and cap
+    return waiting == 0 and write('1 i ' .. sub(state, 5, 12)) and cap
   end
   reply = math.max(0, cap - used)
 end
@@ -89,7 +89,7 @@ if waiting >= 3 then
 end
 
 if not write('1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, due, holders, waiting, size) .. held .. left
-  .. sub(state, queue), '1200000') then
+  .. sub(state, queue)) then
   return false
 end
 local name = sub(main, 13, -2)

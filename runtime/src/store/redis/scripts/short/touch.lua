@@ -58,7 +58,10 @@ if at <= 0 then
   flag, told, reply = 0, ends, token
 else
   local again = place / 3
-  if at <= 3 then again = math.min(1100, math.ceil((first - now) / 1000) + 1) end
+  told = 0
+  if at <= 3 then
+    again, told = math.min(1100, math.ceil((first - now) / 1000) + 1), now
+  end
   local eldest, _
   eldest, _, _, _, _, token = unpack_struct('<HBdddd', state, 77)
   reply = string.format('QUEUED %d %d %d%09d %s', at, math.max(1, again), token / 1000000000, token % 1000000000,

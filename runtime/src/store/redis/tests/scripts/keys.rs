@@ -24,6 +24,36 @@ fn an_uncontended_lock_is_one_key() {
 }
 
 #[test]
+fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    // Last held long ago: the next grant sets it.
+    let base = bench.key("");
+    let mut old = b"1 i ".to_vec();
+    old.extend_from_slice(&1_600_000_000_000_000_f64.to_le_bytes());
+    let mut set = redis::cmd("SET");
+    set.arg(&base).arg(&old).arg("EX").arg(5);
+    set.exec(&mut bench.connection).unwrap();
+    for _ in 0..20 {
+        let ticket = Ticket::random();
+        bench.granted(&acquire(ticket, 1, Mode::Queue));
+        assert!(bench.time_to_live("") > Duration::from_secs(930));
+        bench.ask(&release(ticket)).unwrap();
+        assert!(bench.time_to_live("") > Duration::from_secs(930));
+    }
+    // What the long way leaves is kept for as long.
+    let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
+    bench.granted(&acquire_owned(tickets[0], 1));
+    bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
+    for &ticket in &tickets[..2] {
+        bench.ask(&release(ticket)).unwrap();
+    }
+    assert!(bench.time_to_live("") > Duration::from_secs(1190));
+    bench.granted(&acquire(tickets[2], 1, Mode::Queue));
+    assert!(bench.time_to_live("") > Duration::from_secs(930));
+}
+
+#[test]
 fn what_is_left_of_a_crowd_is_the_token() {
     let server = Server::start();
     let mut bench = Bench::new(&server);

@@ -1,5 +1,6 @@
 //! Who writes, and that nothing is mixed up or forgotten by it.
 
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -49,6 +50,83 @@ async fn a_caller_writes_by_itself_when_little_is_under_way() {
         Reply::Released { free: 1 }
     );
     peer.end().await;
+}
+
+/// Asks for more as soon as it is answered, on the engine's thread.
+struct Asking {
+    store: OnceLock<Arc<RedisStore>>,
+    /// How much was not written when it had asked.
+    unwritten: Mutex<Vec<usize>>,
+    recorder: Recorder,
+}
+
+impl Events for Asking {
+    fn answered(&self, answer: Answer) {
+        if answer.request.id.0 < 100
+            && let Some(store) = self.store.get()
+        {
+            let request = Request {
+                name: answer.request.name.clone(),
+                op: acquire(Ticket::random()),
+                id: RequestId(100 + answer.request.id.0),
+            };
+            assert!(store.submit(request).is_none());
+            store.flush();
+            self.unwritten.lock().unwrap().push(store.unwritten());
+        }
+        self.recorder.answered(answer);
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        self.recorder.told(name, message);
+    }
+
+    fn connected(&self, generation: u64) {
+        self.recorder.connected(generation);
+    }
+
+    fn disconnected(&self, error: StoreError) {
+        self.recorder.disconnected(error);
+    }
+
+    fn still_disconnected(&self, _error: StoreError) {}
+}
+
+#[tokio::test]
+async fn what_the_engine_asks_for_waits_for_those_whom_it_wakes_and_then_goes() {
+    let server = Server::start();
+    let (store, driver) = connect(&server.endpoint(""), LONG, MemberId::random())
+        .await
+        .unwrap();
+    let (sender, mut events) = unbounded_channel();
+    let asking = Arc::new(Asking {
+        store: OnceLock::from(store.clone()),
+        unwritten: Mutex::default(),
+        recorder: Recorder(sender),
+    });
+    let driver = tokio::spawn(driver.run(asking.clone()));
+    for id in 1..=10 {
+        let request = Request {
+            name: Name::from_escaped(&format!("name:{id}")),
+            op: acquire(Ticket::random()),
+            id: RequestId(id),
+        };
+        assert!(store.submit(request).is_none());
+        store.flush();
+        // Its own answer, and that to what was asked for then.
+        let mut left = 2;
+        while left > 0 {
+            let event = timeout(LONG, events.recv()).await.unwrap().unwrap();
+            left -= u32::from(matches!(event, Event::Answered(_)));
+        }
+    }
+    let unwritten = asking.unwritten.lock().unwrap().clone();
+    assert!(
+        unwritten.len() == 10 && unwritten.iter().all(|bytes| *bytes > 0),
+        "{unwritten:?}"
+    );
+    store.close();
+    timeout(LONG, driver).await.unwrap().unwrap();
 }
 
 #[tokio::test]
