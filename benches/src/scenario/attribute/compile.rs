@@ -15,14 +15,50 @@ use crate::scenario::bench::progress;
 
 const FUNCTIONS: usize = 1_000;
 
+/// The functions of a crate. Sync and async ones stand beside plain ones of their own: the compiler takes several
+/// times as long for an async function anyway.
+struct Kind {
+    who: &'static str,
+    krate: &'static str,
+    is_async: bool,
+    annotated: bool,
+}
+
+const KINDS: [Kind; 4] = [
+    Kind {
+        who: "1,000 annotated, sync",
+        krate: "annotated-sync",
+        is_async: false,
+        annotated: true,
+    },
+    Kind {
+        who: "1,000 plain, sync",
+        krate: "plain-sync",
+        is_async: false,
+        annotated: false,
+    },
+    Kind {
+        who: "1,000 annotated, async",
+        krate: "annotated-async",
+        is_async: true,
+        annotated: true,
+    },
+    Kind {
+        who: "1,000 plain, async",
+        krate: "plain-async",
+        is_async: true,
+        annotated: false,
+    },
+];
+
 pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
     let dir = fs::canonicalize(&options.out)?.join("check");
-    let kinds = [("1,000 annotated", true), ("1,000 plain", false)];
     let mut crates = Vec::new();
-    for (who, annotated) in kinds {
-        let krate = dir.join(if annotated { "annotated" } else { "plain" });
-        write_crate(&krate, annotated)?;
+    for kind in KINDS {
+        let who = kind.who;
+        let krate = dir.join(kind.krate);
+        write_crate(&krate, kind)?;
         progress(&format!("{COMPILE}, {who}: dependencies"));
         check(&krate)?;
         crates.push((who, krate));
@@ -66,10 +102,10 @@ fn check(krate: &Path) -> Result<(), Failure> {
     Err(format!("cargo check: {error}").into())
 }
 
-fn write_crate(krate: &Path, annotated: bool) -> Result<(), Failure> {
+fn write_crate(krate: &Path, kind: Kind) -> Result<(), Failure> {
     fs::create_dir_all(krate.join("src"))?;
     let workspace = workspace();
-    let name = if annotated { "annotated" } else { "plain" };
+    let name = kind.krate;
     let manifest = format!(
         "[package]\nname = \"{name}\"\nedition = \"2024\"\n[dependencies]\n\
          auto-mutex = {{ path = {:?} }}\n[workspace]\n",
@@ -77,20 +113,26 @@ fn write_crate(krate: &Path, annotated: bool) -> Result<(), Failure> {
     );
     fs::write(krate.join("Cargo.toml"), manifest)?;
     fs::copy(workspace.join("Cargo.lock"), krate.join("Cargo.lock"))?;
-    fs::write(krate.join("src/lib.rs"), source(annotated))?;
+    fs::write(krate.join("src/lib.rs"), source(&kind))?;
     Ok(())
 }
 
-/// Functions as people write them, half of them async, a third with a key.
-fn source(annotated: bool) -> String {
+/// Functions as people write them, a third with a key.
+fn source(
+    Kind {
+        is_async,
+        annotated,
+        ..
+    }: &Kind,
+) -> String {
     let mut source = String::from("use auto_mutex::LockError;\n");
+    let kind = if *is_async { "async " } else { "" };
     for number in 0..FUNCTIONS {
-        let attribute = match (annotated, number % 3) {
+        let attribute = match (*annotated, number % 3) {
             (false, _) => String::new(),
             (true, 0) => "#[auto_mutex::auto_mutex(expire = 100, block = 10, key = id)]\n".into(),
             (true, _) => "#[auto_mutex::auto_mutex(expire = 100, block = 10)]\n".into(),
         };
-        let kind = if number % 2 == 0 { "async " } else { "" };
         // Writing to a String cannot fail.
         let _ = write!(
             source,

@@ -1,4 +1,5 @@
-//! How much the attribute writes: its own code, called by a small program, since a macro crate exports nothing else.
+//! How much the attribute writes: its own code with one more macro that measures, called by a small program. Only in
+//! the compiler do tokens have a place, which the attribute writes down.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +15,8 @@ use crate::scenario::bench::progress;
 const ITEM: &str = "pub async fn work(id: u64, names: &[String]) -> Result<u64, LockError> \
                     { let mut sum = id; for name in names { sum += name.len() as u64; } Ok(sum) }";
 
-/// Prints tokens and bytes of what goes in and of what comes out.
-const MAIN: &str = r#"
+/// Tokens and bytes of what goes in and of what comes out, as a text.
+const MEASURE: &str = r#"
 fn tokens(stream: proc_macro2::TokenStream) -> usize {
     stream.into_iter().map(|tree| match tree {
         proc_macro2::TokenTree::Group(group) => 2 + tokens(group.stream()),
@@ -23,13 +24,17 @@ fn tokens(stream: proc_macro2::TokenStream) -> usize {
     }).sum()
 }
 
-fn main() {
-    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<proc_macro2::TokenStream>());
-    let (options, item) = (args.next().unwrap().unwrap(), args.next().unwrap().unwrap());
-    let out = auto_mutex(options, item.clone());
-    for stream in [item, out] {
-        println!("{} {}", tokens(stream.clone()), stream.to_string().len());
-    }
+#[proc_macro]
+pub fn measure(input: TokenStream) -> TokenStream {
+    let mut input = proc_macro2::TokenStream::from(input).into_iter();
+    let Some(proc_macro2::TokenTree::Group(options)) = input.next() else {
+        panic!("the options come first, in parentheses");
+    };
+    let item: proc_macro2::TokenStream = input.collect();
+    let out = expand::protecting(Kind::Mutex, options.stream(), item.clone());
+    let sizes = [item, out].map(|stream| format!("{} {} ", tokens(stream.clone()), stream.to_string().len()));
+    let text = sizes.concat();
+    quote::quote!(#text).into()
 }
 "#;
 
@@ -38,11 +43,13 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     let workspace = workspace();
     let dir = fs::canonicalize(&bench.options().out)?.join("expansion");
     fs::create_dir_all(dir.join("src"))?;
-    let main = program(&workspace.join("macros/src"))?;
-    fs::write(dir.join("src/main.rs"), main)?;
+    fs::write(
+        dir.join("src/lib.rs"),
+        library(&workspace.join("macros/src"))?,
+    )?;
     fs::write(
         dir.join("Cargo.toml"),
-        "[package]\nname = \"expansion\"\nedition = \"2024\"\n[dependencies]\nproc-macro2 = \"1\"\nquote = \"1\"\n\
+        "[package]\nname = \"expansion\"\nedition = \"2024\"\n[lib]\nproc-macro = true\n[dependencies]\nproc-macro2 = \"1\"\nquote = \"1\"\n\
          syn = { version = \"3\", features = [\"full\"] }\n[workspace]\n",
     )?;
     fs::copy(workspace.join("Cargo.lock"), dir.join("Cargo.lock"))?;
@@ -54,8 +61,11 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
         ),
     ];
     for (who, options) in kinds {
+        let main =
+            format!("fn main() {{ println!(\"{{}}\", expansion::measure!(({options}) {ITEM})); }}");
+        fs::write(dir.join("src/main.rs"), main)?;
         let output = Command::new("cargo")
-            .args(["run", "--offline", "--quiet", "--", options, ITEM])
+            .args(["run", "--offline", "--quiet"])
             .current_dir(&dir)
             .env("CARGO_TARGET_DIR", dir.join("../check/target"))
             .output()?;
@@ -82,9 +92,9 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The root of the macro crate, with its modules where they are, as a program.
-fn program(macros: &Path) -> Result<String, Failure> {
-    let mut main = String::from("#![allow(warnings)]\n");
+/// The root of the macro crate, with its modules where they are, and what measures.
+fn library(macros: &Path) -> Result<String, Failure> {
+    let mut library = String::from("#![allow(warnings)]\n");
     for line in fs::read_to_string(macros.join("lib.rs"))?.lines() {
         if let Some(module) = line.strip_prefix("mod ") {
             let name = module.trim_end_matches(';');
@@ -92,16 +102,14 @@ fn program(macros: &Path) -> Result<String, Failure> {
             let mut files = files.into_iter().map(|file| macros.join(file));
             let file = files.find(|file| file.exists());
             let file = file.ok_or_else(|| format!("no file of the module {name}"))?;
-            main.push_str(&format!("#[path = {file:?}]\n"));
+            library.push_str(&format!("#[path = {file:?}]\n"));
         }
-        if !["//!", "#[doc", "#[proc_macro"]
-            .iter()
-            .any(|start| line.starts_with(start))
-        {
-            main.push_str(&line.replace("proc_macro::", "proc_macro2::"));
-            main.push('\n');
+        // Their documents are elsewhere.
+        if !["//!", "#[doc"].iter().any(|start| line.starts_with(start)) {
+            library.push_str(line);
+            library.push('\n');
         }
     }
-    main.push_str(MAIN);
-    Ok(main)
+    library.push_str(MEASURE);
+    Ok(library)
 }
