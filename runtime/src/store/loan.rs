@@ -15,12 +15,13 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn start() -> Self {
+    /// Shows the wall clock's time, or the one after `last` if that is later.
+    pub(crate) fn start(last: u64) -> Self {
         let epoch = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
         let epoch_us = u64::try_from(epoch.as_micros()).unwrap_or(0);
-        Self::new(epoch_us, Instant::now())
+        Self::new(epoch_us.max(last + 1), Instant::now())
     }
 
     /// It shows `epoch_us` at `started`.

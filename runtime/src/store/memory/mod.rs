@@ -10,6 +10,7 @@ pub(crate) mod state;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use once_cell::sync::Lazy;
@@ -50,7 +51,7 @@ impl Space {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::default(),
-            clock: Clock::start(),
+            clock: Clock::start(LAST.load(Ordering::Acquire)),
         })
     }
 
@@ -63,6 +64,22 @@ impl Space {
         let space = Self::new();
         shared.insert(name.to_owned(), Arc::downgrade(&space));
         space
+    }
+}
+
+/// The last fencing time of all stores that are gone. Grants come faster than microseconds in a tight loop, and each takes
+/// one: so it may be ahead of the clock, and a store that is opened again begins after it.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        // While the store still lives: whoever opens it anew cannot come before this.
+        let last = lock(&self.space.inner)
+            .names
+            .values()
+            .map(State::token)
+            .max();
+        LAST.fetch_max(last.unwrap_or(0), Ordering::AcqRel);
     }
 }
 

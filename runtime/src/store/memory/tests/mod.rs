@@ -1,5 +1,6 @@
 //! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
 
+mod ahead;
 mod alone;
 mod owners;
 mod signals;

@@ -1,0 +1,79 @@
+//! Tokens that are ahead of the clock: each grant takes a microsecond, and many may come within one.
+
+use std::time::SystemTime;
+
+use super::*;
+use crate::clock::Instant;
+use crate::name::Name;
+use crate::store::memory::MemoryStore;
+use crate::store::{HolderRecord, Meta, Request, RequestId, Seat, Signal, Store as _};
+
+const GRANTS: u64 = 100_000;
+
+/// Grants and releases a name so often at one moment; returns the last token.
+fn rush(store: &MemoryStore, name: &Name, now: Instant) -> u64 {
+    // The name is made by whoever asks for anything.
+    let op = Op::Signal {
+        ticket: Ticket::random(),
+        signal: Signal::All,
+    };
+    let request = Request {
+        name: name.clone(),
+        op,
+        id: RequestId(1),
+    };
+    assert!(store.submit(request).is_some());
+    let share = Share::of(1, 1);
+    let mut last = 0;
+    for _ in 0..GRANTS {
+        let ticket = Ticket::random();
+        let seat = Seat {
+            ticket,
+            counter: 1,
+            share: &share,
+            hold: Duration::from_secs(10),
+            place: Duration::from_secs(10),
+            meta: &"host 1 site".into(),
+        };
+        last = store.grant_alone(name, &seat, now).unwrap();
+        store.release_alone(name, ticket, now).unwrap();
+    }
+    last
+}
+
+#[test]
+fn a_store_that_is_opened_again_begins_after_the_last_token() {
+    let url = format!("ahead-{}", Ticket::random());
+    let name = Name::from_escaped("n");
+    let open = || MemoryStore::open(Some(&url), MemberId::random()).0;
+    let first = open();
+    // As if it had gone on for some time.
+    let soon = Instant::now().after(Duration::from_secs(5));
+    let last = rush(&first, &name, soon);
+    drop(first);
+    assert!(rush(&open(), &name, Instant::now()) >= last + GRANTS);
+}
+
+#[test]
+fn a_token_ahead_of_the_clock_is_kept_for_as_long_as_others() {
+    let mut world = World::new();
+    let (member, ticket) = ids();
+    for _ in 0..1000 {
+        world.lock(member, ticket);
+        world.release(member, ticket, 0, false);
+    }
+    let token = world.state.token();
+    assert!(token >= world.now + 999);
+    assert!(world.state.kept_until() >= token + 600_000_000);
+}
+
+#[test]
+fn nobody_holds_since_a_time_that_has_not_come() {
+    let later = SystemTime::now() + Duration::from_secs(3600);
+    let token = later.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let holder = Meta::read(&HolderRecord {
+        token: token.as_micros() as u64,
+        meta: "host 1 site".into(),
+    });
+    assert!(holder.unwrap().since <= SystemTime::now());
+}
