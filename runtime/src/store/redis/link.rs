@@ -81,6 +81,8 @@ impl<'a> Link<'a> {
                     return Poll::Ready(Err(closed));
                 }
                 Ok(_) => {
+                    // A part of a long reply is a word too.
+                    self.silent = 0;
                     self.take()?;
                     self.pending.write_again(self.line);
                     // Nobody waits for more to be read.

@@ -63,10 +63,14 @@ impl Pending {
         value: &Value<'_>,
     ) {
         let again = sending.again(value);
-        if again.is_none() && !self.follows(&sending) {
+        if again.is_none() {
             let result = reply::parse(value, &sending.request.op);
-            answer(events, sending, result);
-            return;
+            if !self.follows(&sending, &result) {
+                let result = sending.told(result);
+                answer(events, sending, result);
+                return;
+            }
+            sending.before = result.ok().map(Box::new);
         }
         if self.again.is_empty() {
             line.hold();
@@ -80,14 +84,20 @@ impl Pending {
     }
 
     /// Whether an earlier request of the same ticket is to be written again: then this one is too, although it
-    /// was executed, so that the last one has the last word. (Every operation may run twice.)
-    fn follows(&self, sending: &Sending) -> bool {
-        let ticket = sending.request.op.ticket();
-        ticket.is_some()
-            && self
-                .again
-                .iter()
-                .any(|earlier| earlier.request.op.ticket() == ticket)
+    /// was executed, so that the last one has the last word. (Every operation may run twice.) So is what found the name as
+    /// it is only because an earlier request of it is not executed yet.
+    fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
+        let request = &sending.request;
+        let looked = matches!(
+            result,
+            Ok(Reply::Busy { .. } | Reply::InUse { .. } | Reply::Info(_))
+        );
+        let ticket = request.op.ticket();
+        self.again.iter().any(|earlier| {
+            let earlier = &earlier.request;
+            ticket.is_some() && earlier.op.ticket() == ticket
+                || looked && earlier.name == request.name
+        })
     }
 
     /// Writes again what has to be, once all replies are there.

@@ -3,7 +3,8 @@
 use super::command::Way;
 use super::reply;
 use super::wire::Value;
-use crate::store::Request;
+use crate::error::StoreError;
+use crate::store::{Reply, Request};
 
 /// How often the scripts are loaded again for one request.
 const RELOADS: u32 = 3;
@@ -25,6 +26,8 @@ pub(super) struct Sending {
     pub(super) request: Request,
     pub(super) way: Way,
     reloads: u32,
+    /// What it was answered before it was written again behind another one.
+    pub(super) before: Option<Box<Reply>>,
 }
 
 /// Why a request is written again.
@@ -42,6 +45,7 @@ impl Sending {
             request,
             way,
             reloads: 0,
+            before: None,
         }
     }
 
@@ -57,6 +61,18 @@ impl Sending {
                 Some(Again::Detour)
             }
             _ => None,
+        }
+    }
+
+    /// The answer after `result`. What was released is gone when the release runs again.
+    pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
+        match self.before.take().map(|before| *before) {
+            Some(before @ (Reply::Released { .. } | Reply::Cancelled))
+                if matches!(result, Ok(Reply::Gone)) =>
+            {
+                Ok(before)
+            }
+            _ => result,
         }
     }
 }

@@ -26,6 +26,10 @@ impl Line {
     /// The connection is lost: `awaited` gets everything that has no reply.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
         let mut state = lock(&self.state);
+        // A caller that is writing just now must not go on later.
+        if let Some(socket) = state.out.socket() {
+            socket.close();
+        }
         state.out.open(None);
         state.due = true;
         state.held = false;

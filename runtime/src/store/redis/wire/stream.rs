@@ -2,7 +2,7 @@
 
 use std::future::{Future as _, poll_fn};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -105,6 +105,15 @@ impl Writing {
             Self::Tcp(half) => half.try_write(bytes),
             Self::Unix(half) => half.try_write(bytes),
         }
+    }
+
+    /// Nobody reads or writes any more, whoever still has it.
+    pub(in super::super) fn close(&self) {
+        // It fails where it is closed already.
+        let _ = match self {
+            Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
+            Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
+        };
     }
 
     /// Whether there is room again.

@@ -83,15 +83,17 @@
       s.expires = now + long * 1000
     end
     if s.tombs > 0 then call('PEXPIRE', GONE, TOMB_MS) end
+    -- After the clock was stepped back, the window that TOK is in has not begun yet; see base.lua.
+    local ahead = max(0, math.ceil((s.tok - now) / 1000))
     if s.tombs + s.signals == 0 and not in_use() then
       if s.tok + s.known == 0 then
         -- Nothing to remember.
         if state then call('DEL', MAIN) end
         return
       end
-      text, ttl = (s.known == 1 and '1 i ' or '1 d ') .. pack('<d', s.tok), ttl + KEPT_MS
+      text, ttl = (s.known == 1 and '1 i ' or '1 d ') .. pack('<d', s.tok), ttl + KEPT_MS + ahead
     elseif single then
-      text, ttl = '1 s ' .. pack(SINGLE, r.heard, s.tok, r.token) .. request_of(s.one, r), ttl + KEPT_MS
+      text, ttl = '1 s ' .. pack(SINGLE, r.heard, s.tok, r.token) .. request_of(s.one, r), ttl + KEPT_MS + ahead
     elseif not text then
       text = '1 f ' .. pack(STATE, s.tok, s.cap, s.seq, s.clk, s.used, s.tombs, s.holders, s.waiting, s.due,
         s.expires, s.told, s.known, s.signals, s.last, s.lent, s.owned, s.asking, s.eldest)

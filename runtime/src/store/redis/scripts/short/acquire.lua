@@ -27,6 +27,8 @@ end
 
 local seq, clk, used, cap, due, holders, waiting, held, token, meta
 if form == '1 s ' then
+  -- (Of any length here, but not in a queue.)
+  if #state > 652 then return false end
   clk, tok, token = unpack_struct('<ddd', state, 5)
   local _, hold
   _, used, cap, hold = unpack_struct('<dddd', state, 61)

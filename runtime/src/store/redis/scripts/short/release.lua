@@ -67,7 +67,7 @@ else
   end
   -- (The first one may wait for a signal, and have no use for all units.)
   if holders == 0 then
-    return waiting == 0 and write('1 i ' .. sub(state, 5, 12)) and cap
+    return waiting == 0 and tok <= now and write('1 i ' .. sub(state, 5, 12)) and cap
   end
   reply = math.max(0, cap - used)
 end

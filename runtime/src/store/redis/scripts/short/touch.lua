@@ -28,9 +28,9 @@ end
 
 if form == '1 s ' then
   if sub(state, 29, 60) ~= ticket then return false end
-  local heard, _, token = unpack_struct('<ddd', state, 5)
+  local heard, tok, token = unpack_struct('<ddd', state, 5)
   local lease = unpack_struct('<d', state, 85)
-  return now >= heard and now < heard + lease * 1000
+  return tok <= now and now >= heard and now < heard + lease * 1000
     and write('1 s ' .. pack('<d', now) .. sub(state, 13, 28) .. heard_again(29, #state - 28)) and token
 elseif form ~= '1 q ' then
   return false

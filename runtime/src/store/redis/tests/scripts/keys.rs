@@ -207,3 +207,45 @@ fn a_deleted_name_remembers_its_token_only() {
     assert!(bench.granted(&acquire(ticket, 1, Mode::Queue)) > token);
     assert!(bench.info().exists);
 }
+
+#[test]
+fn after_the_clock_was_stepped_back_a_key_lives_for_longer() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let base = bench.key("");
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let last = (now + Duration::from_secs(1_000)).as_micros() as f64;
+    let mut idle = b"1 i ".to_vec();
+    idle.extend_from_slice(&last.to_le_bytes());
+    let mut set = redis::cmd("SET");
+    set.arg(&base).arg(&idle).arg("EX").arg(5);
+    set.exec(&mut bench.connection).unwrap();
+    let [ticket, other] = [(); 2].map(|()| Ticket::random());
+    let long = Duration::from_secs(2_100);
+    assert!(bench.granted(&acquire(ticket, 1, Mode::Queue)) > last as u64);
+    assert!(bench.time_to_live("") > long);
+    bench.granted(&touch(ticket));
+    assert!(bench.time_to_live("") > long);
+    bench.ask(&acquire(other, 1, Mode::Queue)).unwrap();
+    bench.ask(&release(other)).unwrap();
+    bench.ask(&release(ticket)).unwrap();
+    assert!(bench.time_to_live("") > long);
+}
+
+#[test]
+fn a_holder_with_much_to_say_is_no_part_of_a_list() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let [holder, waiter] = [(); 2].map(|()| Ticket::random());
+    let mut op = acquire(holder, 1, Mode::Queue);
+    if let Op::Acquire { meta, .. } = &mut op {
+        *meta = format!("host 1 site here:{}", "x".repeat(70_000)).into();
+    }
+    bench.granted(&op);
+    let queued = bench.ask(&acquire(waiter, 1, Mode::Queue)).unwrap();
+    assert!(matches!(queued, Reply::Queued { position: 1, .. }));
+    bench.granted(&touch(holder));
+    assert_eq!(bench.ask(&release(waiter)).unwrap(), Reply::Cancelled);
+    let free = Reply::Released { free: 1 };
+    assert_eq!(bench.ask(&release(holder)).unwrap(), free);
+}

@@ -67,3 +67,54 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     assert!(matches!(info, Reply::Info(record) if record.holders.is_empty()));
     peer.end().await;
 }
+
+#[tokio::test]
+async fn what_ran_before_it_is_written_again_keeps_its_answer() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let ticket = Ticket::random();
+    peer.ask("n", acquire(ticket)).await.unwrap();
+    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
+    let scripts = Scripts::new();
+    for operation in [Operation::ShortRelease, Operation::Inspect] {
+        let text = scripts.texts().nth(operation as usize).unwrap();
+        run::<()>(&mut admin, &["SCRIPT", "LOAD", text]);
+    }
+    // The release runs at once, and once more behind the touch.
+    let ids = [touch(ticket), release(ticket)].map(|op| peer.submit("n", op));
+    assert_eq!(peer.answer(ids[0]).await.unwrap(), Reply::Gone);
+    assert_eq!(
+        peer.answer(ids[1]).await.unwrap(),
+        Reply::Released { free: 1 }
+    );
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn who_looks_at_a_name_sees_what_was_asked_of_it_before() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    let ticket = Ticket::random();
+    peer.ask("n", acquire(ticket)).await.unwrap();
+    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
+    let scripts = Scripts::new();
+    for operation in [Operation::Inspect, Operation::Delete] {
+        let text = scripts.texts().nth(operation as usize).unwrap();
+        run::<()>(&mut admin, &["SCRIPT", "LOAD", text]);
+    }
+    let ids = [release(ticket), Op::Inspect, Op::Delete].map(|op| peer.submit("n", op));
+    assert_eq!(
+        peer.answer(ids[0]).await.unwrap(),
+        Reply::Released { free: 1 }
+    );
+    let info = peer.answer(ids[1]).await.unwrap();
+    assert!(
+        matches!(&info, Reply::Info(record) if record.holders.is_empty()),
+        "{info:?}"
+    );
+    let deleted = peer.answer(ids[2]).await.unwrap();
+    assert_eq!(deleted, Reply::Deleted { existed: true });
+    peer.end().await;
+}
