@@ -244,6 +244,7 @@ fn a_holder_with_much_to_say_is_no_part_of_a_list() {
     bench.granted(&op);
     let queued = bench.ask(&acquire(waiter, 1, Mode::Queue)).unwrap();
     assert!(matches!(queued, Reply::Queued { position: 1, .. }));
+    assert_eq!(bench.info().waiters.len(), 1);
     bench.granted(&touch(holder));
     assert_eq!(bench.ask(&release(waiter)).unwrap(), Reply::Cancelled);
     let free = Reply::Released { free: 1 };
