@@ -3,6 +3,16 @@
 use super::super::super::scripts::{Operation, Scripts};
 use super::*;
 
+/// The server loses the scripts but these.
+fn lose_all_but(admin: &mut Connection, kept: &[Operation]) {
+    run::<()>(admin, &["SCRIPT", "FLUSH"]);
+    let scripts = Scripts::new();
+    for operation in kept {
+        let text = scripts.texts().nth(*operation as usize).unwrap();
+        run::<()>(admin, &["SCRIPT", "LOAD", text]);
+    }
+}
+
 #[tokio::test]
 async fn lost_scripts_are_loaded_again() {
     let server = Server::start();
@@ -40,12 +50,7 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     let server = Server::start();
     let mut admin = server.connection();
     let mut peer = Peer::new(&server).await;
-    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
-    let scripts = Scripts::new();
-    for operation in [Operation::ShortRelease, Operation::Inspect] {
-        let text = scripts.texts().nth(operation as usize).unwrap();
-        run::<()>(&mut admin, &["SCRIPT", "LOAD", text]);
-    }
+    lose_all_but(&mut admin, &[Operation::ShortRelease, Operation::Inspect]);
     let ticket = Ticket::random();
     let ids = [
         ("n", acquire(ticket)),
@@ -75,12 +80,7 @@ async fn what_ran_before_it_is_written_again_keeps_its_answer() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
-    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
-    let scripts = Scripts::new();
-    for operation in [Operation::ShortRelease, Operation::Inspect] {
-        let text = scripts.texts().nth(operation as usize).unwrap();
-        run::<()>(&mut admin, &["SCRIPT", "LOAD", text]);
-    }
+    lose_all_but(&mut admin, &[Operation::ShortRelease, Operation::Inspect]);
     // The release runs at once, and once more behind the touch.
     let ids = [touch(ticket), release(ticket)].map(|op| peer.submit("n", op));
     assert_eq!(peer.answer(ids[0]).await.unwrap(), Reply::Gone);
@@ -98,12 +98,7 @@ async fn who_looks_at_a_name_sees_what_was_asked_of_it_before() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
-    run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
-    let scripts = Scripts::new();
-    for operation in [Operation::Inspect, Operation::Delete] {
-        let text = scripts.texts().nth(operation as usize).unwrap();
-        run::<()>(&mut admin, &["SCRIPT", "LOAD", text]);
-    }
+    lose_all_but(&mut admin, &[Operation::Inspect, Operation::Delete]);
     let ids = [release(ticket), Op::Inspect, Op::Delete].map(|op| peer.submit("n", op));
     assert_eq!(
         peer.answer(ids[0]).await.unwrap(),
