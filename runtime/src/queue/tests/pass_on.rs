@@ -57,6 +57,21 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
 }
 
 #[test]
+fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_others() {
+    // Others of the owner, elsewhere, may have a share of a hold; and the store has to know whose it is.
+    let plain = Rig::want();
+    let mut owned = Rig::want();
+    owned.share.owner = "somebody".into();
+    for (from, to) in [(&owned, &owned), (&owned, &plain), (&plain, &owned)] {
+        let rig = Rig::new();
+        let first = rig.take(from);
+        let mut second = rig.enter(to);
+        first.local().release(&first);
+        assert!(poll(&mut second).is_none());
+    }
+}
+
+#[test]
 fn a_ticket_that_waits_keeps_its_place_between_two_waiters() {
     let rig = Rig::new();
     let first = rig.take(&Rig::want());
