@@ -36,6 +36,11 @@ impl Share {
             owner: Text::default(),
         }
     }
+
+    /// Whether it asks for some units of those that there are.
+    pub(crate) fn fits(&self) -> bool {
+        (1..=self.capacity).contains(&self.units)
+    }
 }
 
 /// What [`Op::Signal`] adds.

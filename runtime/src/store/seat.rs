@@ -20,7 +20,6 @@ impl Seat<'_> {
     /// Whether it asks for some units of those that there are, for nobody in particular.
     pub(crate) fn is_plain(&self) -> bool {
         let share = self.share;
-        let fits = (1..=share.capacity).contains(&share.units);
-        fits && !share.takes && share.owner.is_empty()
+        share.fits() && !share.takes && share.owner.is_empty()
     }
 }

@@ -71,18 +71,6 @@ impl Space {
 /// one: so it may be ahead of the clock, and a store that is opened again begins after it.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-impl Drop for MemoryStore {
-    fn drop(&mut self) {
-        // While the store still lives: whoever opens it anew cannot come before this.
-        let last = lock(&self.space.inner)
-            .names
-            .values()
-            .map(State::token)
-            .max();
-        LAST.fetch_max(last.unwrap_or(0), Ordering::AcqRel);
-    }
-}
-
 /// A member's access to a [`Space`].
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
@@ -116,6 +104,18 @@ impl MemoryStore {
     #[cfg(all(test, shuttle))]
     pub(crate) fn is_idle(&self) -> bool {
         lock(&self.space.inner).names.values().all(State::is_idle)
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        // While the store still lives: whoever opens it anew cannot come before this.
+        let last = lock(&self.space.inner)
+            .names
+            .values()
+            .map(State::token)
+            .max();
+        LAST.fetch_max(last.unwrap_or(0), Ordering::AcqRel);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::State;
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{Clock, Loan, MemberId, Reply, Seat, Ticket};
+use crate::store::{Clock, Loan, MemberId, Seat, Ticket};
 
 impl State {
     /// Grants `seat`, if nobody has to do with the name; answers with the token.
@@ -15,15 +15,11 @@ impl State {
         member: MemberId,
         seat: &Seat<'_>,
     ) -> Option<u64> {
-        let fits = (1..=seat.share.capacity).contains(&seat.share.units);
-        if !fits || !self.is_idle() {
+        if !seat.share.fits() || !self.is_idle() {
             return None;
         }
         let now = self.begin_alone(now);
-        match self.sit(now, member, seat) {
-            Reply::Granted { token, .. } => Some(token),
-            _ => None,
-        }
+        Some(self.sit(now, member, seat))
     }
 
     /// What a member must know to grant and release the name by itself, if nobody has to do with it.
@@ -46,7 +42,7 @@ impl State {
     }
 
     #[inline]
-    fn sit(&mut self, now: u64, member: MemberId, seat: &Seat<'_>) -> Reply {
+    fn sit(&mut self, now: u64, member: MemberId, seat: &Seat<'_>) -> u64 {
         self.last_signal = 0;
         self.known = true;
         self.capacity = Some(seat.share.capacity);

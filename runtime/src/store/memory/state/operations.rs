@@ -50,7 +50,11 @@ impl State {
             };
             let fits = share.units <= share.capacity;
             if fits && self.records.is_empty() && self.signals.is_empty() {
-                return self.seat(now, ticket, record);
+                let token = self.seat(now, ticket, record);
+                return Reply::Granted {
+                    token,
+                    signal: None,
+                };
             }
             self.queue.insert(record.place, ticket);
             self.waits.insert(ticket, now + record.place_ms * 1000);
@@ -67,17 +71,14 @@ impl State {
         }
     }
 
-    /// Grants to the only one, as [`grant`](Self::grant) would; it never waits, so the queue need not know of it.
+    /// Grants to the only one, as [`grant`](Self::grant) would, and answers with the token; it never waits, so the queue need not know of it.
     #[inline]
-    pub(super) fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> Reply {
+    pub(super) fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> u64 {
         self.token = now.max(self.token + 1);
         record.token = self.token;
         self.held.push((now + record.hold_ms * 1000, ticket));
         self.records.insert(ticket, record);
-        Reply::Granted {
-            token: self.token,
-            signal: None,
-        }
+        self.token
     }
 
     /// Why an acquire is out of the question.

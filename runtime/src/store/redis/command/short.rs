@@ -19,7 +19,7 @@ pub(super) fn takes(op: &Op) -> bool {
             share, hold, meta, ..
         } => {
             share.owner.is_empty()
-                && (1..=share.capacity).contains(&share.units)
+                && share.fits()
                 && *hold <= LONGEST_HOLD
                 && meta.len() <= LONGEST_META
         }
