@@ -2,6 +2,7 @@
 
 mod acl;
 mod difference;
+mod ops;
 mod scripts;
 pub(super) mod server;
 mod setup;

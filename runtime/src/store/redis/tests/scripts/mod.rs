@@ -13,10 +13,11 @@ use redis::Connection;
 
 use super::super::command::{SUFFIXES, Way, key};
 use super::super::scripts::Scripts;
+use super::ops::{acquire, release, touch};
 use super::server::{Server, attempt, evaluate, immortal, is_undone, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, Signal, Text, Ticket};
+use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Signal, Text, Ticket};
 
 /// One name on one server, at the server's own time.
 struct Bench {
@@ -101,18 +102,6 @@ impl Bench {
     }
 }
 
-fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
-    Op::Acquire {
-        ticket,
-        counter: 1,
-        share: Share::of(1, capacity),
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
-        mode,
-        meta: "host 1 site".into(),
-    }
-}
-
 /// As [`acquire`], content with a signal.
 fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
     let mut op = acquire(ticket, capacity, Mode::Queue);
@@ -129,25 +118,6 @@ fn acquire_owned(ticket: Ticket, capacity: u32) -> Op {
         share.owner = "somebody".into();
     }
     op
-}
-
-fn touch(ticket: Ticket) -> Op {
-    Op::Touch {
-        ticket,
-        counter: 2,
-        units: 0,
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
-    }
-}
-
-fn release(ticket: Ticket) -> Op {
-    Op::Release {
-        ticket,
-        park: Duration::ZERO,
-        tomb: false,
-        used: 0,
-    }
 }
 
 fn signal(text: &str) -> Op {

@@ -11,15 +11,7 @@ async fn a_killed_connection_is_replaced() {
         kill_connections(&mut admin);
         peer.lost().await;
         peer.back(generation).await;
-        let ticket = Ticket::random();
-        assert!(matches!(
-            peer.ask("n", acquire(ticket)).await,
-            Ok(Reply::Granted { .. })
-        ));
-        assert_eq!(
-            peer.ask("n", release(ticket)).await.unwrap(),
-            Reply::Released { free: 1 }
-        );
+        peer.works().await;
         let listening: u32 = run(&mut admin, &["PUBLISH", &channel(peer.member), "-"]);
         assert_eq!(listening, 1);
     }

@@ -18,13 +18,13 @@ use tokio::time::timeout;
 
 use super::super::command::channel;
 use super::super::{RedisStore, connect};
+use super::ops::{self, release, touch};
 use super::server::{LONG, Server, run};
 use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Share, Store as _,
-    Ticket,
+    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Store as _, Ticket,
 };
 
 #[derive(Debug)]
@@ -159,6 +159,19 @@ impl Peer {
         }
     }
 
+    /// A lock is granted and released.
+    async fn works(&mut self) {
+        let ticket = Ticket::random();
+        assert!(matches!(
+            self.ask("n", acquire(ticket)).await,
+            Ok(Reply::Granted { .. })
+        ));
+        assert_eq!(
+            self.ask("n", release(ticket)).await.unwrap(),
+            Reply::Released { free: 1 }
+        );
+    }
+
     async fn end(mut self) {
         self.store.close();
         timeout(LONG, self.driver).await.unwrap().unwrap();
@@ -167,34 +180,7 @@ impl Peer {
 }
 
 fn acquire(ticket: Ticket) -> Op {
-    Op::Acquire {
-        ticket,
-        counter: 1,
-        share: Share::of(1, 1),
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
-        mode: Mode::Queue,
-        meta: "host 1 site".into(),
-    }
-}
-
-fn touch(ticket: Ticket) -> Op {
-    Op::Touch {
-        ticket,
-        counter: 2,
-        units: 0,
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
-    }
-}
-
-fn release(ticket: Ticket) -> Op {
-    Op::Release {
-        ticket,
-        park: Duration::ZERO,
-        tomb: false,
-        used: 0,
-    }
+    ops::acquire(ticket, 1, Mode::Queue)
 }
 
 fn kill_connections(admin: &mut Connection) {

@@ -104,15 +104,7 @@ async fn a_server_that_talks_nonsense_is_left() {
         }
         peer.lost().await;
         peer.back(generation).await;
-        let ticket = Ticket::random();
-        assert!(matches!(
-            peer.ask("n", acquire(ticket)).await,
-            Ok(Reply::Granted { .. })
-        ));
-        assert_eq!(
-            peer.ask("n", release(ticket)).await.unwrap(),
-            Reply::Released { free: 1 }
-        );
+        peer.works().await;
     }
     peer.end().await;
 }
