@@ -1,9 +1,14 @@
 //! The answer to a release.
 
+use std::time::Duration;
+
 use super::RETRY;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::queue::local::Step;
 use crate::store::{Reply, Ticket};
+
+/// How soon a release is sent again that met what is not ours.
+const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Step<'_> {
     pub(super) fn answer_release(&mut self, ticket: Ticket, result: Result<Reply, StoreError>) {
@@ -24,7 +29,19 @@ impl Step<'_> {
                     leaving[index].unanswered = true;
                     return;
                 }
-                // It can't be ours any more, and a retry would not change that.
+                // Whoever waits is told. But the hold may still be there beside what is foreign, and nothing but its end
+                // would end it then: it is tried again until that.
+                StoreErrorKind::Foreign
+                    if self.now < leaving[index].over && self.local.member().is_open() =>
+                {
+                    leaving[index].again = self.now.after(FOREIGN);
+                    let unlocker = leaving[index].unlocker.take();
+                    let error = self.lock_error(error);
+                    if let Some((_, promise)) = unlocker {
+                        let _ = promise.complete(Err(error), self.wakes);
+                    }
+                    return;
+                }
                 StoreErrorKind::Foreign => Err(self.lock_error(error)),
                 StoreErrorKind::Busy
                 | StoreErrorKind::Refused

@@ -5,6 +5,7 @@ mod asks;
 mod lent;
 mod pass_on;
 mod queries;
+mod releases;
 
 use std::collections::VecDeque;
 use std::future::Future;
