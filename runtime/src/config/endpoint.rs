@@ -13,16 +13,70 @@ pub(crate) enum Endpoint {
         shared: Option<String>,
     },
     Redis(RedisEndpoint),
+    Sentinel(SentinelEndpoint),
+    Cluster(ClusterEndpoint),
+    Quorum(QuorumEndpoint),
 }
 
 /// One Redis server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {
     pub(crate) address: Address,
+    pub(crate) access: Access,
+}
+
+/// The primary of a service that sentinels watch over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SentinelEndpoint {
+    pub(crate) sentinels: Vec<Address>,
+    /// For the sentinels, which have users and passwords of their own.
+    pub(crate) login: Login,
+    pub(crate) service: String,
+    /// For the servers. TLS is for the sentinels too.
+    pub(crate) access: Access,
+}
+
+/// A Redis Cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClusterEndpoint {
+    /// Some of its nodes: they know the others.
+    pub(crate) nodes: Vec<Address>,
+    pub(crate) access: Access,
+}
+
+/// Independent servers, of which a majority decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QuorumEndpoint {
+    pub(crate) nodes: Vec<RedisEndpoint>,
+}
+
+/// How a server is talked to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) login: Login,
+    pub(crate) db: u32,
+    /// `None`: in the clear.
+    pub(crate) tls: Option<Tls>,
+}
+
+/// Who logs in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Login {
     /// `None`: the default user.
     pub(crate) user: Option<Secret>,
+    /// `None`: no login at all.
     pub(crate) password: Option<Secret>,
-    pub(crate) db: u32,
+}
+
+/// Whom to trust, and who we are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tls {
+    /// The file of the certificates to trust; `None`: the system's.
+    pub(crate) ca: Option<PathBuf>,
+    /// The files of our own certificate and its key.
+    pub(crate) identity: Option<(PathBuf, PathBuf)>,
+    /// The name that the server's certificate must have; `None`: that of the address.
+    pub(crate) server_name: Option<String>,
 }
 
 /// How a server is reached. Its Display is what errors and logs show: never credentials.
@@ -30,6 +84,17 @@ pub(crate) struct RedisEndpoint {
 pub(crate) enum Address {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
+}
+
+impl Login {
+    /// A user without a password logs in with an empty one, which suits a `nopass` user.
+    pub(super) fn new(user: Option<Secret>, password: Option<Secret>) -> Self {
+        let empty = || user.as_ref().map(|_| Secret::new(""));
+        Self {
+            password: password.or_else(empty),
+            user,
+        }
+    }
 }
 
 impl fmt::Display for Address {

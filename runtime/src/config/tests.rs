@@ -102,6 +102,14 @@ fn no_debug_output_shows_credentials() {
             panic!("not Redis");
         };
         assert!(!endpoint.address.to_string().contains("canary"));
-        assert!(endpoint.password.unwrap().expose().contains("canary"));
+        assert!(
+            endpoint
+                .access
+                .login
+                .password
+                .unwrap()
+                .expose()
+                .contains("canary")
+        );
     }
 }

@@ -3,79 +3,30 @@
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
 //! dies. Nobody outside runs on it and no code of users is called while it holds a lock.
 
-use std::future::Future;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
-
-use crate::config::{Endpoint, Settings};
+use crate::config::Settings;
 use crate::error::SetupError;
 use crate::member::Member;
-use crate::store::{self, Events, MemberId, Store};
+use crate::store::{self, MemberId, Opened};
 
 /// After a suspend, timers of the system are late by as long as it slept: look again this often.
 const NAP: Duration = Duration::from_secs(1);
 
-/// What the thread opened.
-enum Opened {
-    Memory(Arc<store::memory::MemoryStore>, store::memory::Driver),
-    Redis(Arc<store::redis::RedisStore>, Box<store::redis::Driver>),
-}
-
-impl Opened {
-    async fn open(settings: &Settings, member: MemberId) -> Result<Self, SetupError> {
-        match &settings.endpoint {
-            Endpoint::Memory { shared } => {
-                let (store, driver) = store::memory::MemoryStore::open(shared.as_deref(), member);
-                Ok(Self::Memory(store, driver))
-            }
-            Endpoint::Redis(endpoint) => {
-                let (store, driver) =
-                    store::redis::connect(endpoint, settings.connect_timeout, member).await?;
-                Ok(Self::Redis(store, Box::new(driver)))
-            }
-        }
-    }
-
-    fn store(&self) -> Arc<dyn Store> {
-        match self {
-            Self::Memory(store, _) => store.clone(),
-            Self::Redis(store, _) => store.clone(),
-        }
-    }
-
-    /// Runs the store and the timers until the member is closed.
-    async fn run(self, member: Arc<Member>) {
-        let events: Arc<dyn Events> = member.clone();
-        match self {
-            Self::Memory(store, driver) => {
-                let driver = drive(&member, driver.run(events));
-                tick(&member).await;
-                store.close();
-                let _ = driver.await;
-            }
-            Self::Redis(store, driver) => {
-                let driver = drive(&member, driver.run(events));
-                tick(&member).await;
-                store.close();
-                let _ = driver.await;
-            }
-        }
-    }
-}
-
-/// Runs the driver of a store beside the timers.
-fn drive(
-    member: &Arc<Member>,
-    driver: impl Future<Output = ()> + Send + 'static,
-) -> JoinHandle<()> {
+/// Runs the store and the timers until the member is closed.
+async fn run(opened: Opened, member: Arc<Member>) {
+    let store = opened.store().clone();
+    let driver = opened.run(member.clone());
     let ending = Ending(member.clone());
-    tokio::spawn(async move {
+    let driver = tokio::spawn(async move {
         driver.await;
         drop(ending);
-    })
+    });
+    tick(&member).await;
+    store.close();
+    let _ = driver.await;
 }
 
 async fn tick(member: &Member) {
@@ -103,7 +54,7 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
     let failed = |error: std::io::Error| SetupError::Engine {
         reason: error.to_string(),
     };
-    let (opened, result) = mpsc::sync_channel(1);
+    let (starter, result) = mpsc::sync_channel(1);
     let body = move || {
         let runtime = match tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -111,22 +62,22 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         {
             Ok(runtime) => runtime,
             Err(error) => {
-                let _ = opened.send(Err(failed(error)));
+                let _ = starter.send(Err(failed(error)));
                 return;
             }
         };
         let id = MemberId::random();
-        let store = match runtime.block_on(Opened::open(&settings, id)) {
-            Ok(store) => store,
+        let opened = match runtime.block_on(store::open(&settings, id)) {
+            Ok(opened) => opened,
             Err(error) => {
-                let _ = opened.send(Err(error));
+                let _ = starter.send(Err(error));
                 return;
             }
         };
-        let member = Member::new(settings, store.store());
-        if opened.send(Ok(member.clone())).is_ok() {
+        let member = Member::new(settings, opened.store().clone());
+        if starter.send(Ok(member.clone())).is_ok() {
             let ending = Ending(member.clone());
-            runtime.block_on(store.run(member));
+            runtime.block_on(run(opened, member));
             drop(ending);
         }
     };

@@ -1,10 +1,10 @@
 //! A member: one client in one process, as its locks see it.
 //!
 //! Knows the store, the settings, which names are in use here ([`Register`]), which of them to look at when
-//! ([`Timers`]) and whether the store can be reached ([`Link`]). It passes what the store says on to the names. What happens with a name is the local
+//! ([`Timers`]) and whether the store can be reached ([`Links`]). It passes what the store says on to the names. What happens with a name is the local
 //! queue's matter; the thread that runs all this is the engine's.
 
-mod link;
+mod links;
 mod recent;
 mod register;
 mod timers;
@@ -12,7 +12,7 @@ mod timers;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::link::Link;
+use self::links::Links;
 use self::register::Register;
 use self::timers::Timers;
 use crate::clock::Instant;
@@ -21,7 +21,7 @@ use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::process;
 use crate::queue::Local;
-use crate::store::{Answer, Events, Message, RequestId, Store};
+use crate::store::{Answer, Events, Message, Node, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
@@ -37,7 +37,7 @@ pub(crate) struct Member {
     store: Arc<dyn Store>,
     store_is_here: bool,
     register: Register,
-    link: Link,
+    links: Links,
     timers: Timers,
     phase: AtomicU8,
     /// No handle of the client is left.
@@ -59,7 +59,7 @@ impl Member {
             store_is_here: store.is_here(),
             store,
             register: Register::default(),
-            link: Link::default(),
+            links: Links::default(),
             timers: Timers::default(),
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
@@ -134,14 +134,9 @@ impl Member {
             .flatten()
     }
 
-    /// Since when the store cannot be reached, and why; `None` while it can.
-    pub(crate) fn outage(&self) -> Option<(Instant, StoreError)> {
-        self.link.outage()
-    }
-
-    /// Since when the store cannot be reached.
-    pub(crate) fn silent_since(&self) -> Option<Instant> {
-        self.link.silent_since()
+    /// Since when the store cannot be reached where `name` lives, and why; `None` while it can.
+    pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
+        self.links.outage(|| self.store.node(name))
     }
 
     /// The local queue of `name`, for one step. Run again if it was retired in between.
@@ -163,6 +158,13 @@ impl Member {
                 return Ok(result);
             }
         }
+    }
+
+    /// The names in use that live at `node`.
+    fn living_at(&self, node: Node) -> Vec<Arc<Local>> {
+        let mut all = self.register.all();
+        all.retain(|local| self.store.node(local.name()) == node);
+        all
     }
 
     /// Looks at the names whose time has come; returns when to look next.
@@ -272,24 +274,24 @@ impl Events for Member {
         }
     }
 
-    fn connected(&self, generation: u64) {
-        self.link.up();
+    fn connected(&self, node: Node, generation: u64) {
+        self.links.up(node);
         if generation > 1 {
-            for local in self.register.all() {
+            for local in self.living_at(node) {
                 local.reconnected();
             }
         }
     }
 
-    fn disconnected(&self, error: StoreError) {
-        self.link.down(error);
-        for local in self.register.all() {
+    fn disconnected(&self, node: Node, error: StoreError) {
+        self.links.down(node, error);
+        for local in self.living_at(node) {
             local.disconnected();
         }
     }
 
-    fn still_disconnected(&self, error: StoreError) {
-        self.link.still_down(error);
+    fn still_disconnected(&self, node: Node, error: StoreError) {
+        self.links.still_down(node, error);
     }
 }
 

@@ -163,9 +163,13 @@ impl Step<'_> {
         }
     }
 
+    fn unreachable(&self) -> Option<(Instant, StoreError)> {
+        self.local.member().outage(self.local.name())
+    }
+
     /// Since when nothing can be known of the store.
     fn silent_since(&self) -> Option<Instant> {
-        self.local.member().silent_since().or_else(|| {
+        self.unreachable().map(|outage| outage.0).or_else(|| {
             let ask = self.state.asks.first().filter(|ask| !ask.queued)?;
             Some(ask.sendings.since)
         })
@@ -173,7 +177,7 @@ impl Step<'_> {
 
     /// Since when nothing can be known of the store, and why.
     fn outage(&self) -> Option<(Instant, StoreError)> {
-        self.local.member().outage().or_else(|| {
+        self.unreachable().or_else(|| {
             let ask = self.state.asks.first().filter(|ask| !ask.queued)?;
             let trouble = ask.trouble.clone().unwrap_or_else(unanswered);
             Some((ask.sendings.since, trouble))
@@ -182,8 +186,8 @@ impl Step<'_> {
 
     /// Why there is no answer.
     pub(super) fn silence(&self) -> StoreError {
-        let outage = self.local.member().outage();
-        outage.map_or_else(unanswered, |outage| outage.1)
+        self.unreachable()
+            .map_or_else(unanswered, |outage| outage.1)
     }
 
     /// When an attempt without an answer is given up.

@@ -9,7 +9,8 @@ mod loan;
 pub(crate) mod memory;
 mod meta;
 mod op;
-pub(crate) mod redis;
+mod open;
+mod redis;
 mod reply;
 mod seat;
 mod text;
@@ -18,6 +19,7 @@ pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
+pub(crate) use self::open::{Opened, open};
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub(crate) use self::seat::Seat;
 pub(crate) use self::text::Text;
@@ -44,6 +46,14 @@ pub(crate) struct Answer {
     pub(crate) result: Result<Reply, StoreError>,
 }
 
+/// A part of a store that is reached, or not, for itself. Most have just one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Node(pub(crate) u32);
+
+impl Node {
+    pub(crate) const ONLY: Self = Self(0);
+}
+
 /// What a store tells its member. Called from the engine's thread, never from inside
 /// [`Store::submit`], one call at a time.
 pub(crate) trait Events: Send + Sync + 'static {
@@ -54,15 +64,16 @@ pub(crate) trait Events: Send + Sync + 'static {
     /// A message of this member's channel about `name`.
     fn told(&self, name: &Name, message: Message);
 
-    /// The connection is up and the channel subscribed: everything should be asked again.
-    /// Called for every connection, the first one too; `generation` grows with each.
-    fn connected(&self, generation: u64);
+    /// The connection to `node` is up and the channel subscribed: everything that lives there should be asked again.
+    /// Called for every connection, the first one too; `generation` grows with each, and is 1 for the first one to a
+    /// node that nothing was asked of before.
+    fn connected(&self, node: Node, generation: u64);
 
-    /// The connection is lost; requests fail until `connected`.
-    fn disconnected(&self, error: StoreError);
+    /// The connection to `node` is lost; requests for what lives there fail until `connected`.
+    fn disconnected(&self, node: Node, error: StoreError);
 
     /// Another attempt to connect failed, with the cause that counts now.
-    fn still_disconnected(&self, error: StoreError);
+    fn still_disconnected(&self, node: Node, error: StoreError);
 }
 
 /// Where locks live.
@@ -76,6 +87,14 @@ pub(crate) trait Store: Send + Sync + 'static {
 
     /// Sends what was submitted on this thread. Never blocks, but may call the system: no lock should be held.
     fn flush(&self) {}
+
+    /// Takes no more requests. What runs the store ends when those it has are answered.
+    fn close(&self);
+
+    /// Where `name` lives at present.
+    fn node(&self, _name: &Name) -> Node {
+        Node::ONLY
+    }
 
     /// Whether answers come at once: the store is in this process.
     fn is_here(&self) -> bool {

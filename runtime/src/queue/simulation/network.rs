@@ -78,7 +78,7 @@ impl World {
         ));
         let error = StoreError::disconnected("cut");
         let member = node.member.clone();
-        member.disconnected(error.clone());
+        member.disconnected(crate::store::Node::ONLY, error.clone());
         for request in unanswered {
             member.answered(Answer {
                 request,
@@ -105,7 +105,7 @@ impl World {
         node.generation += 1;
         let (member, generation) = (node.member.clone(), node.generation);
         self.note(format!("{index} connects"));
-        member.connected(generation);
+        member.connected(crate::store::Node::ONLY, generation);
     }
 
     pub(super) fn one_step_of_the_network(&mut self, index: usize) {

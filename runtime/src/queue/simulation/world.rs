@@ -78,7 +78,7 @@ impl World {
         let settings = config.local_handover(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings, wire.clone());
-        member.connected(1);
+        member.connected(crate::store::Node::ONLY, 1);
         self.nodes.push(Node {
             id: MemberId::random(),
             member,

@@ -15,7 +15,8 @@ use crate::name::Name;
 use crate::queue::{Acquire, Want};
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{
-    Answer, Events, MemberId, NameRecord, Op, Owner, Reply, Request, Seat, Share, Store, Ticket,
+    Answer, Events, MemberId, NameRecord, Node, Op, Owner, Reply, Request, Seat, Share, Store,
+    Ticket,
 };
 
 pub(super) struct Free {
@@ -41,7 +42,7 @@ impl Free {
         let settings = Config::new("memory://").unwrap().lease(10).patience(30);
         let (store, driver) = MemoryStore::open(store, MemberId::random());
         let member = Member::new(settings.validate().unwrap(), store.clone());
-        member.connected(1);
+        member.connected(Node::ONLY, 1);
         let free = Self {
             member,
             name: Name::from_escaped("queue:free"),
@@ -256,6 +257,8 @@ fn a_client_that_is_shut_down_grants_nothing() {
 struct Generous(AtomicU32, AtomicU32);
 
 impl Store for Generous {
+    fn close(&self) {}
+
     fn submit(&self, _: Request) -> Option<Answer> {
         None
     }

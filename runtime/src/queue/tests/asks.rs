@@ -3,7 +3,7 @@
 use super::{Rig, SECOND, TOKEN, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
-use crate::store::{Events, HolderRecord, Message, Op, Owner, Reply, Share};
+use crate::store::{Events, HolderRecord, Message, Node, Op, Owner, Reply, Share};
 
 fn owned(owner: &'static str) -> Want {
     Want {
@@ -80,7 +80,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
             ..Rig::want()
         });
         rig.answer(rig.next(), queued());
-        rig.member.connected(2);
+        rig.member.connected(Node::ONLY, 2);
         rig.answer(rig.next(), Reply::Gone);
         match poll(&mut waits) {
             Some(Err(LockError::Unavailable { .. })) => assert!(relies),

@@ -22,7 +22,7 @@ use crate::error::{LockError, StoreError};
 use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
-use crate::store::{Answer, Events, Op, Reply, Request, Share, Store};
+use crate::store::{Answer, Events, Node, Op, Reply, Request, Share, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -41,6 +41,8 @@ fn granted() -> Reply {
 struct Wire(Mutex<VecDeque<Request>>);
 
 impl Store for Wire {
+    fn close(&self) {}
+
     fn submit(&self, request: Request) -> Option<Answer> {
         lock(&self.0).push_back(request);
         None
@@ -61,7 +63,7 @@ impl Rig {
         let settings = Config::new("memory://").unwrap().lease(10).patience(30);
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings.validate().unwrap(), wire.clone());
-        member.connected(1);
+        member.connected(Node::ONLY, 1);
         Self {
             member,
             wire,
@@ -240,7 +242,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
     let unlocked = hold.local().unlock(&hold);
     // Executed, but the connection breaks before the answer.
     rig.lose(rig.next());
-    rig.member.connected(2);
+    rig.member.connected(Node::ONLY, 2);
     rig.answer(rig.next(), Reply::Gone);
     assert!(
         unlocked.blocking_wait().unwrap().is_some(),
@@ -338,7 +340,8 @@ fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
     rig.member.orphan();
-    rig.member.disconnected(StoreError::disconnected("cut"));
+    rig.member
+        .disconnected(Node::ONLY, StoreError::disconnected("cut"));
     hold.local().release(&hold);
     rig.lose(rig.next());
     rig.pass(SECOND);

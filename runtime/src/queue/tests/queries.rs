@@ -2,7 +2,7 @@
 
 use super::{Rig, SECOND, lock};
 use crate::error::LockError;
-use crate::store::{Events, Op, Signal, Ticket};
+use crate::store::{Events, Node, Op, Signal, Ticket};
 
 #[test]
 fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
@@ -15,7 +15,7 @@ fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
     // It was executed, but the connection breaks before the answer.
     rig.lose(rig.next());
     rig.pass(29 * SECOND);
-    rig.member.connected(2);
+    rig.member.connected(Node::ONLY, 2);
     assert!(lock(&rig.wire.0).is_empty(), "it would be signalled twice");
     let word = asked.unwrap().blocking_wait();
     assert!(matches!(word, Err(LockError::Unavailable { .. })));

@@ -17,7 +17,7 @@ use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::{Answer, Clock, Events, Loan, MemberId, Message, Request, Seat, Store, Ticket};
+use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Request, Seat, Store, Ticket};
 use crate::clock::Instant;
 use crate::name::{Name, NameMap};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -95,11 +95,6 @@ impl MemoryStore {
         (Arc::new(store), Driver { messages })
     }
 
-    /// Nobody listens any more; the driver ends.
-    pub(crate) fn close(&self) {
-        lock(&self.space.inner).listeners.remove(&self.member);
-    }
-
     /// Whether nothing but fencing tokens is left.
     #[cfg(all(test, shuttle))]
     pub(crate) fn is_idle(&self) -> bool {
@@ -149,6 +144,11 @@ impl Store for MemoryStore {
             request,
             result: Ok(reply),
         })
+    }
+
+    fn close(&self) {
+        // Nobody listens any more, so the driver ends.
+        lock(&self.space.inner).listeners.remove(&self.member);
     }
 
     fn is_here(&self) -> bool {
@@ -215,7 +215,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Runs until the store is closed.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        events.connected(1);
+        events.connected(Node::ONLY, 1);
         while let Some((name, message)) = self.messages.recv().await {
             events.told(&name, message);
         }

@@ -103,9 +103,9 @@ impl Connector {
     fn greet(&self, out: &mut Vec<u8>) {
         wire::command(out, |words| {
             words.texts(&["HELLO", "3"]);
-            if let Some(password) = &self.endpoint.password {
+            if let Some(password) = &self.endpoint.access.login.password {
                 words.text("AUTH");
-                let user = self.endpoint.user.as_ref();
+                let user = self.endpoint.access.login.user.as_ref();
                 words.text(user.map_or("default", |user| user.expose()));
                 words.text(password.expose());
             }
@@ -117,11 +117,11 @@ impl Connector {
     /// Returns the number of replies.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
-        if self.endpoint.db != 0 {
+        if self.endpoint.access.db != 0 {
             replies += 1;
             wire::command(out, |words| {
                 words.text("SELECT");
-                words.number(self.endpoint.db.into());
+                words.number(self.endpoint.access.db.into());
             });
         }
         for text in self.scripts.texts() {

@@ -14,7 +14,7 @@ use super::link::Link;
 use super::store::lost;
 use super::wire::{Connection, Inbox, Reading};
 use crate::error::StoreError;
-use crate::store::Events;
+use crate::store::{Events, Node};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
@@ -46,7 +46,7 @@ impl Driver {
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
-            events.connected(generation);
+            events.connected(Node::ONLY, generation);
             let link = Link::new(&line, &*events, reading, inbox);
             let Some(error) = link.serve().await else {
                 return;
@@ -55,7 +55,7 @@ impl Driver {
                 return;
             }
             tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
-            events.disconnected(error.clone());
+            events.disconnected(Node::ONLY, error.clone());
             let connecting = reconnect(&connector, &*events);
             let Some(next) = answering(connecting, &line, &*events, &error).await else {
                 return;
@@ -78,7 +78,7 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
             Ok(connection) => return connection,
             Err(error) => {
                 tracing::debug!(%error, "no connection to the lock store yet");
-                events.still_disconnected(StoreError::disconnected(error.to_string()));
+                events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
             }
         }
         sleep(backoff.next()).await;

@@ -17,11 +17,6 @@ impl RedisStore {
         Self { line }
     }
 
-    /// Takes no more requests. The driver ends when those it has are answered.
-    pub(crate) fn close(&self) {
-        self.line.close();
-    }
-
     /// How many bytes wait to be written.
     #[cfg(test)]
     pub(super) fn unwritten(&self) -> usize {
@@ -38,6 +33,10 @@ impl Store for RedisStore {
 
     fn flush(&self) {
         self.line.flush();
+    }
+
+    fn close(&self) {
+        self.line.close();
     }
 }
 

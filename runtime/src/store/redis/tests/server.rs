@@ -110,7 +110,7 @@ impl Drop for Server {
 pub(super) fn endpoint(url: &str) -> RedisEndpoint {
     match Config::new(url).unwrap().validate().unwrap().endpoint {
         Endpoint::Redis(endpoint) => endpoint,
-        Endpoint::Memory { .. } => panic!("not Redis"),
+        other => panic!("not one server: {other:?}"),
     }
 }
 

@@ -81,15 +81,15 @@ impl Events for Asking {
         self.recorder.told(name, message);
     }
 
-    fn connected(&self, generation: u64) {
-        self.recorder.connected(generation);
+    fn connected(&self, node: Node, generation: u64) {
+        self.recorder.connected(node, generation);
     }
 
-    fn disconnected(&self, error: StoreError) {
-        self.recorder.disconnected(error);
+    fn disconnected(&self, node: Node, error: StoreError) {
+        self.recorder.disconnected(node, error);
     }
 
-    fn still_disconnected(&self, _error: StoreError) {}
+    fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
 #[tokio::test]

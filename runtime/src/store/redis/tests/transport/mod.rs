@@ -24,7 +24,8 @@ use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, MemberId, Message, Mode, Op, Reply, Request, RequestId, Store as _, Ticket,
+    Answer, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId, Store as _,
+    Ticket,
 };
 
 #[derive(Debug)]
@@ -52,15 +53,15 @@ impl Events for Recorder {
         self.note(Event::Told(name.clone(), message));
     }
 
-    fn connected(&self, generation: u64) {
+    fn connected(&self, _: Node, generation: u64) {
         self.note(Event::Connected(generation));
     }
 
-    fn disconnected(&self, error: StoreError) {
+    fn disconnected(&self, _: Node, error: StoreError) {
         self.note(Event::Disconnected(error));
     }
 
-    fn still_disconnected(&self, _error: StoreError) {}
+    fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
 /// A member with its connection, and everything that it was told.

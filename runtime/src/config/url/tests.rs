@@ -1,6 +1,8 @@
 //! Tables of good and bad URLs.
 
 use super::*;
+use crate::config::endpoint::Tls;
+use crate::config::secret::Secret;
 
 fn redis(host: &str, port: u16, user: Option<&str>, password: Option<&str>, db: u32) -> Endpoint {
     Endpoint::Redis(RedisEndpoint {
@@ -8,19 +10,33 @@ fn redis(host: &str, port: u16, user: Option<&str>, password: Option<&str>, db: 
             host: host.into(),
             port,
         },
-        user: user.map(Secret::new),
-        password: password.map(Secret::new),
-        db,
+        access: access(user, password, db),
     })
 }
 
 fn socket(path: &str, user: Option<&str>, password: Option<&str>, db: u32) -> Endpoint {
     Endpoint::Redis(RedisEndpoint {
         address: Address::Unix(path.into()),
-        user: user.map(Secret::new),
-        password: password.map(Secret::new),
-        db,
+        access: access(user, password, db),
     })
+}
+
+fn access(user: Option<&str>, password: Option<&str>, db: u32) -> Access {
+    Access {
+        login: Login {
+            user: user.map(Secret::new),
+            password: password.map(Secret::new),
+        },
+        db,
+        tls: None,
+    }
+}
+
+fn at(host: &str, port: u16) -> Address {
+    Address::Tcp {
+        host: host.into(),
+        port,
+    }
 }
 
 fn memory(shared: Option<&str>) -> Endpoint {
@@ -120,7 +136,7 @@ fn bad_urls() {
         ("redis://[canary]", "not an IPv6 address"),
         ("redis://[::1]6379", "only a port"),
         ("redis://a b", "character that no host name has"),
-        ("redis://h1,h2", "character that no host name has"),
+        ("redis://h1,h2", "several servers"),
         ("redis://a%20b", "character that no host name has"),
         ("redis://h/canary", "database"),
         ("redis://h/-1", "database"),
@@ -145,6 +161,25 @@ fn bad_urls() {
         ("unix:///r?db=canary", "database"),
         ("unix:///r?password=canary", "parameter is unknown"),
         ("unix:///r#canary", "`#`"),
+        ("unix:///r?tls=true", "parameter is unknown"),
+        ("rediss://h?tls=false", "contradicts"),
+        ("redis://h?tls=canary", "`true` or `false`"),
+        ("redis://h?ca=/canary", "need TLS"),
+        ("rediss://h?cert=/canary", "together"),
+        ("rediss://h?key=/canary", "together"),
+        ("rediss://h?ca=", "a file's"),
+        ("redis-sentinel://h", "service is missing"),
+        ("redis-sentinel://h/", "service is missing"),
+        ("redis-sentinel:///canary", "host is missing"),
+        ("redis-sentinel://h/a%20canary", "service is missing"),
+        ("redis-sentinel://h/s/canary", "database"),
+        ("redis-sentinel://h,/s", "host is missing"),
+        ("redis-cluster://h/1", "no databases"),
+        ("redis-cluster://h?db=1", "parameter is unknown"),
+        ("redlock://a", "3, 5, 7"),
+        ("redlock://a,b", "3, 5, 7"),
+        ("redlock://a,b,c,d", "3, 5, 7"),
+        ("redlock://a,b,a", "twice"),
     ];
     for (url, reason) in table {
         let error = parse(url).unwrap_err();
@@ -159,18 +194,83 @@ fn bad_urls() {
 }
 
 #[test]
-fn stores_that_come_later_say_so() {
-    for scheme in [
-        "rediss",
-        "redis-sentinel",
-        "redis-cluster",
-        "redlock",
-        "REDISS",
-    ] {
-        let error = parse(&format!("{scheme}://u:canary@h1,h2/db")).unwrap_err();
-        assert!(
-            matches!(&error, SetupError::UnsupportedStore { scheme: s, .. } if *s == scheme.to_lowercase())
-        );
-        assert!(!format!("{error} {error:?}").contains("canary"));
+fn urls_of_sentinels() {
+    let of = |sentinels: &[(&str, u16)], login: Access, service: &str, access: Access| {
+        Endpoint::Sentinel(SentinelEndpoint {
+            sentinels: sentinels
+                .iter()
+                .map(|(host, port)| at(host, *port))
+                .collect(),
+            login: login.login,
+            service: service.into(),
+            access,
+        })
+    };
+    let nobody = access(None, None, 0);
+    let table = [
+        (
+            "redis-sentinel://a,b:7,[::1]/mymaster",
+            of(
+                &[("a", 26379), ("b", 7), ("::1", 26379)],
+                nobody.clone(),
+                "mymaster",
+                nobody.clone(),
+            ),
+        ),
+        (
+            "redis-sentinel://u:p@a/my%2Fmaster/3?sentinel_user=s&sentinel_pass=t",
+            of(
+                &[("a", 26379)],
+                access(Some("s"), Some("t"), 0),
+                "my/master",
+                access(Some("u"), Some("p"), 3),
+            ),
+        ),
+    ];
+    for (url, endpoint) in table {
+        assert_eq!(parse(url).unwrap(), endpoint, "{url}");
     }
+}
+
+#[test]
+fn urls_of_clusters_and_quorums() {
+    let cluster = ClusterEndpoint {
+        nodes: vec![at("a", 6379), at("b", 7)],
+        access: access(None, Some("p"), 0),
+    };
+    let url = "redis-cluster://:p@a,b:7/0";
+    assert_eq!(parse(url).unwrap(), Endpoint::Cluster(cluster));
+    let Endpoint::Quorum(quorum) = parse("redlock://u:p@a,b,c/2").unwrap() else {
+        panic!("another kind");
+    };
+    let node = |host| RedisEndpoint {
+        address: at(host, 6379),
+        access: access(Some("u"), Some("p"), 2),
+    };
+    assert_eq!(quorum.nodes, ["a", "b", "c"].map(node));
+}
+
+#[test]
+fn urls_with_tls() {
+    let tls_of = |url| match parse(url).unwrap() {
+        Endpoint::Redis(endpoint) => endpoint.access.tls,
+        Endpoint::Sentinel(endpoint) => endpoint.access.tls,
+        Endpoint::Cluster(endpoint) => endpoint.access.tls,
+        Endpoint::Quorum(endpoint) => endpoint.nodes[0].access.tls.clone(),
+        Endpoint::Memory { .. } => None,
+    };
+    let plain = Some(Tls::default());
+    assert_eq!(tls_of("rediss://h"), plain);
+    assert_eq!(tls_of("redis://h?tls=true"), plain);
+    assert_eq!(tls_of("redis://h?tls=false"), None);
+    assert_eq!(tls_of("redis-sentinel://h/s?tls=true"), plain);
+    assert_eq!(tls_of("redis-cluster://h?tls=true"), plain);
+    assert_eq!(tls_of("redlock://a,b,c?tls=true"), plain);
+    let full = Tls {
+        ca: Some("/a b.pem".into()),
+        identity: Some(("/c.pem".into(), "/k.pem".into())),
+        server_name: Some("redis.example".into()),
+    };
+    let url = "rediss://h?ca=/a%20b.pem&cert=/c.pem&key=/k.pem&server_name=redis.example";
+    assert_eq!(tls_of(url), Some(full));
 }

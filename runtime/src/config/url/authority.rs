@@ -1,0 +1,91 @@
+//! Who and where: `user:password@host:port,host:port`.
+
+use std::net::Ipv6Addr;
+
+use super::{decode, invalid, number};
+use crate::config::endpoint::{Address, Login};
+use crate::config::secret::Secret;
+use crate::error::SetupError;
+
+/// What stands before the path.
+pub(super) struct Authority {
+    pub(super) login: Login,
+    /// At least one.
+    pub(super) servers: Vec<Address>,
+}
+
+impl Authority {
+    pub(super) fn of(text: &str, default_port: u16) -> Result<Self, SetupError> {
+        // The last `@`: an unescaped one in a password is harmless.
+        let (login, servers) = match text.rsplit_once('@') {
+            Some((user_info, servers)) => (login(user_info)?, servers),
+            None => (Login::default(), text),
+        };
+        let servers = servers
+            .split(',')
+            .map(|server| host_and_port(server, default_port))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { login, servers })
+    }
+}
+
+fn login(text: &str) -> Result<Login, SetupError> {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    Ok(Login::new(
+        non_empty(decode(user)?),
+        non_empty(decode(password)?),
+    ))
+}
+
+pub(super) fn non_empty(text: String) -> Option<Secret> {
+    (!text.is_empty()).then(|| Secret::new(text))
+}
+
+fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
+    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let Some((host, port)) = rest.split_once(']') else {
+            return Err(invalid("the IPv6 address has no closing bracket"));
+        };
+        if host.parse::<Ipv6Addr>().is_err() {
+            return Err(invalid("what stands in brackets is not an IPv6 address"));
+        }
+        match port.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if port.is_empty() => (host, None),
+            None => return Err(invalid("only a port may follow the IPv6 address")),
+        }
+    } else {
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        };
+        if host.is_empty() {
+            return Err(invalid("the host is missing"));
+        }
+        // Host names, also international ones and those with underscores, but nothing that splits a URL.
+        let odd =
+            |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
+        if host.contains(odd) || host.contains(char::is_whitespace) {
+            return Err(invalid(
+                "the host contains a character that no host name has; percent-encode those of the password",
+            ));
+        }
+        (host, port)
+    };
+    let port = match port {
+        None => default_port,
+        Some(port) => match number(port) {
+            Some(port @ 1..) => port,
+            _ => {
+                return Err(invalid(
+                    "the port is not a number from 1 to 65535 (write IPv6 addresses in brackets and \
+                     percent-encode special characters of the password)",
+                ));
+            }
+        },
+    };
+    Ok(Address::Tcp {
+        host: host.to_owned(),
+        port,
+    })
+}

@@ -1,0 +1,120 @@
+//! What stands behind the question mark.
+
+use std::path::PathBuf;
+
+use super::authority::non_empty;
+use super::{decode, invalid};
+use crate::config::endpoint::Tls;
+use crate::config::secret::Secret;
+use crate::error::SetupError;
+
+/// What stands before the question mark.
+pub(super) struct Rest<'a> {
+    pub(super) whole: &'a str,
+    pub(super) authority: &'a str,
+    pub(super) path: &'a str,
+}
+
+/// The parameters that nobody has taken yet.
+pub(super) struct Query<'a> {
+    left: Vec<(&'a str, String)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn split(text: &'a str) -> Result<(Rest<'a>, Self), SetupError> {
+        if text.contains('#') {
+            return Err(invalid("it contains `#`; in a password write `%23`"));
+        }
+        let (whole, query) = text.split_once('?').unwrap_or((text, ""));
+        let mut left: Vec<(&str, String)> = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if left.iter().any(|(earlier, _)| *earlier == key) {
+                return Err(invalid("a query parameter is given twice"));
+            }
+            left.push((key, decode(value)?));
+        }
+        let (authority, path) = whole.split_once('/').unwrap_or((whole, ""));
+        let rest = Rest {
+            whole,
+            authority,
+            path,
+        };
+        Ok((
+            rest,
+            Self {
+                left,
+                known: Vec::new(),
+            },
+        ))
+    }
+
+    /// The value of a parameter.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
+        self.known.push(key);
+        let index = self.left.iter().position(|(found, _)| *found == key)?;
+        Some(self.left.swap_remove(index).1)
+    }
+
+    pub(super) fn secret(&mut self, key: &'static str) -> Option<Secret> {
+        self.take(key).and_then(non_empty)
+    }
+
+    /// What is said about TLS; `secure`: it is asked for by the scheme.
+    pub(super) fn tls(&mut self, secure: bool) -> Result<Option<Tls>, SetupError> {
+        let asked = match self.take("tls").as_deref() {
+            None => secure,
+            Some("true") => true,
+            Some("false") if !secure => false,
+            Some("false") => return Err(invalid("`rediss://` is TLS: `tls=false` contradicts it")),
+            Some(_) => return Err(invalid("`tls` is either `true` or `false`")),
+        };
+        let ca = self.path("ca")?;
+        let identity = match (self.path("cert")?, self.path("key")?) {
+            (Some(cert), Some(key)) => Some((cert, key)),
+            (None, None) => None,
+            _ => return Err(invalid("`cert` and `key` only make sense together")),
+        };
+        let server_name = self.take("server_name").filter(|name| !name.is_empty());
+        let tls = Tls {
+            ca,
+            identity,
+            server_name,
+        };
+        if !asked && tls != Tls::default() {
+            return Err(invalid(
+                "`ca`, `cert`, `key` and `server_name` need TLS: `rediss://`, or `tls=true`",
+            ));
+        }
+        Ok(asked.then_some(tls))
+    }
+
+    fn path(&mut self, key: &'static str) -> Result<Option<PathBuf>, SetupError> {
+        match self.take(key) {
+            Some(path) if path.is_empty() || path.contains('\0') => Err(invalid(
+                "the path of a certificate or key cannot be a file's",
+            )),
+            path => Ok(path.map(PathBuf::from)),
+        }
+    }
+
+    /// There must be no other parameters.
+    pub(super) fn finish(mut self) -> Result<(), SetupError> {
+        if let Some(protocol) = self.take("protocol")
+            && !matches!(protocol.as_str(), "resp3" | "3")
+        {
+            return Err(invalid(
+                "the protocol must be `resp3`: wake-ups arrive as its push messages",
+            ));
+        }
+        if self.left.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<_> = self.known.iter().map(|key| format!("`{key}`")).collect();
+        Err(invalid(format!(
+            "a query parameter is unknown; known are {} (in a password write `?` as `%3F`)",
+            known.join(", ")
+        )))
+    }
+}

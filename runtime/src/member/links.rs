@@ -1,0 +1,84 @@
+//! Whether the store can be reached.
+
+use std::collections::HashMap;
+
+use crate::clock::Instant;
+use crate::error::StoreError;
+use crate::store::Node;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::wait::lock;
+
+/// The state of the connections as the driver of the store reports it.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    // Looked at in every step, so kept apart from the lock.
+    any_down: AtomicBool,
+    outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
+}
+
+impl Links {
+    pub(crate) fn up(&self, node: Node) {
+        let mut outages = lock(&self.outages);
+        outages.remove(&node);
+        self.any_down.store(!outages.is_empty(), Ordering::Release);
+    }
+
+    pub(crate) fn down(&self, node: Node, error: StoreError) {
+        let mut outages = lock(&self.outages);
+        outages
+            .entry(node)
+            .or_insert_with(|| (Instant::now(), error));
+        self.any_down.store(true, Ordering::Release);
+    }
+
+    /// The cause is another one by now.
+    pub(crate) fn still_down(&self, node: Node, error: StoreError) {
+        if let Some(outage) = lock(&self.outages).get_mut(&node) {
+            outage.1 = error;
+        }
+    }
+
+    /// Since when and why, while `node` cannot be reached.
+    pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<(Instant, StoreError)> {
+        if !self.any_down.load(Ordering::Acquire) {
+            return None;
+        }
+        // Asked for before the lock is taken: the store may take one of its own.
+        let node = node();
+        lock(&self.outages).get(&node).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_keeps_its_beginning_and_tells_its_last_cause() {
+        let (links, node) = (Links::default(), Node::ONLY);
+        let outage = || links.outage(|| node);
+        links.still_down(node, StoreError::disconnected("not down at all"));
+        assert!(outage().is_none());
+        links.down(
+            node,
+            StoreError::disconnected("the server closed the connection"),
+        );
+        let since = outage().unwrap().0;
+        links.still_down(node, StoreError::disconnected("WRONGPASS"));
+        let (same, cause) = outage().unwrap();
+        assert_eq!((same, cause.to_string().as_str()), (since, "WRONGPASS"));
+        links.up(node);
+        assert!(outage().is_none());
+    }
+
+    #[test]
+    fn an_outage_of_one_node_is_none_of_another() {
+        let links = Links::default();
+        links.down(Node(1), StoreError::disconnected("gone"));
+        links.down(Node(2), StoreError::disconnected("gone too"));
+        links.up(Node(1));
+        assert!(links.outage(|| Node(1)).is_none());
+        assert!(links.outage(|| Node(2)).is_some());
+    }
+}

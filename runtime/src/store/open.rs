@@ -1,0 +1,68 @@
+//! [`open`]: the store that an [`Endpoint`] names; the one place that knows which kinds there are.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::memory::MemoryStore;
+use super::{Events, MemberId, Store, redis};
+use crate::config::{Endpoint, Settings};
+use crate::error::SetupError;
+
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A store that is ready, and what has to run for it.
+pub(crate) struct Opened {
+    store: Arc<dyn Store>,
+    driver: Box<dyn FnOnce(Arc<dyn Events>) -> Running + Send>,
+}
+
+/// Opens the store of a member, on the thread of its engine.
+pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
+    match &settings.endpoint {
+        Endpoint::Memory { shared } => {
+            let (store, driver) = MemoryStore::open(shared.as_deref(), member);
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
+        Endpoint::Redis(endpoint) if endpoint.access.tls.is_some() => Err(unsupported("rediss")),
+        Endpoint::Redis(endpoint) => {
+            let (store, driver) =
+                redis::connect(endpoint, settings.connect_timeout, member).await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
+        Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
+        Endpoint::Cluster(_) => Err(unsupported("redis-cluster")),
+        Endpoint::Quorum(_) => Err(unsupported("redlock")),
+    }
+}
+
+fn unsupported(scheme: &str) -> SetupError {
+    SetupError::UnsupportedStore {
+        scheme: scheme.to_owned(),
+        reason: "not supported yet; use `redis://` with one server",
+    }
+}
+
+impl Opened {
+    fn new<F>(
+        store: Arc<dyn Store>,
+        driver: impl FnOnce(Arc<dyn Events>) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self {
+            store,
+            driver: Box::new(|events| Box::pin(driver(events))),
+        }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Runs the store until it is closed.
+    pub(crate) fn run(self, events: Arc<dyn Events>) -> Running {
+        (self.driver)(events)
+    }
+}
