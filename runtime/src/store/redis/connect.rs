@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::refusal::Refusal;
 use super::scripts::Scripts;
@@ -41,9 +41,10 @@ impl Connector {
     /// The first connection, with all checks. Waits for a server that is loading its data.
     pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Connection, SetupError> {
         let mut loading = None;
-        let opened = timeout(connect_timeout, async {
+        let end = Instant::now() + connect_timeout;
+        let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe().await {
+                match self.open_and_probe(end).await {
                     Err(Refusal::Loading(error)) => loading = Some(error),
                     result => return result,
                 }
@@ -63,22 +64,25 @@ impl Connector {
     pub(super) async fn again(&self) -> Result<Connection, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
-        let opened = timeout(ATTEMPT, self.open()).await;
+        let end = Instant::now() + ATTEMPT;
+        let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
         result.map_err(|refusal| refusal.at(self.address()))
     }
 
-    async fn open_and_probe(&self) -> Result<Connection, Refusal> {
-        let mut connection = self.open().await?;
+    async fn open_and_probe(&self, end: Instant) -> Result<Connection, Refusal> {
+        let mut connection = self.open(end).await?;
         probe::run(&mut connection, &self.scripts, self.member).await?;
         check::memory_policy(&mut connection, self.address()).await;
         Ok(connection)
     }
 
     /// Connects and logs in, checks who answers, loads the scripts, subscribes.
-    async fn open(&self) -> Result<Connection, Refusal> {
+    async fn open(&self, end: Instant) -> Result<Connection, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = Connection::open(self.address()).await.map_err(lost)?;
+        let tls = self.endpoint.access.tls.as_ref();
+        let opened = Connection::open(self.address(), tls, end).await;
+        let mut connection = opened.map_err(lost)?;
         let mut question = Vec::new();
         self.greet(&mut question);
         connection.send(&question).await.map_err(lost)?;
