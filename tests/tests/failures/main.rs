@@ -17,3 +17,4 @@ mod rig;
 mod rw_lock;
 mod semaphore;
 mod setup;
+mod tls;

@@ -10,7 +10,7 @@ use super::scripts::Scripts;
 use super::wire::{self, Connection, Value};
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
-use crate::error::{SetupError, StoreError};
+use crate::error::{SetupError, StoreError, TlsError};
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -45,6 +45,9 @@ impl Connector {
         let opened = timeout_at(end, async {
             loop {
                 match self.open_and_probe(end).await {
+                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
+                        return Err(Refusal::Tls(TlsError::Required));
+                    }
                     Err(Refusal::Loading(error)) => loading = Some(error),
                     result => return result,
                 }
@@ -68,6 +71,11 @@ impl Connector {
         let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
         result.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
+    async fn should_speak_tls(&self) -> bool {
+        self.endpoint.access.tls.is_none() && wire::speaks_tls(self.address()).await
     }
 
     async fn open_and_probe(&self, end: Instant) -> Result<Connection, Refusal> {

@@ -19,6 +19,6 @@ mod words;
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
 pub(super) use self::outbox::Outbox;
-pub(super) use self::stream::{Reading, Writing};
+pub(super) use self::stream::{Reading, Writing, speaks_tls};
 pub(super) use self::value::{ErrorReply, Value};
 pub(super) use self::words::{Words, command};

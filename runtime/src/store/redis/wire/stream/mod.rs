@@ -1,23 +1,36 @@
 //! Sockets: the one place that knows which kinds there are.
 //!
-//! - `dial.rs`: a TCP connection. `tls/`: what is encrypted.
+//! - `dial.rs`: a TCP connection. `tls/`: what is encrypted. `guess.rs`: what a port speaks that does not understand us.
 
 mod dial;
+mod guess;
 #[cfg(feature = "tls")]
 mod tls;
 
 use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
+#[cfg(feature = "tls")]
+use std::pin::pin;
 use std::task::{Context, Poll};
+#[cfg(feature = "tls")]
+use std::time::Duration;
 
 use redis::io::tcp::socket2::SockRef;
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::{UnixStream, tcp, unix};
 use tokio::time::Instant;
+#[cfg(feature = "tls")]
+use tokio::time::timeout;
 
 use self::dial::dial;
 use crate::config::{Address, Tls};
+#[cfg(feature = "tls")]
+use crate::error::TlsError;
+
+/// How long a handshake may take before it is asked what is spoken there.
+#[cfg(feature = "tls")]
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// Where bytes come from.
 #[derive(Debug)]
@@ -58,12 +71,28 @@ pub(in super::super) async fn open(
     }
 }
 
+/// Whether TLS is spoken there, by who closed a connection without it.
+pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
+    match address {
+        Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
+        Address::Unix(_) => false,
+    }
+}
+
 #[cfg(feature = "tls")]
 async fn secure(host: &str, port: u16, tls: &Tls, end: Instant) -> io::Result<(Reading, Writing)> {
     // Files that cannot be used are told even where nobody listens.
     let trust = tls::Trust::read(tls, host)?;
     let socket = dial(host, port).await?;
-    let session = tls::Session::begin(socket, trust, end).await?;
+    let mut handshake = pin!(tls::Session::begin(socket, trust, end));
+    let session = match timeout(SILENCE, &mut handshake).await {
+        Ok(shaken) => shaken?,
+        // A server without TLS may wait for the end of what it takes for a command.
+        Err(_) if guess::speaks_plainly(host, port).await => {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
+        }
+        Err(_) => handshake.await?,
+    };
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
 }
 

@@ -45,7 +45,8 @@ pub(super) fn of(error: &Error) -> TlsError {
 fn of_certificate(error: &CertificateError) -> TlsError {
     use CertificateError as Bad;
     match error {
-        Bad::UnknownIssuer => TlsError::UnknownIssuer,
+        // A signature is bad where an authority was made anew under its old name.
+        Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
         Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,
         Bad::NotValidForName => TlsError::WrongName { names: Vec::new() },

@@ -5,6 +5,8 @@
 
 mod fault;
 mod session;
+#[cfg(test)]
+mod tests;
 mod trust;
 
 pub(super) use self::session::Session;
