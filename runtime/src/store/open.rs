@@ -26,8 +26,13 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
         }
         Endpoint::Redis(endpoint) if endpoint.access.tls.is_some() => Err(unsupported("rediss")),
         Endpoint::Redis(endpoint) => {
-            let (store, driver) =
-                redis::connect(endpoint, settings.connect_timeout, member).await?;
+            let (store, driver) = redis::connect(
+                endpoint,
+                settings.connect_timeout,
+                settings.replicas,
+                member,
+            )
+            .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),

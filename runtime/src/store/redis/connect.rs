@@ -68,6 +68,18 @@ impl Connector {
         result.map_err(|refusal| refusal.at(self.address()))
     }
 
+    /// What `connecting` comes to, if it does within `limit`.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        connecting: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        timeout(limit, connecting).await.unwrap_or_else(|_| {
+            let silence = StoreError::disconnected(format!("no answer within {limit:?}"));
+            Err(Refusal::Unreachable(silence).at(self.address()))
+        })
+    }
+
     async fn open_and_probe(&self) -> Result<Connection, Refusal> {
         let mut connection = self.open().await?;
         probe::run(&mut connection, &self.scripts, self.member).await?;
@@ -75,8 +87,14 @@ impl Connector {
         Ok(connection)
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts, subscribes.
-    async fn open(&self) -> Result<Connection, Refusal> {
+    /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
+    pub(super) async fn beside(&self) -> Result<Connection, SetupError> {
+        let prepared = self.prepared().await;
+        prepared.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Connects and logs in, checks who answers, loads the scripts.
+    async fn prepared(&self) -> Result<Connection, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let mut connection = Connection::open(self.address()).await.map_err(lost)?;
         let mut question = Vec::new();
@@ -89,7 +107,20 @@ impl Connector {
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
-        // The last one is answered by a push, or by an error.
+        Ok(connection)
+    }
+
+    /// Connects, and subscribes.
+    async fn open(&self) -> Result<Connection, Refusal> {
+        let lost = |error| Refusal::of_socket(&error);
+        let mut connection = self.prepared().await?;
+        let mut question = Vec::new();
+        wire::command(&mut question, |words| {
+            words.text("SUBSCRIBE");
+            words.text(&command::channel(self.member));
+        });
+        connection.send(&question).await.map_err(lost)?;
+        // Answered by a push, or by an error.
         loop {
             match connection.next().await.map_err(lost)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
@@ -130,10 +161,6 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
-        wire::command(out, |words| {
-            words.text("SUBSCRIBE");
-            words.text(&command::channel(self.member));
-        });
         replies
     }
 }
