@@ -31,8 +31,13 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Redis(endpoint) => {
-            let (store, driver) =
-                redis::connect(endpoint, settings.connect_timeout, member).await?;
+            let (store, driver) = redis::connect(
+                endpoint,
+                settings.connect_timeout,
+                settings.replicas,
+                member,
+            )
+            .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::refusal::Refusal;
 use super::scripts::Scripts;
@@ -78,6 +78,18 @@ impl Connector {
         self.endpoint.access.tls.is_none() && wire::speaks_tls(self.address()).await
     }
 
+    /// What `connecting` comes to, if it does within `limit`.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        connecting: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        timeout(limit, connecting).await.unwrap_or_else(|_| {
+            let silence = StoreError::disconnected(format!("no answer within {limit:?}"));
+            Err(Refusal::Unreachable(silence).at(self.address()))
+        })
+    }
+
     async fn open_and_probe(&self, end: Instant) -> Result<Connection, Refusal> {
         let mut connection = self.open(end).await?;
         probe::run(&mut connection, &self.scripts, self.member).await?;
@@ -85,8 +97,14 @@ impl Connector {
         Ok(connection)
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts, subscribes.
-    async fn open(&self, end: Instant) -> Result<Connection, Refusal> {
+    /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
+    pub(super) async fn beside(&self) -> Result<Connection, SetupError> {
+        let prepared = self.prepared(Instant::now() + ATTEMPT).await;
+        prepared.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Connects and logs in, checks who answers, loads the scripts.
+    async fn prepared(&self, end: Instant) -> Result<Connection, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let tls = self.endpoint.access.tls.as_ref();
         let opened = Connection::open(self.address(), tls, end).await;
@@ -101,7 +119,20 @@ impl Connector {
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
-        // The last one is answered by a push, or by an error.
+        Ok(connection)
+    }
+
+    /// Connects, and subscribes.
+    async fn open(&self, end: Instant) -> Result<Connection, Refusal> {
+        let lost = |error| Refusal::of_socket(&error);
+        let mut connection = self.prepared(end).await?;
+        let mut question = Vec::new();
+        wire::command(&mut question, |words| {
+            words.text("SUBSCRIBE");
+            words.text(&command::channel(self.member));
+        });
+        connection.send(&question).await.map_err(lost)?;
+        // Answered by a push, or by an error.
         loop {
             match connection.next().await.map_err(lost)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
@@ -142,10 +173,6 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
-        wire::command(out, |words| {
-            words.text("SUBSCRIBE");
-            words.text(&command::channel(self.member));
-        });
         replies
     }
 }

@@ -11,6 +11,7 @@ use super::backoff::Backoff;
 use super::connect::Connector;
 use super::line::Line;
 use super::link::Link;
+use super::replicas::{self, Barrier};
 use super::store::lost;
 use super::wire::{Connection, Inbox, Reading};
 use crate::error::StoreError;
@@ -18,7 +19,8 @@ use crate::store::{Events, Node};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
-    connector: Connector,
+    connector: Arc<Connector>,
+    barrier: Option<Barrier>,
     line: Arc<Line>,
     reading: Reading,
     inbox: Inbox,
@@ -26,10 +28,16 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// With the first connection, which requests are taken for from now on.
-    pub(super) fn new(connector: Connector, first: Connection, line: Arc<Line>) -> Self {
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        barrier: Option<Barrier>,
+        first: Connection,
+        line: Arc<Line>,
+    ) -> Self {
         line.connect(first.writing);
         Self {
             connector,
+            barrier,
             line,
             reading: first.reading,
             inbox: first.inbox,
@@ -37,12 +45,22 @@ impl Driver {
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
-    pub(crate) async fn run(self, events: Arc<dyn Events>) {
+    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+        match self.barrier.take() {
+            Some(barrier) => {
+                replicas::confirmed(barrier, events, |events| self.serve(events)).await
+            }
+            None => self.serve(events).await,
+        }
+    }
+
+    async fn serve(self, events: Arc<dyn Events>) {
         let Self {
             connector,
             line,
             mut reading,
             mut inbox,
+            ..
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {

@@ -6,7 +6,7 @@
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
-//! - `driver.rs`: the next connection after that.
+//! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -23,6 +23,7 @@ mod message;
 mod pending;
 mod probe;
 mod refusal;
+mod replicas;
 mod reply;
 mod scripts;
 mod sending;
@@ -37,18 +38,26 @@ use std::time::Duration;
 pub(crate) use self::driver::Driver;
 pub(crate) use self::store::RedisStore;
 use super::MemberId;
-use crate::config::RedisEndpoint;
+use crate::config::{RedisEndpoint, Replicas};
 use crate::error::SetupError;
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
 pub(crate) async fn connect(
     endpoint: &RedisEndpoint,
     connect_timeout: Duration,
+    replicas: Option<Replicas>,
     member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let connector = connect::Connector::new(endpoint, member);
+    let connector = Arc::new(connect::Connector::new(endpoint, member));
     let connection = connector.first(connect_timeout).await?;
+    let barrier = match replicas {
+        Some(replicas) => {
+            let barrier = replicas::Barrier::open(connector.clone(), replicas);
+            Some(connector.within(connect_timeout, barrier).await?)
+        }
+        None => None,
+    };
     let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
     let store = Arc::new(RedisStore::new(line.clone()));
-    Ok((store, Driver::new(connector, connection, line)))
+    Ok((store, Driver::new(connector, barrier, connection, line)))
 }
