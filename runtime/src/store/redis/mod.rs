@@ -7,6 +7,7 @@
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
 //! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
+//! - `rights.rs`: what all of this must be allowed to call.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -25,6 +26,7 @@ mod probe;
 mod refusal;
 mod replicas;
 mod reply;
+pub(crate) mod rights;
 mod scripts;
 mod sending;
 mod store;
