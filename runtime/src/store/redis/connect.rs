@@ -1,10 +1,11 @@
 //! A connection, from the first byte to the confirmed subscription.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::facts::Facts;
 use super::refusal::Refusal;
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value};
@@ -23,6 +24,8 @@ pub(super) struct Connector {
     endpoint: RedisEndpoint,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
+    /// Found by the first connection.
+    facts: OnceLock<Facts>,
 }
 
 impl Connector {
@@ -31,11 +34,17 @@ impl Connector {
             endpoint: endpoint.clone(),
             member,
             scripts: Arc::new(Scripts::new()),
+            facts: OnceLock::new(),
         }
     }
 
     pub(super) fn address(&self) -> &Address {
         &self.endpoint.address
+    }
+
+    /// What the server said about itself.
+    pub(super) fn facts(&self) -> Facts {
+        self.facts.get().cloned().unwrap_or_default()
     }
 
     /// The first connection, with all checks. Waits for a server that is loading its data.
@@ -93,7 +102,9 @@ impl Connector {
     async fn open_and_probe(&self, end: Instant) -> Result<Connection, Refusal> {
         let mut connection = self.open(end).await?;
         probe::run(&mut connection, &self.scripts, self.member).await?;
-        check::memory_policy(&mut connection, self.address()).await;
+        let facts = Facts::ask(&mut connection).await;
+        let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
+        self.facts.get_or_init(|| facts);
         Ok(connection)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
-//! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
+//! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use. `facts.rs`: what its server gives.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
@@ -18,6 +18,7 @@ mod connect;
 mod detours;
 mod driver;
 mod error;
+mod facts;
 mod line;
 mod link;
 mod message;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::driver::Driver;
+use self::facts::Guards;
 pub(crate) use self::store::RedisStore;
 use super::MemberId;
 use crate::config::{RedisEndpoint, Replicas};
@@ -59,7 +61,11 @@ pub(crate) async fn connect(
         }
         None => None,
     };
+    let guarantees = connector.facts().guarantees(
+        Guards::default(),
+        replicas.map_or(0, |replicas| replicas.count),
+    );
     let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
-    let store = Arc::new(RedisStore::new(line.clone()));
+    let store = Arc::new(RedisStore::new(line.clone(), guarantees));
     Ok((store, Driver::new(connector, barrier, connection, line)))
 }
