@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::memory::MemoryStore;
+use super::redis::Guard;
 use super::{Events, MemberId, Store, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
@@ -26,8 +27,13 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
         }
         Endpoint::Redis(endpoint) if endpoint.access.tls.is_some() => Err(unsupported("rediss")),
         Endpoint::Redis(endpoint) => {
-            let (store, driver) =
-                redis::connect(endpoint, settings.connect_timeout, member).await?;
+            let (store, driver) = redis::connect(
+                endpoint,
+                settings.connect_timeout,
+                member,
+                Guard::of(settings),
+            )
+            .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),

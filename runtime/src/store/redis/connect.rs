@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use super::refusal::Refusal;
+use super::reign::{self, Guard, Reign};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value};
 use super::{check, command, error, probe};
@@ -23,14 +24,22 @@ pub(super) struct Connector {
     endpoint: RedisEndpoint,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
+    guard: Guard,
+}
+
+/// A connection that is fit for use.
+pub(super) struct Ready {
+    pub(super) connection: Connection,
+    pub(super) reign: Reign,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId, guard: Guard) -> Self {
         Self {
             endpoint: endpoint.clone(),
             member,
             scripts: Arc::new(Scripts::new()),
+            guard,
         }
     }
 
@@ -39,7 +48,7 @@ impl Connector {
     }
 
     /// The first connection, with all checks. Waits for a server that is loading its data.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Connection, SetupError> {
+    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
         let mut loading = None;
         let opened = timeout(connect_timeout, async {
             loop {
@@ -60,7 +69,7 @@ impl Connector {
     }
 
     /// The next connection, after one was lost.
-    pub(super) async fn again(&self) -> Result<Connection, SetupError> {
+    pub(super) async fn again(&self) -> Result<Ready, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
         let opened = timeout(ATTEMPT, self.open()).await;
@@ -68,15 +77,15 @@ impl Connector {
         result.map_err(|refusal| refusal.at(self.address()))
     }
 
-    async fn open_and_probe(&self) -> Result<Connection, Refusal> {
-        let mut connection = self.open().await?;
-        probe::run(&mut connection, &self.scripts, self.member).await?;
-        check::memory_policy(&mut connection, self.address()).await;
-        Ok(connection)
+    async fn open_and_probe(&self) -> Result<Ready, Refusal> {
+        let mut ready = self.open().await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member).await?;
+        check::memory_policy(&mut ready.connection, self.address()).await;
+        Ok(ready)
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts, subscribes.
-    async fn open(&self) -> Result<Connection, Refusal> {
+    /// Connects and logs in, checks who answers, loads the scripts, subscribes, asks from when on it grants.
+    async fn open(&self) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let mut connection = Connection::open(self.address()).await.map_err(lost)?;
         let mut question = Vec::new();
@@ -89,6 +98,7 @@ impl Connector {
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
+        let lag = reign::lag(&connection.reply().await.map_err(lost)?);
         // The last one is answered by a push, or by an error.
         loop {
             match connection.next().await.map_err(lost)? {
@@ -97,7 +107,8 @@ impl Connector {
                 reply => accept(&reply)?,
             }
         }
-        Ok(connection)
+        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
+        Ok(Ready { connection, reign })
     }
 
     fn greet(&self, out: &mut Vec<u8>) {
@@ -114,7 +125,7 @@ impl Connector {
         });
     }
 
-    /// Returns the number of replies.
+    /// Returns the number of replies that must be good; after them come that about the lag, and the subscription.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
         if self.endpoint.access.db != 0 {
@@ -130,6 +141,7 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
+        reign::ask_lag(out);
         wire::command(out, |words| {
             words.text("SUBSCRIBE");
             words.text(&command::channel(self.member));

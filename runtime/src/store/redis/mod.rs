@@ -2,7 +2,7 @@
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
-//! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
+//! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
@@ -23,6 +23,7 @@ mod message;
 mod pending;
 mod probe;
 mod refusal;
+mod reign;
 mod reply;
 mod scripts;
 mod sending;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::driver::Driver;
+pub(crate) use self::reign::Guard;
 pub(crate) use self::store::RedisStore;
 use super::MemberId;
 use crate::config::RedisEndpoint;
@@ -45,10 +47,11 @@ pub(crate) async fn connect(
     endpoint: &RedisEndpoint,
     connect_timeout: Duration,
     member: MemberId,
+    guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let connector = connect::Connector::new(endpoint, member);
-    let connection = connector.first(connect_timeout).await?;
-    let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
+    let connector = connect::Connector::new(endpoint, member, guard.clone());
+    let ready = connector.first(connect_timeout).await?;
+    let line = Arc::new(line::Line::new(connector.scripts.clone(), member, guard));
     let store = Arc::new(RedisStore::new(line.clone()));
-    Ok((store, Driver::new(connector, connection, line)))
+    Ok((store, Driver::new(connector, ready, line)))
 }

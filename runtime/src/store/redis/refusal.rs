@@ -33,6 +33,14 @@ impl Refusal {
         }
     }
 
+    /// The server answers what no script of ours does.
+    pub(super) fn nonsense() -> Self {
+        Self::Unreachable(StoreError::new(
+            StoreErrorKind::Protocol,
+            "the server's reply is not one of this library's scripts",
+        ))
+    }
+
     pub(super) fn of_socket(error: &std::io::Error) -> Self {
         Self::of(error::of_socket(error))
     }

@@ -19,12 +19,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use super::command::{self, Way};
 use super::detours::Detours;
+use super::reign::{Guard, Opening};
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::wire::Outbox;
+use crate::clock::Instant;
 use crate::store::{MemberId, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
@@ -41,6 +44,7 @@ const ROUNDS: u32 = 2;
 pub(super) struct Line {
     pub(super) scripts: Arc<Scripts>,
     pub(super) member: MemberId,
+    guard: Guard,
     state: Mutex<State>,
     /// How many replies are still to come.
     under_way: AtomicUsize,
@@ -71,11 +75,15 @@ struct State {
     /// Something was written since the last look.
     wrote: bool,
     failed: Option<io::Error>,
+    /// While the server grants nothing.
+    opening: Option<Opening>,
+    /// How long a primary goes on that has lost its replicas.
+    lag: Duration,
     engine: Option<Waker>,
 }
 
 impl Line {
-    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId) -> Self {
+    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId, guard: Guard) -> Self {
         let mut out = Outbox::default();
         out.open(None);
         let state = State {
@@ -92,11 +100,14 @@ impl Line {
             urgent: false,
             wrote: false,
             failed: None,
+            opening: None,
+            lag: Duration::ZERO,
             engine: None,
         };
         Self {
             scripts,
             member,
+            guard,
             state: Mutex::new(state),
             under_way: AtomicUsize::new(0),
             touched: AtomicBool::new(false),
@@ -112,7 +123,10 @@ impl Line {
 
     /// For the first time.
     fn begin(&self, state: &mut State, request: Request) {
-        let way = state.detours.way(&request);
+        let way = match state.is_closed() {
+            true => Way::Long,
+            false => state.detours.way(&request),
+        };
         let sending = Sending::new(request, way);
         match state.begun_cycle(&sending) {
             Some(release) => {
@@ -125,11 +139,18 @@ impl Line {
         }
     }
 
-    fn append(&self, state: &mut State, sending: Sending) {
+    fn append(&self, state: &mut State, mut sending: Sending) {
+        let mut opens = 0;
+        if state.is_closed()
+            && let Some(opening) = state.opening
+        {
+            // Only the long way knows of it.
+            (sending.way, opens) = (Way::Long, opening.at);
+        }
         let start = state.out.filling().len();
         let Request { name, op, .. } = &sending.request;
         let (out, way) = (state.out.filling(), sending.way);
-        command::evaluate(out, &self.scripts, self.member, name, op, way);
+        command::evaluate(out, &self.scripts, self.member, name, op, way, opens);
         let end = out.len();
         self.expect(state, Awaited::Request(sending));
         state.last = (start, end);
@@ -182,6 +203,13 @@ impl Line {
 }
 
 impl State {
+    /// Whether the server may still grant nothing.
+    fn is_closed(&mut self) -> bool {
+        self.opening
+            .take_if(|opening| opening.over <= Instant::now());
+        self.opening.is_some()
+    }
+
     fn is_reader(&self) -> bool {
         self.reader == Some(thread::current().id())
     }

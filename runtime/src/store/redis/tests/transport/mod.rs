@@ -16,10 +16,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::super::RedisStore;
 use super::super::command::channel;
-use super::super::{RedisStore, connect};
 use super::ops::{self, release, touch};
-use super::server::{LONG, Server, run};
+use super::server::{LONG, Server, connect, run};
 use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
