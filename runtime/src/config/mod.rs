@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
 pub use seconds::Seconds;
-pub(crate) use settings::{SHORTEST_EXPIRE, Settings};
+pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
 use crate::error::SetupError;
 
@@ -59,6 +59,7 @@ pub struct Config {
     handover: Option<(u32, Result<Duration, &'static str>)>,
     restart_guard: Option<bool>,
     longest_lease: Option<Result<Duration, &'static str>>,
+    replicas: Option<(u32, Result<Duration, &'static str>)>,
 }
 
 impl Config {
@@ -81,6 +82,7 @@ impl Config {
             handover: None,
             restart_guard: None,
             longest_lease: None,
+            replicas: None,
         })
     }
 
@@ -184,6 +186,25 @@ impl Config {
     /// ```
     pub fn longest_lease(mut self, seconds: impl Seconds) -> Self {
         self.longest_lease = Some(seconds::span(seconds));
+        self
+    }
+
+    /// A grant counts only when `count` replicas of the server have it, which is waited for up to `timeout` (WAIT): unless said,
+    /// none are.
+    ///
+    /// Otherwise the lock is released again and the call fails with
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant outlives the loss of the primary, if the replica
+    /// that takes over is one that had it. Together with `min-replicas-to-write` on the server, which ends the grants of a
+    /// primary that is cut off, that is the most that one primary with replicas can give; it is not consensus. Costs a
+    /// second connection and, for each grant of the store, another round trip; renewals cost nothing more.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.replicas(1, 0.2);
+    /// # Ok(()) }
+    /// ```
+    pub fn replicas(mut self, count: u32, timeout: impl Seconds) -> Self {
+        self.replicas = Some((count, seconds::span(timeout)));
         self
     }
 

@@ -77,7 +77,7 @@ pub(crate) trait Events: Send + Sync + 'static {
     fn disconnected(&self, node: Node, error: StoreError);
 
     /// `node` is reached, and grants nothing until then; `None`: it grants. Told before `connected`, and when it changes.
-    fn closed(&self, _node: Node, _closing: Option<Closing>) {}
+    fn closed(&self, node: Node, closing: Option<Closing>);
 
     /// Another attempt to connect failed, with the cause that counts now.
     fn still_disconnected(&self, node: Node, error: StoreError);

@@ -30,6 +30,7 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             let (store, driver) = redis::connect(
                 endpoint,
                 settings.connect_timeout,
+                settings.replicas,
                 member,
                 Guard::of(settings),
             )

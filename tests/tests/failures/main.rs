@@ -12,6 +12,7 @@ mod link;
 mod others;
 mod processes;
 mod refusals;
+mod replicas;
 mod restarts;
 mod rig;
 mod rw_lock;

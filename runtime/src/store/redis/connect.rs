@@ -77,6 +77,18 @@ impl Connector {
         result.map_err(|refusal| refusal.at(self.address()))
     }
 
+    /// What `connecting` comes to, if it does within `limit`.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        connecting: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        timeout(limit, connecting).await.unwrap_or_else(|_| {
+            let silence = StoreError::disconnected(format!("no answer within {limit:?}"));
+            Err(Refusal::Unreachable(silence).at(self.address()))
+        })
+    }
+
     async fn open_and_probe(&self) -> Result<Ready, Refusal> {
         let mut ready = self.open().await?;
         probe::run(&mut ready.connection, &self.scripts, self.member).await?;
@@ -84,8 +96,14 @@ impl Connector {
         Ok(ready)
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts, subscribes, asks from when on it grants.
-    async fn open(&self) -> Result<Ready, Refusal> {
+    /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
+    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
+        let prepared = self.prepared().await;
+        prepared.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
+    async fn prepared(&self) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let mut connection = Connection::open(self.address()).await.map_err(lost)?;
         let mut question = Vec::new();
@@ -99,7 +117,22 @@ impl Connector {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
         let lag = reign::lag(&connection.reply().await.map_err(lost)?);
-        // The last one is answered by a push, or by an error.
+        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
+        Ok(Ready { connection, reign })
+    }
+
+    /// Connects, and subscribes.
+    async fn open(&self) -> Result<Ready, Refusal> {
+        let lost = |error| Refusal::of_socket(&error);
+        let mut ready = self.prepared().await?;
+        let connection = &mut ready.connection;
+        let mut question = Vec::new();
+        wire::command(&mut question, |words| {
+            words.text("SUBSCRIBE");
+            words.text(&command::channel(self.member));
+        });
+        connection.send(&question).await.map_err(lost)?;
+        // Answered by a push, or by an error.
         loop {
             match connection.next().await.map_err(lost)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
@@ -107,8 +140,7 @@ impl Connector {
                 reply => accept(&reply)?,
             }
         }
-        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
-        Ok(Ready { connection, reign })
+        Ok(ready)
     }
 
     fn greet(&self, out: &mut Vec<u8>) {
@@ -125,7 +157,7 @@ impl Connector {
         });
     }
 
-    /// Returns the number of replies that must be good; after them come that about the lag, and the subscription.
+    /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
         if self.endpoint.access.db != 0 {
@@ -142,10 +174,6 @@ impl Connector {
             });
         }
         reign::ask_lag(out);
-        wire::command(out, |words| {
-            words.text("SUBSCRIBE");
-            words.text(&command::channel(self.member));
-        });
         replies
     }
 }

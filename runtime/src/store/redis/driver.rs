@@ -12,6 +12,7 @@ use super::connect::{Connector, Ready};
 use super::line::Line;
 use super::link::Link;
 use super::reign::Reign;
+use super::replicas::{self, Barrier};
 use super::store::lost;
 use super::wire::{Inbox, Reading};
 use crate::error::StoreError;
@@ -19,7 +20,8 @@ use crate::store::{Events, Node};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
-    connector: Connector,
+    connector: Arc<Connector>,
+    barrier: Option<Barrier>,
     line: Arc<Line>,
     reading: Reading,
     inbox: Inbox,
@@ -28,11 +30,17 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// With the first connection, which requests are taken for from now on.
-    pub(super) fn new(connector: Connector, first: Ready, line: Arc<Line>) -> Self {
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        barrier: Option<Barrier>,
+        first: Ready,
+        line: Arc<Line>,
+    ) -> Self {
         let Ready { connection, reign } = first;
         line.connect(connection.writing, reign);
         Self {
             connector,
+            barrier,
             line,
             reading: connection.reading,
             inbox: connection.inbox,
@@ -41,13 +49,23 @@ impl Driver {
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
-    pub(crate) async fn run(self, events: Arc<dyn Events>) {
+    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+        match self.barrier.take() {
+            Some(barrier) => {
+                replicas::confirmed(barrier, events, |events| self.serve(events)).await
+            }
+            None => self.serve(events).await,
+        }
+    }
+
+    async fn serve(self, events: Arc<dyn Events>) {
         let Self {
             connector,
             line,
             mut reading,
             mut inbox,
             mut reign,
+            ..
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {

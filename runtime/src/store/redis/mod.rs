@@ -6,7 +6,7 @@
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
-//! - `driver.rs`: the next connection after that.
+//! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -24,6 +24,7 @@ mod pending;
 mod probe;
 mod refusal;
 mod reign;
+mod replicas;
 mod reply;
 mod scripts;
 mod sending;
@@ -39,19 +40,28 @@ pub(crate) use self::driver::Driver;
 pub(crate) use self::reign::Guard;
 pub(crate) use self::store::RedisStore;
 use super::MemberId;
-use crate::config::RedisEndpoint;
+use crate::config::{RedisEndpoint, Replicas};
 use crate::error::SetupError;
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
 pub(crate) async fn connect(
     endpoint: &RedisEndpoint,
     connect_timeout: Duration,
+    replicas: Option<Replicas>,
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let connector = connect::Connector::new(endpoint, member, guard.clone());
+    let connector = Arc::new(connector);
     let ready = connector.first(connect_timeout).await?;
+    let barrier = match replicas {
+        Some(replicas) => {
+            let barrier = replicas::Barrier::open(connector.clone(), replicas);
+            Some(connector.within(connect_timeout, barrier).await?)
+        }
+        None => None,
+    };
     let line = Arc::new(line::Line::new(connector.scripts.clone(), member, guard));
     let store = Arc::new(RedisStore::new(line.clone()));
-    Ok((store, Driver::new(connector, ready, line)))
+    Ok((store, Driver::new(connector, barrier, ready, line)))
 }

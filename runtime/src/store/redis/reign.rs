@@ -50,7 +50,7 @@ pub(super) struct Opening {
 }
 
 /// What a connection knows of the reign of its server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reign {
     /// How long a primary goes on that has lost its replicas.
     pub(super) lag: Duration,
@@ -68,6 +68,15 @@ impl Opening {
             closing: Closing { until, cause },
             over: until.after(drift),
         }
+    }
+}
+
+impl Reign {
+    /// The time before which the server grants nothing, by its own clock; 0 once it is over.
+    pub(super) fn opens(&mut self) -> u64 {
+        self.opening
+            .take_if(|opening| opening.over <= Instant::now());
+        self.opening.map_or(0, |opening| opening.at)
     }
 }
 

@@ -22,7 +22,7 @@ impl Line {
         state.out.open(Some(socket));
         state.due = true;
         state.failed = None;
-        (state.lag, state.opening) = (reign.lag, reign.opening);
+        state.reign = reign;
         std::mem::take(&mut state.waiting)
     }
 
@@ -129,7 +129,7 @@ impl Line {
     /// Asks from when on the server grants, which may have been another one's replica in between.
     pub(in super::super) fn ask_reign(&self) {
         let mut state = lock(&self.state);
-        let lag = state.lag;
+        let lag = state.reign.lag;
         reign::ask(state.out.filling(), &self.scripts, &self.guard, lag);
         self.expect(&mut state, Awaited::Reign);
     }
@@ -141,7 +141,7 @@ impl Line {
             self.load_scripts(&mut state);
         }
         let opening = reign::opening(reply, Instant::now())??;
-        state.opening = Some(opening);
+        state.reign.opening = Some(opening);
         Some(opening.closing)
     }
 

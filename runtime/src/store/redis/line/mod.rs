@@ -19,15 +19,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
-use std::time::Duration;
 
 use super::command::{self, Way};
 use super::detours::Detours;
-use super::reign::{Guard, Opening};
+use super::reign::{Guard, Reign};
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::wire::Outbox;
-use crate::clock::Instant;
 use crate::store::{MemberId, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
@@ -75,10 +73,8 @@ struct State {
     /// Something was written since the last look.
     wrote: bool,
     failed: Option<io::Error>,
-    /// While the server grants nothing.
-    opening: Option<Opening>,
-    /// How long a primary goes on that has lost its replicas.
-    lag: Duration,
+    /// From when on the server grants.
+    reign: Reign,
     engine: Option<Waker>,
 }
 
@@ -100,8 +96,7 @@ impl Line {
             urgent: false,
             wrote: false,
             failed: None,
-            opening: None,
-            lag: Duration::ZERO,
+            reign: Reign::default(),
             engine: None,
         };
         Self {
@@ -123,9 +118,10 @@ impl Line {
 
     /// For the first time.
     fn begin(&self, state: &mut State, request: Request) {
-        let way = match state.is_closed() {
-            true => Way::Long,
-            false => state.detours.way(&request),
+        let way = match state.reign.opens() {
+            0 => state.detours.way(&request),
+            // Only the long way knows that nothing is granted before.
+            _ => Way::Long,
         };
         let sending = Sending::new(request, way);
         match state.begun_cycle(&sending) {
@@ -140,12 +136,9 @@ impl Line {
     }
 
     fn append(&self, state: &mut State, mut sending: Sending) {
-        let mut opens = 0;
-        if state.is_closed()
-            && let Some(opening) = state.opening
-        {
-            // Only the long way knows of it.
-            (sending.way, opens) = (Way::Long, opening.at);
+        let opens = state.reign.opens();
+        if opens > 0 {
+            sending.way = Way::Long;
         }
         let start = state.out.filling().len();
         let Request { name, op, .. } = &sending.request;
@@ -203,13 +196,6 @@ impl Line {
 }
 
 impl State {
-    /// Whether the server may still grant nothing.
-    fn is_closed(&mut self) -> bool {
-        self.opening
-            .take_if(|opening| opening.over <= Instant::now());
-        self.opening.is_some()
-    }
-
     fn is_reader(&self) -> bool {
         self.reader == Some(thread::current().id())
     }

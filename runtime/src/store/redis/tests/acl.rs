@@ -44,7 +44,9 @@ async fn attempt(server: &Server, commands: &[&str]) -> Result<(), SetupError> {
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     run::<()>(&mut server.connection(), &words);
     let endpoint = server.endpoint("?user=locks&pass=canary");
-    connect(&endpoint, LONG, MemberId::random()).await.map(drop)
+    connect(&endpoint, LONG, None, MemberId::random())
+        .await
+        .map(drop)
 }
 
 /// The commands named in the scripts' calls.

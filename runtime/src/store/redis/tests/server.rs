@@ -15,7 +15,7 @@ use super::super::reply;
 use super::super::scripts::Scripts;
 use super::super::wire::{ErrorReply, Value};
 use super::super::{Driver, Guard, RedisStore};
-use crate::config::{Config, Endpoint, RedisEndpoint};
+use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{MemberId, Op, Reply};
@@ -113,9 +113,10 @@ impl Drop for Server {
 pub(super) async fn connect(
     endpoint: &RedisEndpoint,
     limit: Duration,
+    replicas: Option<Replicas>,
     member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    super::super::connect(endpoint, limit, member, guard(false)).await
+    super::super::connect(endpoint, limit, replicas, member, guard(false)).await
 }
 
 pub(super) fn guard(restart: bool) -> Guard {

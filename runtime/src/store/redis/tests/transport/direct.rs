@@ -89,13 +89,15 @@ impl Events for Asking {
         self.recorder.disconnected(node, error);
     }
 
+    fn closed(&self, _: Node, _: Option<Closing>) {}
+
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
 #[tokio::test]
 async fn what_the_engine_asks_for_waits_for_those_whom_it_wakes_and_then_goes() {
     let server = Server::start();
-    let (store, driver) = connect(&server.endpoint(""), LONG, MemberId::random())
+    let (store, driver) = connect(&server.endpoint(""), LONG, None, MemberId::random())
         .await
         .unwrap();
     let (sender, mut events) = unbounded_channel();

@@ -24,8 +24,8 @@ use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId, Store as _,
-    Ticket,
+    Answer, Closing, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
+    Store as _, Ticket,
 };
 
 #[derive(Debug)]
@@ -61,6 +61,8 @@ impl Events for Recorder {
         self.note(Event::Disconnected(error));
     }
 
+    fn closed(&self, _: Node, _: Option<Closing>) {}
+
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
@@ -80,7 +82,7 @@ impl Peer {
 
     async fn at(endpoint: &RedisEndpoint) -> Self {
         let member = MemberId::random();
-        let (store, driver) = connect(endpoint, LONG, member).await.unwrap();
+        let (store, driver) = connect(endpoint, LONG, None, member).await.unwrap();
         let (sender, events) = unbounded_channel();
         let driver = tokio::spawn(driver.run(Arc::new(Recorder(sender))));
         let mut peer = Self {
