@@ -60,7 +60,7 @@ pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, n
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, Seconds};
-pub use error::{Holder, LockError, SetupError, StoreError};
+pub use error::{Holder, LockError, SetupError, StoreError, TlsError};
 pub use handle::{LockInfo, Waiting};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};

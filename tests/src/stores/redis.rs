@@ -1,9 +1,10 @@
-//! Redis, standalone, over TCP.
+//! Redis, standalone, over TCP and over TLS.
 
 use auto_mutex::Config;
 
 use super::{TestStore, config};
-use crate::redis::Redis;
+use crate::authority::Authority;
+use crate::redis::{Options, Redis};
 
 /// A redis-server of the test's own.
 pub struct OnRedis(Redis);
@@ -48,5 +49,35 @@ impl TestStore for OnRedis {
 
     fn server(&self) -> Option<&Redis> {
         Some(&self.0)
+    }
+}
+
+/// A redis-server that is talked to over TLS.
+pub struct OverTls {
+    redis: Redis,
+    // The certificate's file is read again by whoever reconnects.
+    _authority: Authority,
+}
+
+impl OverTls {
+    /// Starts it.
+    #[expect(clippy::new_without_default, reason = "starts a process")]
+    pub fn new() -> Self {
+        let authority = Authority::new();
+        let options = Options::default().tls(&authority, authority.issue());
+        Self {
+            redis: Redis::with(options),
+            _authority: authority,
+        }
+    }
+}
+
+impl TestStore for OverTls {
+    fn url(&self) -> String {
+        self.redis.tls_url()
+    }
+
+    fn server(&self) -> Option<&Redis> {
+        Some(&self.redis)
     }
 }

@@ -18,3 +18,4 @@ mod rig;
 mod rw_lock;
 mod semaphore;
 mod setup;
+mod tls;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::refusal::Refusal;
 use super::reign::{self, Guard, Reign};
@@ -11,7 +11,7 @@ use super::scripts::Scripts;
 use super::wire::{self, Connection, Value};
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
-use crate::error::{SetupError, StoreError};
+use crate::error::{SetupError, StoreError, TlsError};
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -50,9 +50,13 @@ impl Connector {
     /// The first connection, with all checks. Waits for a server that is loading its data.
     pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
         let mut loading = None;
-        let opened = timeout(connect_timeout, async {
+        let end = Instant::now() + connect_timeout;
+        let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe().await {
+                match self.open_and_probe(end).await {
+                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
+                        return Err(Refusal::Tls(TlsError::Required));
+                    }
                     Err(Refusal::Loading(error)) => loading = Some(error),
                     result => return result,
                 }
@@ -72,9 +76,15 @@ impl Connector {
     pub(super) async fn again(&self) -> Result<Ready, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
-        let opened = timeout(ATTEMPT, self.open()).await;
+        let end = Instant::now() + ATTEMPT;
+        let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
         result.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
+    async fn should_speak_tls(&self) -> bool {
+        self.endpoint.access.tls.is_none() && wire::speaks_tls(self.address()).await
     }
 
     /// What `connecting` comes to, if it does within `limit`.
@@ -89,8 +99,8 @@ impl Connector {
         })
     }
 
-    async fn open_and_probe(&self) -> Result<Ready, Refusal> {
-        let mut ready = self.open().await?;
+    async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
+        let mut ready = self.open(end).await?;
         probe::run(&mut ready.connection, &self.scripts, self.member).await?;
         check::memory_policy(&mut ready.connection, self.address()).await;
         Ok(ready)
@@ -98,14 +108,16 @@ impl Connector {
 
     /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
-        let prepared = self.prepared().await;
+        let prepared = self.prepared(Instant::now() + ATTEMPT).await;
         prepared.map_err(|refusal| refusal.at(self.address()))
     }
 
     /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
-    async fn prepared(&self) -> Result<Ready, Refusal> {
+    async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = Connection::open(self.address()).await.map_err(lost)?;
+        let tls = self.endpoint.access.tls.as_ref();
+        let opened = Connection::open(self.address(), tls, end).await;
+        let mut connection = opened.map_err(lost)?;
         let mut question = Vec::new();
         self.greet(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -122,9 +134,9 @@ impl Connector {
     }
 
     /// Connects, and subscribes.
-    async fn open(&self) -> Result<Ready, Refusal> {
+    async fn open(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut ready = self.prepared().await?;
+        let mut ready = self.prepared(end).await?;
         let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {

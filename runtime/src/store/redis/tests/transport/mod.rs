@@ -7,6 +7,8 @@ mod direct;
 mod loss;
 mod order;
 mod relay;
+#[cfg(feature = "tls")]
+mod secure;
 
 use std::sync::Arc;
 use std::time::Duration;
