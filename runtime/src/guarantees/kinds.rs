@@ -41,8 +41,6 @@ pub enum AfterFailover {
         /// For so long the new one is closed.
         time: Duration,
     },
-    /// Some may be forgotten, and granted to somebody else at once.
-    Forgotten,
     /// Not known, for want of a right.
     Unknown,
 }
@@ -89,7 +87,6 @@ impl fmt::Display for AfterFailover {
                 f,
                 "nothing is granted for {time:?}, but by an old primary that is cut off"
             ),
-            Self::Forgotten => f.write_str("locks may be forgotten"),
             Self::Unknown => f.write_str("not known"),
         }
     }

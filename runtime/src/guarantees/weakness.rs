@@ -21,23 +21,16 @@ pub enum Weakness {
     /// A server that is killed forgets its latest locks.
     #[error(
         "the lock store may forget its latest locks when it is killed: set appendonly to yes and appendfsync to always, \
-         or check fencing tokens"
+         or use `Config::restart_guard`, or check fencing tokens"
     )]
     RestartForgetsLast,
 
     /// A server that is killed forgets its locks.
     #[error(
-        "the lock store forgets all locks when it is killed: set appendonly to yes and appendfsync to always, or check \
-         fencing tokens"
+        "the lock store forgets all locks when it is killed: set appendonly to yes and appendfsync to always, or use \
+         `Config::restart_guard`, or check fencing tokens"
     )]
     RestartForgets,
-
-    /// A replica that takes over may not know the latest locks.
-    #[error(
-        "the lock store has replicas, and one that takes over may not know the latest locks: set min-replicas-to-write \
-         to 1 or more and use `Config::replicas`, or check fencing tokens"
-    )]
-    FailoverForgets,
 
     /// An old primary grants although a new one does.
     #[error(
@@ -88,7 +81,6 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
     let failover = match guarantees.failover {
         AfterFailover::NoReplicas | AfterFailover::Closed { .. } => None,
         AfterFailover::OldPrimaryGoesOn { .. } => Some(Weakness::OldPrimaryGoesOn),
-        AfterFailover::Forgotten => Some(Weakness::FailoverForgets),
         AfterFailover::Unknown => Some(unknown("what a failover does to locks")),
     };
     [eviction, restart, failover]

@@ -1,6 +1,10 @@
 //! What a server really gives is found out at set-up, whatever weakens it.
 
-use auto_mutex::{AfterFailover, AfterRestart, Client, Eviction, Guarantees, Weakness, acl_rule};
+use std::time::Duration;
+
+use auto_mutex::{
+    AfterFailover, AfterRestart, Client, Config, Eviction, Guarantees, Weakness, acl_rule,
+};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::{Options, Redis};
 
@@ -76,40 +80,76 @@ fn a_server_that_evicts_is_known() {
 }
 
 #[test]
-fn a_server_with_replicas_may_be_replaced() {
-    let primary = Redis::with(Options::default().persistent());
+fn the_restart_guard_makes_good_for_data_that_is_not_kept() {
+    let redis = Redis::start();
+    let guarded = |config: Config| {
+        let client = Client::connect(config.restart_guard(true)).unwrap();
+        let found = client.guarantees();
+        assert_eq!(found.weaknesses(), []);
+        found.restart
+    };
+    let time = Duration::from_secs(31);
+    assert_eq!(guarded(config(&redis.url())), AfterRestart::Closed { time });
+    let time = Duration::from_secs(6);
+    let short = config(&redis.url()).lease(5).longest_lease(5);
+    assert_eq!(guarded(short), AfterRestart::Closed { time });
+    let kept = Redis::with(Options::default().persistent());
+    assert_eq!(guarded(config(&kept.url())), AfterRestart::Kept);
+}
+
+/// A primary whose locks survive a restart, and its replica.
+fn pair() -> (Redis, Redis) {
+    let rule = acl_rule("redis://h").unwrap().without_optional();
+    let options = Options::default().persistent();
+    let options = options.line("repl-diskless-sync-delay 0");
+    let primary = Redis::with(options.user("locks", "least", &rule.to_string()));
     let replica = format!("replicaof 127.0.0.1 {}", primary.port());
-    let _replica = Redis::with(Options::default().line(&replica));
+    let replica = Redis::with(Options::default().line(&replica));
     eventually("the replica is there", || {
         primary.info("connected_slaves") == "1"
     });
-    let found = of(&primary);
-    assert_eq!(found.failover, AfterFailover::Forgotten);
-    assert_eq!(found.weaknesses(), [Weakness::FailoverForgets]);
-    let client = Client::connect(config(&primary.url()).replicas(1, 1)).unwrap();
-    assert_eq!(client.guarantees().replicas, 1);
+    (primary, replica)
+}
+
+#[test]
+fn an_old_primary_that_is_cut_off_must_stop() {
+    let (primary, _replica) = pair();
+    let url = format!("redis://127.0.0.1:{}", primary.port());
+    let found = |config: Config| Client::connect(config).unwrap().guarantees();
+    let usual = found(config(&url));
+    let time = Duration::from_secs(42);
+    assert_eq!(usual.failover, AfterFailover::OldPrimaryGoesOn { time });
+    assert_eq!(usual.weaknesses(), [Weakness::OldPrimaryGoesOn]);
+    primary.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    primary.command(&["CONFIG", "SET", "min-replicas-max-lag", "2"]);
+    eventually("the replica keeps up", || {
+        primary.info("min_slaves_good_slaves") == "1"
+    });
+    let short = config(&url).lease(5).longest_lease(5).replicas(1, 1);
+    let short = found(short);
+    let time = Duration::from_secs(9);
+    assert_eq!(short.failover, AfterFailover::Closed { time });
+    assert_eq!(short.weaknesses(), []);
+    assert_eq!(short.replicas, 1);
+    let text = short.to_string();
+    assert!(
+        text.contains("after a failover: nothing is granted for 9s"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_is_not_known_is_said() {
-    let rule = acl_rule("redis://h")
-        .unwrap()
-        .without_optional()
-        .to_string();
-    let options = || Options::default().persistent();
-    let found = with(options().user("locks", "least", &rule));
+    let (primary, _replica) = pair();
+    let found = of(&primary);
     assert_eq!(found.restart, AfterRestart::Unknown);
-    assert_eq!(found.missing_rights.iter().last(), Some(&"info"));
-    for weakness in found.weaknesses() {
-        let text = weakness.to_string();
-        assert!(text.contains("+config|get +info"), "{text}");
-    }
-    // Each right tells a part.
-    let found = with(options().user("locks", "least", &format!("{rule} +info")));
+    assert_eq!(found.failover, AfterFailover::Unknown);
     assert_eq!(found.eviction, Eviction::Never);
-    assert_eq!(found.restart, AfterRestart::Unknown);
     assert_eq!(found.missing_rights, ["config|get"].into());
-    let found = with(options().user("locks", "least", &format!("{rule} +config|get")));
-    assert_eq!(found.eviction, Eviction::Unknown);
-    assert_eq!(found.missing_rights, ["info"].into());
+    let weaknesses = found.weaknesses();
+    assert_eq!(weaknesses.len(), 2);
+    for weakness in weaknesses {
+        let text = weakness.to_string();
+        assert!(text.contains("lacks +config|get"), "{text}");
+    }
 }

@@ -7,11 +7,13 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::facts::Facts;
 use super::refusal::Refusal;
+use super::reign::{self, Guard, Reign};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value};
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
 use crate::error::{SetupError, StoreError, TlsError};
+use crate::guarantees::Guarantees;
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -24,16 +26,24 @@ pub(super) struct Connector {
     endpoint: RedisEndpoint,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
+    guard: Guard,
     /// Found by the first connection.
     facts: OnceLock<Facts>,
 }
 
+/// A connection that is fit for use.
+pub(super) struct Ready {
+    pub(super) connection: Connection,
+    pub(super) reign: Reign,
+}
+
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId, guard: Guard) -> Self {
         Self {
             endpoint: endpoint.clone(),
             member,
             scripts: Arc::new(Scripts::new()),
+            guard,
             facts: OnceLock::new(),
         }
     }
@@ -42,13 +52,15 @@ impl Connector {
         &self.endpoint.address
     }
 
-    /// What the server said about itself.
-    pub(super) fn facts(&self) -> Facts {
-        self.facts.get().cloned().unwrap_or_default()
+    /// What the server gives, as it was when the first connection was made.
+    pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
+        let unknown = Facts::default();
+        let facts = self.facts.get().unwrap_or(&unknown);
+        facts.guarantees(&self.guard, replicas)
     }
 
     /// The first connection, with all checks. Waits for a server that is loading its data.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Connection, SetupError> {
+    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
         let mut loading = None;
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
@@ -73,7 +85,7 @@ impl Connector {
     }
 
     /// The next connection, after one was lost.
-    pub(super) async fn again(&self) -> Result<Connection, SetupError> {
+    pub(super) async fn again(&self) -> Result<Ready, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
         let end = Instant::now() + ATTEMPT;
@@ -99,23 +111,23 @@ impl Connector {
         })
     }
 
-    async fn open_and_probe(&self, end: Instant) -> Result<Connection, Refusal> {
-        let mut connection = self.open(end).await?;
-        probe::run(&mut connection, &self.scripts, self.member).await?;
-        let facts = Facts::ask(&mut connection).await;
+    async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
+        let mut ready = self.open(end).await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member).await?;
+        let facts = Facts::ask(&mut ready.connection).await;
         let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
         self.facts.get_or_init(|| facts);
-        Ok(connection)
+        Ok(ready)
     }
 
     /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
-    pub(super) async fn beside(&self) -> Result<Connection, SetupError> {
+    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let prepared = self.prepared(Instant::now() + ATTEMPT).await;
         prepared.map_err(|refusal| refusal.at(self.address()))
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts.
-    async fn prepared(&self, end: Instant) -> Result<Connection, Refusal> {
+    /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
+    async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let tls = self.endpoint.access.tls.as_ref();
         let opened = Connection::open(self.address(), tls, end).await;
@@ -130,13 +142,16 @@ impl Connector {
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
-        Ok(connection)
+        let lag = reign::lag(&connection.reply().await.map_err(lost)?);
+        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
+        Ok(Ready { connection, reign })
     }
 
     /// Connects, and subscribes.
-    async fn open(&self, end: Instant) -> Result<Connection, Refusal> {
+    async fn open(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = self.prepared(end).await?;
+        let mut ready = self.prepared(end).await?;
+        let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.text("SUBSCRIBE");
@@ -151,7 +166,7 @@ impl Connector {
                 reply => accept(&reply)?,
             }
         }
-        Ok(connection)
+        Ok(ready)
     }
 
     fn greet(&self, out: &mut Vec<u8>) {
@@ -168,7 +183,7 @@ impl Connector {
         });
     }
 
-    /// Returns the number of replies.
+    /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
         if self.endpoint.access.db != 0 {
@@ -184,6 +199,7 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
+        reign::ask_lag(out);
         replies
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
+use super::reign::{self, Guard};
 use super::wire::{self, Connection, Value};
 use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
 
@@ -14,23 +15,11 @@ const SETTINGS: [&str; 4] = [
     "min-replicas-to-write",
     "min-replicas-max-lag",
 ];
-/// The server's own default, where it does not say what it is.
-const USUAL_LAG: Duration = Duration::from_secs(10);
-
 /// As the server says; `None`: it does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     info: Option<String>,
     settings: [Option<String>; SETTINGS.len()],
-}
-
-/// What keeps a server from granting too early.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Guards {
-    /// For how long after a restart, if at all.
-    pub(super) restart: Option<Duration>,
-    /// For how long after a failover, besides the lag of replicas, if at all.
-    pub(super) failover: Option<Duration>,
 }
 
 impl Facts {
@@ -66,7 +55,7 @@ impl Facts {
     }
 
     /// What this means for locks.
-    pub(super) fn guarantees(&self, guards: Guards, replicas: u32) -> Guarantees {
+    pub(super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
         let mut missing_rights = BTreeSet::new();
         if self.info.is_none() {
             missing_rights.insert("info");
@@ -75,8 +64,8 @@ impl Facts {
             missing_rights.insert("config|get");
         }
         Guarantees {
-            restart: self.restart(guards.restart),
-            failover: self.failover(guards.failover),
+            restart: self.restart(guard),
+            failover: self.failover(guard),
             eviction: self.eviction(),
             replicas,
             fifo: true,
@@ -85,7 +74,7 @@ impl Facts {
         }
     }
 
-    fn restart(&self, guard: Option<Duration>) -> AfterRestart {
+    fn restart(&self, guard: &Guard) -> AfterRestart {
         let aof = self.field("aof_enabled").map(|value| value != "0");
         let snapshots = self.setting("save").is_some_and(|times| !times.is_empty());
         let data = match (aof, self.setting("appendfsync")) {
@@ -95,24 +84,22 @@ impl Facts {
             (Some(false), _) => AfterRestart::Forgotten,
             (Some(true), None) | (None, _) => AfterRestart::Unknown,
         };
-        match guard {
-            Some(time) if data != AfterRestart::Kept => AfterRestart::Closed { time },
-            _ => data,
+        if guard.restart && data != AfterRestart::Kept {
+            let time = guard.after_restart();
+            return AfterRestart::Closed { time };
         }
+        data
     }
 
-    fn failover(&self, guard: Option<Duration>) -> AfterFailover {
+    fn failover(&self, guard: &Guard) -> AfterFailover {
         let number = |text: Option<&str>| text.and_then(|digits| digits.parse::<u64>().ok());
         match number(self.field("connected_slaves")) {
             None => return AfterFailover::Unknown,
             Some(0) => return AfterFailover::NoReplicas,
             Some(_) => {}
         }
-        let Some(time) = guard else {
-            return AfterFailover::Forgotten;
-        };
         let lag = number(self.setting("min-replicas-max-lag"));
-        let time = time + lag.map_or(USUAL_LAG, Duration::from_secs);
+        let time = guard.after_failover(lag.map_or(reign::USUAL_LAG, Duration::from_secs));
         match number(self.setting("min-replicas-to-write")) {
             None => AfterFailover::Unknown,
             Some(0) => AfterFailover::OldPrimaryGoesOn { time },

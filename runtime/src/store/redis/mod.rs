@@ -2,7 +2,8 @@
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
-//! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use. `facts.rs`: what its server gives.
+//! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
+//!   `facts.rs`: what it gives.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
@@ -25,6 +26,7 @@ mod message;
 mod pending;
 mod probe;
 mod refusal;
+mod reign;
 mod replicas;
 mod reply;
 pub(crate) mod rights;
@@ -39,7 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::driver::Driver;
-use self::facts::Guards;
+pub(crate) use self::reign::Guard;
 pub(crate) use self::store::RedisStore;
 use super::MemberId;
 use crate::config::{RedisEndpoint, Replicas};
@@ -51,9 +53,11 @@ pub(crate) async fn connect(
     connect_timeout: Duration,
     replicas: Option<Replicas>,
     member: MemberId,
+    guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let connector = Arc::new(connect::Connector::new(endpoint, member));
-    let connection = connector.first(connect_timeout).await?;
+    let connector = connect::Connector::new(endpoint, member, guard.clone());
+    let connector = Arc::new(connector);
+    let ready = connector.first(connect_timeout).await?;
     let barrier = match replicas {
         Some(replicas) => {
             let barrier = replicas::Barrier::open(connector.clone(), replicas);
@@ -61,11 +65,8 @@ pub(crate) async fn connect(
         }
         None => None,
     };
-    let guarantees = connector.facts().guarantees(
-        Guards::default(),
-        replicas.map_or(0, |replicas| replicas.count),
-    );
-    let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
+    let guarantees = connector.guarantees(replicas.map_or(0, |replicas| replicas.count));
+    let line = Arc::new(line::Line::new(connector.scripts.clone(), member, guard));
     let store = Arc::new(RedisStore::new(line.clone(), guarantees));
-    Ok((store, Driver::new(connector, barrier, connection, line)))
+    Ok((store, Driver::new(connector, barrier, ready, line)))
 }
