@@ -3,7 +3,6 @@
 use super::error;
 use super::refusal::Refusal;
 use super::wire::{self, Connection, Value};
-use crate::config::Address;
 
 /// The oldest version with all commands of the scripts.
 const OLDEST: (u32, u32) = (6, 2);
@@ -50,7 +49,7 @@ fn is_new_enough(version: &str) -> bool {
 }
 
 /// Warns of a server that evicts keys; stays quiet if it does not say.
-pub(super) async fn memory_policy(connection: &mut Connection, address: &Address) {
+pub(super) async fn memory_policy(connection: &mut Connection, address: &str) {
     let mut question = Vec::new();
     wire::command(&mut question, |words| {
         words.texts(&["INFO", "memory"]);
@@ -72,7 +71,7 @@ pub(super) async fn memory_policy(connection: &mut Connection, address: &Address
         .filter(|policy| *policy != "noeviction")
     {
         tracing::warn!(
-            %address,
+            address,
             policy,
             "the lock store may evict locks when its memory is full: set maxmemory-policy to noeviction"
         );
