@@ -87,6 +87,16 @@ pub(crate) enum Address {
 }
 
 impl Endpoint {
+    /// The database; the same on all servers.
+    pub(crate) fn db(&self) -> u32 {
+        match self {
+            Self::Memory { .. } | Self::Cluster(_) => 0,
+            Self::Redis(server) => server.access.db,
+            Self::Sentinel(service) => service.access.db,
+            Self::Quorum(quorum) => quorum.nodes.first().map_or(0, |node| node.access.db),
+        }
+    }
+
     /// What is said about TLS.
     pub(crate) fn tls(&self) -> Option<&Tls> {
         match self {

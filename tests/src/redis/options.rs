@@ -37,6 +37,13 @@ impl Options {
         self.line(&format!("user {name} on >{password} {rules}"))
     }
 
+    /// A user for the locks who may do what the library needs and no more.
+    #[must_use]
+    pub fn least_rights(self) -> Self {
+        let rule = auto_mutex::acl_rule("redis://127.0.0.1").expect("a rule");
+        self.user("locks", "least", &rule.to_string())
+    }
+
     /// Every write is on disk before it is answered, so that a killed server comes back with its data.
     #[must_use]
     pub fn persistent(mut self) -> Self {

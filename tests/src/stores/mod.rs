@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex::{Client, Config};
 
 pub use memory::Memory;
-pub use redis::{OnRedis, OverTls, WithoutHandover};
+pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -87,6 +87,14 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OverTls::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod redis_under_the_rule {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::UnderTheRule::new(), super::super::$module::$test);
                 })+
             })+
         }

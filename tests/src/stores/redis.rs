@@ -81,3 +81,24 @@ impl TestStore for OverTls {
         Some(&self.redis)
     }
 }
+
+/// A redis-server whose user may do what `acl_rule` says, and no more.
+pub struct UnderTheRule(Redis);
+
+impl UnderTheRule {
+    /// Starts it.
+    #[expect(clippy::new_without_default, reason = "starts a process")]
+    pub fn new() -> Self {
+        Self(Redis::with(Options::default().least_rights()))
+    }
+}
+
+impl TestStore for UnderTheRule {
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    fn server(&self) -> Option<&Redis> {
+        Some(&self.0)
+    }
+}

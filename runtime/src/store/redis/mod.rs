@@ -8,6 +8,7 @@
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
 //! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
+//! - `rights.rs`: what all of this must be allowed to call.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -27,6 +28,7 @@ mod refusal;
 mod reign;
 mod replicas;
 mod reply;
+pub(crate) mod rights;
 mod route;
 mod scripts;
 mod sending;
