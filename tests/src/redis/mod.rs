@@ -114,7 +114,10 @@ impl Redis {
     }
 
     fn try_connect(&self) -> std::io::Result<Connection> {
-        let mut connection = Connection::tcp(self.port)?;
+        self.log_in(Connection::tcp(self.port)?)
+    }
+
+    fn log_in(&self, mut connection: Connection) -> std::io::Result<Connection> {
         if let Some(password) = self.options.password_for_admin() {
             connection
                 .try_call(&["AUTH", password])
@@ -129,9 +132,10 @@ impl Redis {
         self.connect().call(command)
     }
 
-    /// As [`command`](Self::command); what cannot be done, or nobody answers, is an error.
+    /// As [`command`](Self::command); what cannot be done, or nobody answers within a second, is an error.
     pub fn try_command(&self, command: &[&str]) -> Result<Value, String> {
-        let connection = self.try_connect();
+        let connection = Connection::brief(self.port, Duration::from_secs(1));
+        let connection = connection.and_then(|connection| self.log_in(connection));
         let mut connection = connection.map_err(|error| error.to_string())?;
         connection.try_call(command)
     }

@@ -66,6 +66,17 @@ impl Service {
         });
     }
 
+    /// As [`begin_failover`](Self::begin_failover), by one sentinel of which others may sleep.
+    #[track_caller]
+    pub fn begin_failover_by(&self, sentinel: usize) {
+        eventually_within(FAILOVER, "the sentinel fails over", || {
+            let sentinel = &self.sentinels[sentinel];
+            sentinel
+                .try_command(&["SENTINEL", "FAILOVER", NAME])
+                .is_ok()
+        });
+    }
+
     /// As [`begin_failover`](Self::begin_failover), and waits for it. Returns the new primary.
     #[track_caller]
     pub fn fail_over(&self) -> usize {
