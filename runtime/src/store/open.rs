@@ -42,7 +42,17 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-        Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
+        Endpoint::Sentinel(endpoint) => {
+            let (store, driver) = redis::connect_by_sentinels(
+                endpoint,
+                settings.connect_timeout,
+                settings.replicas,
+                member,
+                Guard::of(settings),
+            )
+            .await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
         Endpoint::Cluster(_) => Err(unsupported("redis-cluster")),
         Endpoint::Quorum(_) => Err(unsupported("redlock")),
     }

@@ -2,6 +2,7 @@
 
 mod memory;
 mod redis;
+mod sentinel;
 
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use auto_mutex::{Client, Config};
 
 pub use memory::Memory;
 pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
+pub use sentinel::OnSentinel;
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -79,6 +81,14 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OnRedis::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod sentinel {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
                 })+
             })+
         }

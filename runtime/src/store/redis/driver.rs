@@ -13,6 +13,7 @@ use super::line::Line;
 use super::link::Link;
 use super::reign::Reign;
 use super::replicas::{self, Barrier};
+use super::route::Primary;
 use super::store::lost;
 use super::wire::{Inbox, Reading};
 use crate::error::StoreError;
@@ -23,6 +24,7 @@ pub(crate) struct Driver {
     connector: Arc<Connector>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
+    server: Primary,
     reading: Reading,
     inbox: Inbox,
     reign: Reign,
@@ -36,12 +38,17 @@ impl Driver {
         first: Ready,
         line: Arc<Line>,
     ) -> Self {
-        let Ready { connection, reign } = first;
+        let Ready {
+            server,
+            connection,
+            reign,
+        } = first;
         line.connect(connection.writing, reign);
         Self {
             connector,
             barrier,
             line,
+            server,
             reading: connection.reading,
             inbox: connection.inbox,
             reign,
@@ -50,18 +57,25 @@ impl Driver {
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        match self.barrier.take() {
-            Some(barrier) => {
-                replicas::confirmed(barrier, events, |events| self.serve(events)).await
+        let connector = self.connector.clone();
+        let barrier = self.barrier.take();
+        let serving = async {
+            match barrier {
+                Some(barrier) => {
+                    replicas::confirmed(barrier, events, |events| self.serve(events)).await;
+                }
+                None => self.serve(events).await,
             }
-            None => self.serve(events).await,
-        }
+        };
+        // The listening has no end of its own.
+        first(serving, connector.route.watch()).await;
     }
 
     async fn serve(self, events: Arc<dyn Events>) {
         let Self {
             connector,
             line,
+            mut server,
             mut reading,
             mut inbox,
             mut reign,
@@ -72,13 +86,13 @@ impl Driver {
             events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
             events.connected(Node::ONLY, generation);
             let link = Link::new(&line, &*events, reading, inbox);
-            let Some(error) = link.serve().await else {
+            let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                 return;
             };
             if line.is_done() {
                 return;
             }
-            tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
+            tracing::warn!(address = connector.place(), %error, "the lock store is lost; reconnecting");
             events.disconnected(Node::ONLY, error.clone());
             let connecting = reconnect(&connector, &*events);
             let Some(next) = answering(connecting, &line, &*events, &error).await else {
@@ -89,8 +103,9 @@ impl Driver {
             for request in line.connect(connection.writing, next.reign) {
                 events.answered(lost(request, error.clone()));
             }
-            (reading, inbox, reign) = (connection.reading, connection.inbox, next.reign);
-            tracing::info!(address = %connector.address(), "the lock store is back");
+            (server, reign) = (next.server, next.reign);
+            (reading, inbox) = (connection.reading, connection.inbox);
+            tracing::info!(address = connector.place(), "the lock store is back");
         }
     }
 }
@@ -99,15 +114,36 @@ impl Driver {
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
-        match connector.again().await {
-            Ok(ready) => return ready,
-            Err(error) => {
-                tracing::debug!(%error, "no connection to the lock store yet");
-                events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
+        let attempt = async {
+            match connector.again().await {
+                Ok(ready) => return Some(ready),
+                Err(error) => {
+                    tracing::debug!(%error, "no connection to the lock store yet");
+                    let error = StoreError::disconnected(error.to_string());
+                    events.still_disconnected(Node::ONLY, error);
+                }
             }
+            sleep(backoff.next()).await;
+            None
+        };
+        let moved = async {
+            connector.route.moved().await;
+            None
+        };
+        if let Some(ready) = first(attempt, moved).await {
+            return ready;
         }
-        sleep(backoff.next()).await;
     }
+}
+
+/// The output of whichever is complete first.
+async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Pending => other.as_mut().poll(cx),
+        ready => ready,
+    })
+    .await
 }
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.

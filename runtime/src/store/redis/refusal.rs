@@ -1,7 +1,6 @@
 //! [`Refusal`]: why a server cannot be used.
 
 use super::error;
-use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 
 /// Why a server cannot be used.
@@ -15,6 +14,14 @@ pub(super) enum Refusal {
     Version(String),
     Role(String),
     Cluster,
+    /// No sentinel answers.
+    NoSentinel(StoreError),
+    /// No sentinel that answers knows this service.
+    UnknownService(String),
+    /// What the sentinels say is the primary of this service is none.
+    NoPrimary(String, StoreError),
+    /// Another server, at this place, is meant.
+    At(String, Box<Refusal>),
 }
 
 impl Refusal {
@@ -50,10 +57,14 @@ impl Refusal {
         }
     }
 
-    /// As the error of a set-up at `address`.
-    pub(super) fn at(self, address: &Address) -> SetupError {
-        let address = address.to_string();
+    /// As the error of a set-up at `place`.
+    pub(super) fn at(self, place: &str) -> SetupError {
+        let address = place.to_owned();
         match self {
+            Self::At(place, refusal) => refusal.at(&place),
+            Self::NoSentinel(source) => SetupError::NoSentinel { address, source },
+            Self::UnknownService(service) => SetupError::UnknownService { service, address },
+            Self::NoPrimary(service, source) => SetupError::NoPrimary { service, source },
             Self::Unreachable(source) | Self::Loading(source) => {
                 SetupError::Unreachable { address, source }
             }
