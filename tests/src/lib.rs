@@ -5,6 +5,7 @@
 
 pub mod annotated;
 pub mod belt;
+pub mod cluster;
 pub mod events;
 pub mod process;
 pub mod proxy;

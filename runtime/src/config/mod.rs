@@ -12,7 +12,7 @@ mod url;
 
 use std::time::Duration;
 
-pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
+pub(crate) use endpoint::{Access, Address, ClusterEndpoint, Endpoint, RedisEndpoint};
 pub use seconds::Seconds;
 pub(crate) use settings::{SHORTEST_EXPIRE, Settings};
 

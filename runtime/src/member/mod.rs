@@ -293,6 +293,10 @@ impl Events for Member {
     fn still_disconnected(&self, node: Node, error: StoreError) {
         self.links.still_down(node, error);
     }
+
+    fn gone(&self, node: Node) {
+        self.links.up(node);
+    }
 }
 
 // A panic of users cannot leave a member in a broken state: none of their code runs inside.

@@ -4,6 +4,7 @@
 //! [`reply`], who asks in [`meta`] and [`id`]. Each store lives in a folder of its own. Nothing here knows about
 //! handles, futures or guards.
 
+mod cluster;
 mod id;
 mod loan;
 pub(crate) mod memory;
@@ -74,6 +75,9 @@ pub(crate) trait Events: Send + Sync + 'static {
 
     /// Another attempt to connect failed, with the cause that counts now.
     fn still_disconnected(&self, node: Node, error: StoreError);
+
+    /// Nothing lives at `node` any more, nor ever will.
+    fn gone(&self, _node: Node) {}
 }
 
 /// Where locks live.

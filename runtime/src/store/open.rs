@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::memory::MemoryStore;
-use super::{Events, MemberId, Store, redis};
+use super::{Events, MemberId, Store, cluster, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -31,7 +31,13 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
-        Endpoint::Cluster(_) => Err(unsupported("redis-cluster")),
+        Endpoint::Cluster(endpoint) if endpoint.access.tls.is_some() => {
+            Err(unsupported("redis-cluster"))
+        }
+        Endpoint::Cluster(endpoint) => {
+            let (store, keeper) = cluster::open(endpoint, settings.connect_timeout, member).await?;
+            Ok(Opened::new(store, |events| keeper.run(events)))
+        }
         Endpoint::Quorum(_) => Err(unsupported("redlock")),
     }
 }

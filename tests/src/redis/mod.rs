@@ -45,7 +45,10 @@ impl Redis {
             .expect("a temporary directory");
         // Somebody else may take the port between choosing and using it: then another one is tried.
         for _ in 0..50 {
-            let port = ports::free();
+            let port = match options.is_cluster() {
+                true => ports::free_with_bus(),
+                false => ports::free(),
+            };
             options.write(dir.path(), port);
             if let Some(server) = Server::start(dir.path()) {
                 let redis = Self {
@@ -106,6 +109,18 @@ impl Redis {
     #[track_caller]
     pub fn command(&self, command: &[&str]) -> Value {
         self.connect().call(command)
+    }
+
+    /// As [`command`](Self::command); an error is `Err` with its text.
+    pub fn try_command(&self, command: &[&str]) -> Result<Value, String> {
+        let mut connection = self.try_connect().map_err(|error| error.to_string())?;
+        connection.try_call(command)
+    }
+
+    /// Whether it was not killed. (A suspended one runs.)
+    pub fn is_running(&self) -> bool {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        server.is_some()
     }
 
     /// A field of `INFO`.

@@ -10,6 +10,7 @@ pub struct Options {
     user: Option<(String, String)>,
     lines: Vec<String>,
     persistent: bool,
+    cluster: bool,
 }
 
 impl Options {
@@ -34,6 +35,17 @@ impl Options {
         self
     }
 
+    /// A node of a cluster, which has a second port.
+    #[must_use]
+    pub(crate) fn cluster(mut self) -> Self {
+        self.cluster = true;
+        self.line("cluster-enabled yes")
+    }
+
+    pub(super) fn is_cluster(&self) -> bool {
+        self.cluster
+    }
+
     /// Any other line of redis.conf.
     #[must_use]
     pub fn line(mut self, line: &str) -> Self {
@@ -41,12 +53,12 @@ impl Options {
         self
     }
 
-    pub(super) fn password_for_admin(&self) -> Option<&str> {
+    pub(crate) fn password_for_admin(&self) -> Option<&str> {
         self.password.as_deref()
     }
 
     /// `user:password@`, as far as there is one.
-    pub(super) fn credentials(&self) -> String {
+    pub(crate) fn credentials(&self) -> String {
         match (&self.user, &self.password) {
             (Some((name, password)), _) => format!("{name}:{password}@"),
             (None, Some(password)) => format!(":{password}@"),

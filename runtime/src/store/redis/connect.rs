@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+use super::check::Part;
 use super::refusal::Refusal;
 use super::scripts::Scripts;
-use super::wire::{self, Connection, Value};
+use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
 use crate::error::{SetupError, StoreError};
+use crate::name::Name;
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -21,16 +23,23 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 /// Opens connections of one member to one server.
 pub(super) struct Connector {
     endpoint: RedisEndpoint,
+    part: Part,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId) -> Self {
+    pub(super) fn new(
+        endpoint: &RedisEndpoint,
+        part: Part,
+        member: MemberId,
+        scripts: Arc<Scripts>,
+    ) -> Self {
         Self {
             endpoint: endpoint.clone(),
+            part,
             member,
-            scripts: Arc::new(Scripts::new()),
+            scripts,
         }
     }
 
@@ -38,12 +47,16 @@ impl Connector {
         &self.endpoint.address
     }
 
-    /// The first connection, with all checks. Waits for a server that is loading its data.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Connection, SetupError> {
+    /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data.
+    pub(super) async fn first(
+        &self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<Connection, SetupError> {
         let mut loading = None;
         let opened = timeout(connect_timeout, async {
             loop {
-                match self.open_and_probe().await {
+                match self.open_and_probe(probe).await {
                     Err(Refusal::Loading(error)) => loading = Some(error),
                     result => return result,
                 }
@@ -68,9 +81,9 @@ impl Connector {
         result.map_err(|refusal| refusal.at(self.address()))
     }
 
-    async fn open_and_probe(&self) -> Result<Connection, Refusal> {
+    async fn open_and_probe(&self, probe: &Name) -> Result<Connection, Refusal> {
         let mut connection = self.open().await?;
-        probe::run(&mut connection, &self.scripts, self.member).await?;
+        probe::run(&mut connection, &self.scripts, self.member, probe).await?;
         check::memory_policy(&mut connection, self.address()).await;
         Ok(connection)
     }
@@ -78,11 +91,13 @@ impl Connector {
     /// Connects and logs in, checks who answers, loads the scripts, subscribes.
     async fn open(&self) -> Result<Connection, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = Connection::open(self.address()).await.map_err(lost)?;
         let mut question = Vec::new();
-        self.greet(&mut question);
-        connection.send(&question).await.map_err(lost)?;
-        check::greeting(&connection.reply().await.map_err(lost)?)?;
+        wire::command(&mut question, |words| {
+            greet(words, &self.endpoint);
+            words.text("SETNAME");
+            words.word(format_args!("auto_mutex:{}", self.member));
+        });
+        let mut connection = hail(&self.endpoint, self.part, &question).await?;
         question.clear();
         let replies = self.prepare(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -98,20 +113,6 @@ impl Connector {
             }
         }
         Ok(connection)
-    }
-
-    fn greet(&self, out: &mut Vec<u8>) {
-        wire::command(out, |words| {
-            words.texts(&["HELLO", "3"]);
-            if let Some(password) = &self.endpoint.access.login.password {
-                words.text("AUTH");
-                let user = self.endpoint.access.login.user.as_ref();
-                words.text(user.map_or("default", |user| user.expose()));
-                words.text(password.expose());
-            }
-            words.text("SETNAME");
-            words.word(format_args!("auto_mutex:{}", self.member));
-        });
     }
 
     /// Returns the number of replies.
@@ -135,6 +136,30 @@ impl Connector {
             words.text(&command::channel(self.member));
         });
         replies
+    }
+}
+
+/// Connects, and checks who answers to `greeting`.
+pub(super) async fn hail(
+    endpoint: &RedisEndpoint,
+    part: Part,
+    greeting: &[u8],
+) -> Result<Connection, Refusal> {
+    let lost = |error| Refusal::of_socket(&error);
+    let mut connection = Connection::open(&endpoint.address).await.map_err(lost)?;
+    connection.send(greeting).await.map_err(lost)?;
+    check::greeting(&connection.reply().await.map_err(lost)?, part)?;
+    Ok(connection)
+}
+
+/// The beginning of HELLO: the protocol, and who logs in.
+pub(super) fn greet(words: &mut Words<'_>, endpoint: &RedisEndpoint) {
+    words.texts(&["HELLO", "3"]);
+    let login = &endpoint.access.login;
+    if let Some(password) = &login.password {
+        words.text("AUTH");
+        words.text(login.user.as_ref().map_or("default", |user| user.expose()));
+        words.text(password.expose());
     }
 }
 

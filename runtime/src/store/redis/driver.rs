@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::time::sleep;
 
@@ -13,27 +14,41 @@ use super::line::Line;
 use super::link::Link;
 use super::store::lost;
 use super::wire::{Connection, Inbox, Reading};
-use crate::error::StoreError;
+use crate::error::{SetupError, StoreError};
+use crate::name::Name;
 use crate::store::{Events, Node};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
     connector: Connector,
     line: Arc<Line>,
-    reading: Reading,
-    inbox: Inbox,
+    first: Option<(Reading, Inbox)>,
 }
 
 impl Driver {
-    /// With the first connection, which requests are taken for from now on.
-    pub(super) fn new(connector: Connector, first: Connection, line: Arc<Line>) -> Self {
-        line.connect(first.writing);
+    /// Without a connection yet.
+    pub(super) fn new(connector: Connector, line: Arc<Line>) -> Self {
         Self {
             connector,
             line,
-            reading: first.reading,
-            inbox: first.inbox,
+            first: None,
         }
+    }
+
+    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on.
+    pub(crate) async fn open(
+        &mut self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<(), SetupError> {
+        let Connection {
+            reading,
+            writing,
+            inbox,
+        } = self.connector.first(connect_timeout, probe).await?;
+        self.line.connect(writing);
+        self.first = Some((reading, inbox));
+        Ok(())
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
@@ -41,20 +56,25 @@ impl Driver {
         let Self {
             connector,
             line,
-            mut reading,
-            mut inbox,
+            first: mut connection,
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
-            events.connected(Node::ONLY, generation);
-            let link = Link::new(&line, &*events, reading, inbox);
-            let Some(error) = link.serve().await else {
-                return;
+            let error = match connection.take() {
+                Some((reading, inbox)) => {
+                    events.connected(Node::ONLY, generation);
+                    let link = Link::new(&line, &*events, reading, inbox);
+                    let Some(error) = link.serve().await else {
+                        return;
+                    };
+                    if line.is_done() {
+                        return;
+                    }
+                    tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
+                    error
+                }
+                None => StoreError::disconnected("there is no connection yet"),
             };
-            if line.is_done() {
-                return;
-            }
-            tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
             events.disconnected(Node::ONLY, error.clone());
             let connecting = reconnect(&connector, &*events);
             let Some(next) = answering(connecting, &line, &*events, &error).await else {
@@ -64,7 +84,7 @@ impl Driver {
             for request in line.connect(next.writing) {
                 events.answered(lost(request, error.clone()));
             }
-            (reading, inbox) = (next.reading, next.inbox);
+            connection = Some((next.reading, next.inbox));
             tracing::info!(address = %connector.address(), "the lock store is back");
         }
     }

@@ -6,7 +6,7 @@
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
-//! - `driver.rs`: the next connection after that.
+//! - `driver.rs`: the next connection after that. `inquiry.rs`: a few questions on a connection of their own.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -17,6 +17,7 @@ mod connect;
 mod detours;
 mod driver;
 mod error;
+mod inquiry;
 mod line;
 mod link;
 mod message;
@@ -34,8 +35,14 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::check::Part;
+use self::connect::Connector;
 pub(crate) use self::driver::Driver;
+pub(super) use self::inquiry::inquire;
+use self::line::Line;
+pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
+pub(super) use self::wire::Value;
 use super::MemberId;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
@@ -46,9 +53,23 @@ pub(crate) async fn connect(
     connect_timeout: Duration,
     member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let connector = connect::Connector::new(endpoint, member);
-    let connection = connector.first(connect_timeout).await?;
-    let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
+    let scripts = Arc::new(Scripts::new());
+    let (store, mut driver) = apart(Connector::new(endpoint, Part::Alone, member, scripts));
+    driver.open(connect_timeout, &probe::name(member)).await?;
+    Ok((store, driver))
+}
+
+/// A primary of a cluster, without a connection yet. `scripts` are those of a cluster.
+pub(super) fn primary(
+    endpoint: &RedisEndpoint,
+    member: MemberId,
+    scripts: Arc<Scripts>,
+) -> (Arc<RedisStore>, Driver) {
+    apart(Connector::new(endpoint, Part::Primary, member, scripts))
+}
+
+fn apart(connector: Connector) -> (Arc<RedisStore>, Driver) {
+    let line = Arc::new(Line::new(connector.scripts.clone(), connector.member));
     let store = Arc::new(RedisStore::new(line.clone()));
-    Ok((store, Driver::new(connector, connection, line)))
+    (store, Driver::new(connector, line))
 }

@@ -45,7 +45,7 @@ impl Pending {
                 self.answer(line, events, release, &released);
                 self.answer(line, events, acquire, &acquired);
             }
-            Awaited::Load | Awaited::Ping => {
+            Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
                     // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
                     tracing::debug!(code = %error.code, "the lock store refused a command");
@@ -122,7 +122,7 @@ impl Pending {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
-                Awaited::Load | Awaited::Ping => {}
+                Awaited::Load | Awaited::Asking | Awaited::Ping => {}
             }
         }
     }

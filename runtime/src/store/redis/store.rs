@@ -24,6 +24,19 @@ impl RedisStore {
     }
 }
 
+/// As a node of a cluster.
+impl RedisStore {
+    /// Takes a request that another node sent here, as [`submit`](Store::submit); or gives it back, not executed.
+    pub(crate) fn ask(&self, request: Request) -> Option<Request> {
+        self.line.ask(request)
+    }
+
+    /// Takes no more requests; those under way are answered at once: they may or may not have run.
+    pub(crate) fn cut(&self) {
+        self.line.cut();
+    }
+}
+
 impl Store for RedisStore {
     fn submit(&self, request: Request) -> Option<Answer> {
         let refused = self.line.submit(request)?;
