@@ -5,6 +5,7 @@ mod migrate;
 #[cfg(test)]
 mod tests;
 
+use std::ops::RangeInclusive;
 use std::thread;
 use std::time::Duration;
 
@@ -151,6 +152,31 @@ impl Cluster {
         (0..PRIMARIES)
             .find(|index| form::slots(*index).contains(&slot))
             .expect("every slot is served")
+    }
+
+    /// The slots that a primary serves at first.
+    pub fn home_slots(index: usize) -> RangeInclusive<u16> {
+        form::slots(index)
+    }
+
+    /// Makes a node that was reset known to the others again.
+    #[track_caller]
+    pub fn meet(&self, index: usize) {
+        for other in self.running() {
+            let port = other.port().to_string();
+            self.nodes[index].command(&["CLUSTER", "MEET", "127.0.0.1", &port]);
+        }
+        let id = self.standing(index).expect("a running node").id;
+        eventually_within(AGREE, "the node is known", || {
+            pause();
+            self.running().all(|node| {
+                let known = node.command(&["CLUSTER", "NODES"]);
+                let mut lines = known.text().lines();
+                lines.any(|line| line.starts_with(&id) && line.contains(" connected"))
+                    && !known.text().contains("handshake")
+            })
+        });
+        self.works();
     }
 
     /// What the node says of itself; `None` if it does not answer.

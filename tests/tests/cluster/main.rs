@@ -1,0 +1,9 @@
+//! Redis Cluster: set-up, slots that move, nodes that go. What every store owes its users is in `conformance`.
+
+mod failover;
+mod migration;
+mod multi;
+mod outage;
+mod rig;
+mod setup;
+mod slots;
