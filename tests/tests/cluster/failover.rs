@@ -51,7 +51,7 @@ async fn the_replica_of_a_killed_primary_serves_its_names() {
     cluster.in_step(1);
     cluster.node(1).kill9();
     let asking = tokio::spawn({
-        let mutex = client.mutex(&format!("{there}x"));
+        let mutex = client.mutex(format!("{there}x"));
         async move { mutex.lock().await }
     });
     // The others do not wait for that.

@@ -106,20 +106,32 @@ async fn a_name_that_comes_new_while_its_slot_moves_begins_at_the_new_node() {
 async fn what_has_many_keys_waits_until_all_are_together() {
     let cluster = cluster();
     let client = Client::connect(config(&cluster).patience(60)).unwrap();
-    // Permits, waiters, signals, tombstones: all keys that a name can have.
-    let semaphore = client.semaphore("s", 2);
-    let first = semaphore.acquire().await.unwrap();
-    let second = semaphore.acquire().await.unwrap();
-    semaphore.signal("token").await.unwrap();
+    let semaphore = client.semaphore("s", 3);
+    let permits = [
+        semaphore.acquire().await.unwrap(),
+        semaphore.acquire().await.unwrap(),
+    ];
+    let waiting = tokio::spawn({
+        let semaphore = semaphore.clone();
+        async move { semaphore.acquire_many(3).await }
+    });
+    waiters(&client.mutex("s"), 1).await;
+    for token in ["first", "second"] {
+        semaphore.signal(token).await.unwrap();
+    }
     let (slot, from, to) = places(&cluster, "s");
     let migration = cluster.migrate(slot, from, to);
     let left = migration.left();
-    assert!(left.len() > 2, "{left:?}");
-    for (index, key) in left.iter().enumerate() {
-        // Not executed, anywhere, neither at the beginning nor in between.
+    assert_eq!(left.len(), 6, "all that a name can have: {left:?}");
+    // Not executed, anywhere, neither at the beginning nor in between.
+    let stuck = async |what: &str| {
         let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;
-        assert!(asked.is_err(), "{asked:?} with {index} keys moved");
+        assert!(asked.is_err(), "{what}: {asked:?}");
+    };
+    stuck("none moved").await;
+    for key in &left {
         migration.move_key(key);
+        stuck(key).await;
     }
     assert_eq!(migration.left(), [""; 0]);
     let asking = tokio::spawn({
@@ -127,11 +139,14 @@ async fn what_has_many_keys_waits_until_all_are_together() {
         async move { semaphore.available().await }
     });
     migration.finish();
-    assert_eq!(soon("an answer", asking).await.unwrap().unwrap(), 1);
-    first.check().unwrap();
-    second.check().unwrap();
-    let third = soon("the token", semaphore.acquire()).await.unwrap();
-    assert_eq!(third.token().as_deref(), Some("token"));
+    assert_eq!(soon("an answer", asking).await.unwrap().unwrap(), 3);
+    for permit in permits {
+        soon("released", permit.release()).await.unwrap();
+    }
+    let all = soon("woken", waiting).await.unwrap().unwrap();
+    assert_eq!(all.units(), 3);
+    let token = soon("a token", semaphore.acquire()).await.unwrap();
+    assert_eq!(token.token(), Some("first"));
 }
 
 #[tokio::test]
