@@ -12,9 +12,9 @@ mod url;
 
 use std::time::Duration;
 
-pub(crate) use endpoint::{Access, Address, ClusterEndpoint, Endpoint, RedisEndpoint};
+pub(crate) use endpoint::{Access, Address, ClusterEndpoint, Endpoint, RedisEndpoint, Tls};
 pub use seconds::Seconds;
-pub(crate) use settings::{SHORTEST_EXPIRE, Settings};
+pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
 use crate::error::SetupError;
 
@@ -41,10 +41,35 @@ use crate::error::SetupError;
 /// |---|---|
 /// | `memory://` | in this process, private to the client |
 /// | `memory://name` | in this process, shared by all clients with that URL |
-/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP |
-/// | `unix:///path[?db=…&user=…&pass=…]` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the port is 6379 unless said |
+/// | `rediss://…` | the same by TLS (feature `tls`) |
+/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their port is 26379 unless said |
+/// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
+/// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers, all of which are named: 3, 5, 7… |
 ///
-/// Special characters of a user, password or path are percent-encoded. No Debug output or error shows them.
+/// What may stand behind a question mark, with `&` between one and the next:
+///
+/// | parameter | with | meaning |
+/// |---|---|---|
+/// | `tls=true` | every scheme over TCP | talk by TLS to all servers, and to sentinels; `rediss://` says the same |
+/// | `ca=/path` | TLS | trust the authorities whose certificates are in this file, instead of those of the system |
+/// | `cert=/path`, `key=/path` | TLS | our own certificate (with those between it and its authority) and its private key, where the server asks for one (`tls-auth-clients`) |
+/// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host or address that is connected to |
+/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login at the sentinels; that before the `@` is for the servers |
+/// | `db=…` | `unix://` | the database; elsewhere it stands in the path |
+/// | `user=…`, `pass=…` | `unix://` | the login; elsewhere it stands before the `@` |
+/// | `protocol=resp3` | all but `memory://` | nothing: it is always RESP3. For URLs that other libraries need too |
+///
+/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a user,
+/// a password or the content of a file.
+///
+/// # TLS
+///
+/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3. The
+/// files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate
+/// needs no restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
+/// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
@@ -57,6 +82,7 @@ pub struct Config {
     patience: Option<Result<Duration, &'static str>>,
     connect_timeout: Option<Result<Duration, &'static str>>,
     handover: Option<(u32, Result<Duration, &'static str>)>,
+    replicas: Option<(u32, Result<Duration, &'static str>)>,
 }
 
 impl Config {
@@ -77,6 +103,7 @@ impl Config {
             patience: None,
             connect_timeout: None,
             handover: None,
+            replicas: None,
         })
     }
 
@@ -149,6 +176,25 @@ impl Config {
     /// ```
     pub fn local_handover(mut self, times: u32, seconds: impl Seconds) -> Self {
         self.handover = Some((times, seconds::span(seconds)));
+        self
+    }
+
+    /// A grant counts only when `count` replicas of the server have it, which is waited for up to `timeout` (WAIT): unless said,
+    /// none are.
+    ///
+    /// Otherwise the lock is released again and the call fails with
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant outlives the loss of the primary, if the replica
+    /// that takes over is one that had it. Together with `min-replicas-to-write` on the server, which ends the grants of a
+    /// primary that is cut off, that is the most that one primary with replicas can give; it is not consensus. Costs a
+    /// second connection and, for each grant of the store, another round trip; renewals cost nothing more.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.replicas(1, 0.2);
+    /// # Ok(()) }
+    /// ```
+    pub fn replicas(mut self, count: u32, timeout: impl Seconds) -> Self {
+        self.replicas = Some((count, seconds::span(timeout)));
         self
     }
 

@@ -33,6 +33,15 @@ pub(crate) struct Settings {
     pub(crate) patience: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) handover: Handover,
+    /// Which replicas must have a grant.
+    pub(crate) replicas: Option<Replicas>,
+}
+
+/// How many replicas must have a grant, and how soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replicas {
+    pub(crate) count: u32,
+    pub(crate) timeout: Duration,
 }
 
 /// How much a process may hand on before other processes have their turn.
@@ -81,6 +90,7 @@ impl Settings {
                 return Err(invalid("namespace", "it is longer than 256 bytes"));
             }
         }
+        let replicas = replicas(config.replicas, &config.endpoint, lease)?;
         Ok(Self {
             endpoint: config.endpoint,
             namespace,
@@ -89,6 +99,7 @@ impl Settings {
             block: take("block", config.block)?,
             patience: at_least_a_millisecond("patience", config.patience)?.unwrap_or(lease),
             handover: handover(config.handover)?,
+            replicas,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })
@@ -107,6 +118,28 @@ fn handover(given: Option<(u32, Result<Duration, &'static str>)>) -> Result<Hand
     }
     let time = time.map_err(|reason| invalid("local_handover", reason))?;
     Ok(Handover { times, time })
+}
+
+fn replicas(
+    given: Option<(u32, Result<Duration, &'static str>)>,
+    endpoint: &Endpoint,
+    lease: Duration,
+) -> Result<Option<Replicas>, SetupError> {
+    let Some((count, timeout)) = given else {
+        return Ok(None);
+    };
+    let timeout = timeout.map_err(|reason| invalid("replicas", reason))?;
+    let reason = match endpoint {
+        _ if count == 0 => return Ok(None),
+        Endpoint::Memory { .. } => "a store in this process has none",
+        Endpoint::Quorum(_) => "the servers of a quorum are independent: use more of them",
+        _ if timeout < SHORTEST => "the timeout is shorter than 1 ms",
+        _ if timeout >= lease => {
+            "the timeout is not shorter than the lease: no grant would be left"
+        }
+        _ => return Ok(Some(Replicas { count, timeout })),
+    };
+    Err(invalid("replicas", reason))
 }
 
 type Given = Option<Result<Duration, &'static str>>;

@@ -62,6 +62,19 @@ pub enum LockError {
         holder: Option<Holder>,
     },
 
+    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was released.
+    #[error(
+        "lock `{name}` was granted, but only {reached} of {wanted} replicas had that in time: it was released; see to the replicas of the lock store"
+    )]
+    NotReplicated {
+        /// The lock.
+        name: String,
+        /// How many were asked for.
+        wanted: u32,
+        /// How many had it.
+        reached: u32,
+    },
+
     /// The store does not answer or cannot serve. Nothing is known about the lock.
     #[error("the lock store is unavailable: {source}")]
     Unavailable {

@@ -28,6 +28,8 @@ pub(crate) enum StoreErrorKind {
     Foreign,
     /// The reply makes no sense.
     Protocol,
+    /// Too few replicas have a grant.
+    Unreplicated { wanted: u32, reached: u32 },
 }
 
 impl StoreError {

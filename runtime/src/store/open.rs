@@ -19,23 +19,30 @@ pub(crate) struct Opened {
 
 /// Opens the store of a member, on the thread of its engine.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
+    if !cfg!(feature = "tls") && settings.endpoint.tls().is_some() {
+        return Err(SetupError::UnsupportedStore {
+            scheme: "rediss".to_owned(),
+            reason: "TLS needs the feature `tls` of the crate `auto-mutex`",
+        });
+    }
     match &settings.endpoint {
         Endpoint::Memory { shared } => {
             let (store, driver) = MemoryStore::open(shared.as_deref(), member);
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-        Endpoint::Redis(endpoint) if endpoint.access.tls.is_some() => Err(unsupported("rediss")),
         Endpoint::Redis(endpoint) => {
-            let (store, driver) =
-                redis::connect(endpoint, settings.connect_timeout, member).await?;
+            let (store, driver) = redis::connect(
+                endpoint,
+                settings.connect_timeout,
+                settings.replicas,
+                member,
+            )
+            .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
-        Endpoint::Cluster(endpoint) if endpoint.access.tls.is_some() => {
-            Err(unsupported("redis-cluster"))
-        }
         Endpoint::Cluster(endpoint) => {
-            let (store, keeper) = cluster::open(endpoint, settings.connect_timeout, member).await?;
+            let (store, keeper) = cluster::open(endpoint, settings, member).await?;
             Ok(Opened::new(store, |events| keeper.run(events)))
         }
         Endpoint::Quorum(_) => Err(unsupported("redlock")),

@@ -7,7 +7,7 @@ mod tests;
 
 use std::ops::RangeInclusive;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use migrate::Migration;
 
@@ -221,7 +221,15 @@ impl Cluster {
             home
         };
         self.in_step(primary);
-        self.nodes[replica].command(&["CLUSTER", "FAILOVER"]);
+        let mut asked: Option<Instant> = None;
+        eventually_within(AGREE, "the replica takes over by command", || {
+            // Given up by the replica after five seconds, on a slow machine.
+            if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
+                let _ = self.nodes[replica].try_command(&["CLUSTER", "FAILOVER"]);
+                asked = Some(Instant::now());
+            }
+            self.primary_of(home) == Some(replica)
+        });
         self.taken_over(replica);
     }
 

@@ -1,9 +1,8 @@
 //! What a URL leads to, and what is said of it.
 
-use std::time::Duration;
-
 use auto_mutex::{Client, Config, SetupError};
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::events::{LONG, eventually};
 use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::rig::{client, config};
@@ -48,6 +47,33 @@ fn a_wrong_password_is_told_and_not_shown() {
         "{error:?}"
     );
     assert!(!format!("{error:?} {error}").contains("wrong:"));
+}
+
+#[test]
+fn the_rule_of_the_rights_is_enough_and_no_right_is_too_many() {
+    let rule = auto_mutex::acl_rule("redis-cluster://h")
+        .unwrap()
+        .to_string();
+    for missing in ["", "+cluster|slots", "+publish"] {
+        let rule = rule.replace(missing, "");
+        let options = Options::default().user("locks", "canary", &rule);
+        let cluster = Cluster::with(Shape::default().options(options).without_replicas());
+        let connected = Client::connect(config(&cluster));
+        if missing.is_empty() {
+            let client = connected.unwrap();
+            let name = cluster.name_at("suite", "m", 1);
+            let guard = client.mutex(&name).blocking_lock().unwrap();
+            let slot = cluster.slot(&format!("suite:{name}"));
+            let migration = cluster.migrate(slot, 1, 0);
+            migration.move_keys();
+            guard.blocking_refresh(LONG).unwrap();
+            migration.finish();
+            assert!(guard.blocking_unlock().unwrap());
+        } else {
+            let error = connected.map(drop).unwrap_err();
+            assert!(matches!(error, SetupError::Permission { .. }), "{error:?}");
+        }
+    }
 }
 
 #[test]
@@ -102,7 +128,7 @@ fn members_leave_no_connection_behind() {
     let member = client(&cluster);
     assert!(member.mutex("m").blocking_try_lock().unwrap().is_some());
     member.blocking_shutdown();
-    auto_mutex_tests::events::eventually_within(Duration::from_secs(20), "all are closed", || {
+    eventually("all are closed", || {
         (0..PRIMARIES).all(|node| cluster.node(node).members() == 0)
     });
 }

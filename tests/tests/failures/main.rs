@@ -3,6 +3,7 @@
 //!
 //! Where a lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for its end.
 
+mod acl;
 mod bad_values;
 mod em_mutex;
 mod exp_lock;
@@ -12,8 +13,10 @@ mod link;
 mod others;
 mod processes;
 mod refusals;
+mod replicas;
 mod restarts;
 mod rig;
 mod rw_lock;
 mod semaphore;
 mod setup;
+mod tls;

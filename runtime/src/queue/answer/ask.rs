@@ -87,6 +87,13 @@ impl Step<'_> {
                 ask.again = self.now.after(RETRY);
                 ask.trouble = Some(error);
             }
+            // That grant is given back; the next waiter gets one of its own.
+            Err(error) if matches!(error.kind(), StoreErrorKind::Unreplicated { .. }) => {
+                self.withdraw(&ask.sendings);
+                let error = self.lock_error(error);
+                self.refuse(&ask.share, error);
+                return;
+            }
             Err(error) => {
                 self.withdraw(&ask.sendings);
                 let error = self.lock_error(error);

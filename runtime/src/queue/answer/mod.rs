@@ -133,6 +133,11 @@ impl Step<'_> {
             StoreErrorKind::Foreign => LockError::ForeignKey {
                 name: self.local.name().to_string(),
             },
+            StoreErrorKind::Unreplicated { wanted, reached } => LockError::NotReplicated {
+                name: self.local.name().to_string(),
+                wanted,
+                reached,
+            },
             _ => LockError::Unavailable { source: error },
         }
     }

@@ -46,7 +46,8 @@ impl Step<'_> {
                 StoreErrorKind::Busy
                 | StoreErrorKind::Refused
                 | StoreErrorKind::Forbidden
-                | StoreErrorKind::Protocol => {
+                | StoreErrorKind::Protocol
+                | StoreErrorKind::Unreplicated { .. } => {
                     let name = self.local.name().clone();
                     self.wakes.report(
                         move || tracing::warn!(%name, %error, "release failed, trying again"),

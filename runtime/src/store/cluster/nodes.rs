@@ -6,7 +6,7 @@ use super::map::Map;
 use super::primary::Primary;
 use super::survey::shuffle;
 use super::view::View;
-use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint};
+use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
 use crate::store::redis::{self, Driver, Scripts};
 use crate::store::{MemberId, Node};
 
@@ -14,16 +14,18 @@ use crate::store::{MemberId, Node};
 pub(super) struct Nodes {
     seeds: Vec<Address>,
     access: Access,
+    replicas: Option<Replicas>,
     member: MemberId,
     scripts: Arc<Scripts>,
     next: u32,
 }
 
 impl Nodes {
-    pub(super) fn new(endpoint: &ClusterEndpoint, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
         Self {
             seeds: endpoint.nodes.clone(),
             access: endpoint.access.clone(),
+            replicas: settings.replicas,
             member,
             scripts: Arc::new(Scripts::of_cluster()),
             next: 0,
@@ -33,7 +35,8 @@ impl Nodes {
     /// A node that nobody is connected to yet. `first`: nothing is asked before somebody is.
     pub(super) fn primary(&mut self, address: Address, first: bool) -> (Arc<Primary>, Driver) {
         let endpoint = self.endpoint(address.clone());
-        let (store, driver) = redis::primary(&endpoint, self.member, self.scripts.clone());
+        let (store, driver) =
+            redis::primary(&endpoint, self.replicas, self.member, self.scripts.clone());
         let node = Node(self.next);
         self.next += 1;
         let primary = Primary::new(node, address, store, first);

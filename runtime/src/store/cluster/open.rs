@@ -14,7 +14,7 @@ use super::slot::Slot;
 use super::store::{ClusterStore, Turned};
 use super::survey::{is_passing, survey};
 use crate::clock::Instant;
-use crate::config::ClusterEndpoint;
+use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
 use crate::name::Name;
 use crate::store::MemberId;
@@ -23,17 +23,17 @@ use crate::store::redis::Driver;
 /// How long one node may take to say who serves what.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Finds the nodes that serve slots, connects to them and checks them, for `connect_timeout` at most. One that cannot be
+/// Finds the nodes that serve slots, connects to them and checks them, for the connect timeout at most. One that cannot be
 /// reached is left to the keeper, if others can.
 pub(crate) async fn open(
     endpoint: &ClusterEndpoint,
-    connect_timeout: Duration,
+    settings: &Settings,
     member: MemberId,
 ) -> Result<(Arc<ClusterStore>, Keeper), SetupError> {
-    let ends = Instant::now().after(connect_timeout);
-    let mut nodes = Nodes::new(endpoint, member);
+    let ends = Instant::now().after(settings.connect_timeout);
+    let mut nodes = Nodes::new(endpoint, settings, member);
     let seen = Instant::now();
-    let view = survey(nodes.seeds(), 0, connect_timeout.min(ANSWER)).await?;
+    let view = survey(nodes.seeds(), 0, settings.connect_timeout.min(ANSWER)).await?;
     let mut opening = JoinSet::new();
     let mut primaries: Vec<Arc<Primary>> = Vec::new();
     for (_, _, address) in &view.ranges {

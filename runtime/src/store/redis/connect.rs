@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::check::Part;
 use super::refusal::Refusal;
@@ -11,7 +11,7 @@ use super::scripts::Scripts;
 use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
-use crate::error::{SetupError, StoreError};
+use crate::error::{SetupError, StoreError, TlsError};
 use crate::name::Name;
 use crate::store::MemberId;
 
@@ -54,9 +54,13 @@ impl Connector {
         probe: &Name,
     ) -> Result<Connection, SetupError> {
         let mut loading = None;
-        let opened = timeout(connect_timeout, async {
+        let end = Instant::now() + connect_timeout;
+        let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe(probe).await {
+                match self.open_and_probe(end, probe).await {
+                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
+                        return Err(Refusal::Tls(TlsError::Required));
+                    }
                     Err(Refusal::Loading(error)) => loading = Some(error),
                     result => return result,
                 }
@@ -76,20 +80,44 @@ impl Connector {
     pub(super) async fn again(&self) -> Result<Connection, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
-        let opened = timeout(ATTEMPT, self.open()).await;
+        let end = Instant::now() + ATTEMPT;
+        let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
         result.map_err(|refusal| refusal.at(self.address()))
     }
 
-    async fn open_and_probe(&self, probe: &Name) -> Result<Connection, Refusal> {
-        let mut connection = self.open().await?;
+    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
+    async fn should_speak_tls(&self) -> bool {
+        self.endpoint.access.tls.is_none() && wire::speaks_tls(self.address()).await
+    }
+
+    /// What `connecting` comes to, if it does within `limit`.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        connecting: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        timeout(limit, connecting).await.unwrap_or_else(|_| {
+            let silence = StoreError::disconnected(format!("no answer within {limit:?}"));
+            Err(Refusal::Unreachable(silence).at(self.address()))
+        })
+    }
+
+    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Connection, Refusal> {
+        let mut connection = self.open(end).await?;
         probe::run(&mut connection, &self.scripts, self.member, probe).await?;
         check::memory_policy(&mut connection, self.address()).await;
         Ok(connection)
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts, subscribes.
-    async fn open(&self) -> Result<Connection, Refusal> {
+    /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
+    pub(super) async fn beside(&self) -> Result<Connection, SetupError> {
+        let prepared = self.prepared(Instant::now() + ATTEMPT).await;
+        prepared.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Connects and logs in, checks who answers, loads the scripts.
+    async fn prepared(&self, end: Instant) -> Result<Connection, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
@@ -97,14 +125,27 @@ impl Connector {
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
         });
-        let mut connection = hail(&self.endpoint, self.part, &question).await?;
+        let mut connection = hail(&self.endpoint, self.part, &question, end).await?;
         question.clear();
         let replies = self.prepare(&mut question);
         connection.send(&question).await.map_err(lost)?;
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
-        // The last one is answered by a push, or by an error.
+        Ok(connection)
+    }
+
+    /// Connects, and subscribes.
+    async fn open(&self, end: Instant) -> Result<Connection, Refusal> {
+        let lost = |error| Refusal::of_socket(&error);
+        let mut connection = self.prepared(end).await?;
+        let mut question = Vec::new();
+        wire::command(&mut question, |words| {
+            words.text("SUBSCRIBE");
+            words.text(&command::channel(self.member));
+        });
+        connection.send(&question).await.map_err(lost)?;
+        // Answered by a push, or by an error.
         loop {
             match connection.next().await.map_err(lost)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
@@ -131,10 +172,6 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
-        wire::command(out, |words| {
-            words.text("SUBSCRIBE");
-            words.text(&command::channel(self.member));
-        });
         replies
     }
 }
@@ -144,9 +181,12 @@ pub(super) async fn hail(
     endpoint: &RedisEndpoint,
     part: Part,
     greeting: &[u8],
+    end: Instant,
 ) -> Result<Connection, Refusal> {
     let lost = |error| Refusal::of_socket(&error);
-    let mut connection = Connection::open(&endpoint.address).await.map_err(lost)?;
+    let tls = endpoint.access.tls.as_ref();
+    let opened = Connection::open(&endpoint.address, tls, end).await;
+    let mut connection = opened.map_err(lost)?;
     connection.send(greeting).await.map_err(lost)?;
     check::greeting(&connection.reply().await.map_err(lost)?, part)?;
     Ok(connection)

@@ -12,24 +12,34 @@ use super::backoff::Backoff;
 use super::connect::Connector;
 use super::line::Line;
 use super::link::Link;
+use super::replicas::{self, Barrier};
 use super::store::lost;
 use super::wire::{Connection, Inbox, Reading};
+use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{Events, Node};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
-    connector: Connector,
+    connector: Arc<Connector>,
+    replicas: Option<Replicas>,
+    barrier: Option<Barrier>,
     line: Arc<Line>,
     first: Option<(Reading, Inbox)>,
 }
 
 impl Driver {
     /// Without a connection yet.
-    pub(super) fn new(connector: Connector, line: Arc<Line>) -> Self {
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        replicas: Option<Replicas>,
+        line: Arc<Line>,
+    ) -> Self {
         Self {
             connector,
+            replicas,
+            barrier: None,
             line,
             first: None,
         }
@@ -46,17 +56,32 @@ impl Driver {
             writing,
             inbox,
         } = self.connector.first(connect_timeout, probe).await?;
+        if let Some(replicas) = self.replicas {
+            let barrier = Barrier::open(self.connector.clone(), replicas);
+            self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
+        }
         self.line.connect(writing);
         self.first = Some((reading, inbox));
         Ok(())
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
-    pub(crate) async fn run(self, events: Arc<dyn Events>) {
+    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+        let later = |replicas| Barrier::later(self.connector.clone(), replicas);
+        match self.barrier.take().or_else(|| self.replicas.map(later)) {
+            Some(barrier) => {
+                replicas::confirmed(barrier, events, |events| self.serve(events)).await
+            }
+            None => self.serve(events).await,
+        }
+    }
+
+    async fn serve(self, events: Arc<dyn Events>) {
         let Self {
             connector,
             line,
             first: mut connection,
+            ..
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::check::Part;
 use super::connect::{greet, hail};
@@ -19,7 +19,8 @@ pub(in crate::store) async fn inquire(
     limit: Duration,
     mut read: impl FnMut(usize, &Value<'_>),
 ) -> Result<(), SetupError> {
-    let asked = timeout(limit, ask(endpoint, questions, &mut read)).await;
+    let end = Instant::now() + limit;
+    let asked = timeout_at(end, ask(endpoint, questions, end, &mut read)).await;
     let silence = || StoreError::disconnected(format!("no answer within {limit:?}"));
     let result = asked.unwrap_or_else(|_| Err(Refusal::Unreachable(silence())));
     result.map_err(|refusal| refusal.at(&endpoint.address))
@@ -28,12 +29,13 @@ pub(in crate::store) async fn inquire(
 async fn ask(
     endpoint: &RedisEndpoint,
     questions: &[&[&str]],
+    end: Instant,
     read: &mut impl FnMut(usize, &Value<'_>),
 ) -> Result<(), Refusal> {
     let lost = |error| Refusal::of_socket(&error);
     let mut bytes = Vec::new();
     wire::command(&mut bytes, |words| greet(words, endpoint));
-    let mut connection = hail(endpoint, Part::Node, &bytes).await?;
+    let mut connection = hail(endpoint, Part::Node, &bytes, end).await?;
     bytes.clear();
     for question in questions {
         wire::command(&mut bytes, |words| words.texts(question));

@@ -6,7 +6,8 @@
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
-//! - `driver.rs`: the next connection after that. `inquiry.rs`: a few questions on a connection of their own.
+//! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
+//! - `rights.rs`: what all of this must be allowed to call. `inquiry.rs`: a few questions on a connection of their own.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -24,7 +25,9 @@ mod message;
 mod pending;
 mod probe;
 mod refusal;
+mod replicas;
 mod reply;
+pub(crate) mod rights;
 mod scripts;
 mod sending;
 mod store;
@@ -44,17 +47,19 @@ pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
 pub(super) use self::wire::Value;
 use super::MemberId;
-use crate::config::RedisEndpoint;
+use crate::config::{RedisEndpoint, Replicas};
 use crate::error::SetupError;
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
 pub(crate) async fn connect(
     endpoint: &RedisEndpoint,
     connect_timeout: Duration,
+    replicas: Option<Replicas>,
     member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let scripts = Arc::new(Scripts::new());
-    let (store, mut driver) = apart(Connector::new(endpoint, Part::Alone, member, scripts));
+    let connector = Connector::new(endpoint, Part::Alone, member, scripts);
+    let (store, mut driver) = apart(connector, replicas);
     driver.open(connect_timeout, &probe::name(member)).await?;
     Ok((store, driver))
 }
@@ -62,14 +67,17 @@ pub(crate) async fn connect(
 /// A primary of a cluster, without a connection yet. `scripts` are those of a cluster.
 pub(super) fn primary(
     endpoint: &RedisEndpoint,
+    replicas: Option<Replicas>,
     member: MemberId,
     scripts: Arc<Scripts>,
 ) -> (Arc<RedisStore>, Driver) {
-    apart(Connector::new(endpoint, Part::Primary, member, scripts))
+    let connector = Connector::new(endpoint, Part::Primary, member, scripts);
+    apart(connector, replicas)
 }
 
-fn apart(connector: Connector) -> (Arc<RedisStore>, Driver) {
+fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, Driver) {
     let line = Arc::new(Line::new(connector.scripts.clone(), connector.member));
     let store = Arc::new(RedisStore::new(line.clone()));
-    (store, Driver::new(connector, line))
+    let driver = Driver::new(Arc::new(connector), replicas, line);
+    (store, driver)
 }

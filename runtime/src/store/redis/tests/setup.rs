@@ -11,7 +11,9 @@ use crate::error::SetupError;
 use crate::store::MemberId;
 
 async fn attempt(endpoint: &RedisEndpoint, limit: Duration) -> Result<(), SetupError> {
-    connect(endpoint, limit, MemberId::random()).await.map(drop)
+    connect(endpoint, limit, None, MemberId::random())
+        .await
+        .map(drop)
 }
 
 async fn refused(endpoint: &RedisEndpoint) -> SetupError {

@@ -7,6 +7,8 @@ mod direct;
 mod loss;
 mod order;
 mod relay;
+#[cfg(feature = "tls")]
+mod secure;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +82,7 @@ impl Peer {
 
     async fn at(endpoint: &RedisEndpoint) -> Self {
         let member = MemberId::random();
-        let (store, driver) = connect(endpoint, LONG, member).await.unwrap();
+        let (store, driver) = connect(endpoint, LONG, None, member).await.unwrap();
         let (sender, events) = unbounded_channel();
         let driver = tokio::spawn(driver.run(Arc::new(Recorder(sender))));
         let mut peer = Self {

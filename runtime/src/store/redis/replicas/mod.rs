@@ -1,0 +1,146 @@
+//! Grants that count only when replicas have them: [`Confirming`] stands between the connection and the member.
+//!
+//! What the store grants anew is kept back until the [`barrier`] has seen it on as many replicas as the configuration asks for. All
+//! else passes: renewals of what was confirmed, releases, refusals. A grant that comes as a push makes its member ask, so that
+//! there is an answer to keep back.
+
+mod barrier;
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+
+pub(super) use self::barrier::Barrier;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::name::Name;
+use crate::store::{Answer, Events, Message, Node, Op, Reply, Ticket, TicketMap};
+use crate::sync::Mutex;
+use crate::wait::lock;
+
+/// Runs `driver`, which tells its events to what it is given, and the barrier beside it.
+pub(super) async fn confirmed<F>(
+    barrier: Barrier,
+    events: Arc<dyn Events>,
+    driver: impl FnOnce(Arc<dyn Events>) -> F,
+) where
+    F: Future<Output = ()>,
+{
+    let (confirming, grants) = Confirming::new(events);
+    let confirming = Arc::new(confirming);
+    let driver = driver(confirming.clone());
+    let barrier = barrier.run(grants, &confirming);
+    let (mut driver, mut barrier) = (pin!(driver), pin!(barrier));
+    poll_fn(|cx| {
+        // It ends only with what it confirms for.
+        let _ = barrier.as_mut().poll(cx);
+        driver.as_mut().poll(cx)
+    })
+    .await;
+}
+
+/// A new grant that is not confirmed yet.
+#[derive(Debug)]
+struct Fresh {
+    answer: Answer,
+    ticket: Ticket,
+    token: u64,
+}
+
+struct Confirming {
+    events: Arc<dyn Events>,
+    fresh: UnboundedSender<Fresh>,
+    /// What the replicas have, with the fencing time of its grant.
+    confirmed: Mutex<TicketMap<u64>>,
+}
+
+impl Confirming {
+    fn new(events: Arc<dyn Events>) -> (Self, UnboundedReceiver<Fresh>) {
+        let (fresh, grants) = mpsc::unbounded_channel();
+        let confirming = Self {
+            events,
+            fresh,
+            confirmed: Mutex::default(),
+        };
+        (confirming, grants)
+    }
+
+    /// So many replicas have the grant.
+    fn decide(&self, fresh: Fresh, wanted: u32, reached: u32) {
+        let Fresh {
+            mut answer,
+            ticket,
+            token,
+        } = fresh;
+        if reached >= wanted {
+            lock(&self.confirmed).insert(ticket, token);
+        } else {
+            let text = format!("{reached} of {wanted} replicas have the grant");
+            let kind = StoreErrorKind::Unreplicated { wanted, reached };
+            answer.result = Err(StoreError::new(kind, text));
+        }
+        self.events.answered(answer);
+    }
+}
+
+impl Events for Confirming {
+    fn answered(&self, answer: Answer) {
+        match (&answer.request.op, &answer.result) {
+            (
+                &(Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. }),
+                &Ok(Reply::Granted { token, .. }),
+            ) if lock(&self.confirmed).get(&ticket) != Some(&token) => {
+                let fresh = Fresh {
+                    answer,
+                    ticket,
+                    token,
+                };
+                if let Err(unsent) = self.fresh.send(fresh) {
+                    // The barrier has ended, and the driver ends with it.
+                    self.decide(unsent.0, 1, 0);
+                }
+                return;
+            }
+            (Op::Release { ticket, .. }, _) => {
+                lock(&self.confirmed).remove(ticket);
+            }
+            _ => {}
+        }
+        self.events.answered(answer);
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        let message = match message {
+            // Valid for no time, so that its member asks.
+            Message::Grant {
+                ticket,
+                token,
+                counter,
+                signal,
+                ..
+            } => Message::Grant {
+                ticket,
+                token,
+                counter,
+                hold: Duration::ZERO,
+                signal,
+            },
+            message => message,
+        };
+        self.events.told(name, message);
+    }
+
+    fn connected(&self, node: Node, generation: u64) {
+        self.events.connected(node, generation);
+    }
+
+    fn disconnected(&self, node: Node, error: StoreError) {
+        self.events.disconnected(node, error);
+    }
+
+    fn still_disconnected(&self, node: Node, error: StoreError) {
+        self.events.still_disconnected(node, error);
+    }
+}
