@@ -82,6 +82,8 @@ pub struct Config {
     patience: Option<Result<Duration, &'static str>>,
     connect_timeout: Option<Result<Duration, &'static str>>,
     handover: Option<(u32, Result<Duration, &'static str>)>,
+    restart_guard: Option<bool>,
+    longest_lease: Option<Result<Duration, &'static str>>,
     replicas: Option<(u32, Result<Duration, &'static str>)>,
 }
 
@@ -103,6 +105,8 @@ impl Config {
             patience: None,
             connect_timeout: None,
             handover: None,
+            restart_guard: None,
+            longest_lease: None,
             replicas: None,
         })
     }
@@ -124,7 +128,7 @@ impl Config {
     }
 
     /// How long the store keeps what this process holds without hearing from it: 100 ms to 30 s, 10 s unless
-    /// said. Renewed in the background; a killed process frees its locks within one lease.
+    /// said, and no longer than `longest_lease`. Renewed in the background; a killed process frees its locks within one lease.
     pub fn lease(mut self, seconds: impl Seconds) -> Self {
         self.lease = Some(seconds::span(seconds));
         self
@@ -176,6 +180,37 @@ impl Config {
     /// ```
     pub fn local_handover(mut self, times: u32, seconds: impl Seconds) -> Self {
         self.handover = Some((times, seconds::span(seconds)));
+        self
+    }
+
+    /// Whether a server that was restarted grants nothing until every lease has ended that it may have given before:
+    /// for `longest_lease` and a second after its start. Without it a server that comes back without its data hands out
+    /// again at once what somebody still believes to hold.
+    ///
+    /// On for Sentinel, Cluster and quorum URLs unless said, off for the others. After a *failover*, when a replica has
+    /// become the primary, nothing is granted for as long whatever is said here. Calls that give up meanwhile get
+    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in this process does
+    /// not outlive its clients and needs no guard.
+    pub fn restart_guard(mut self, on: bool) -> Self {
+        self.restart_guard = Some(on);
+        self
+    }
+
+    /// No client of this store has a longer lease: 30 s unless said, 30 s at most. For as long nothing is granted after a
+    /// failover, and after a restart with [`restart_guard`](Self::restart_guard). A `lease` beyond it is refused.
+    ///
+    /// The server remembers the longest that any client has said.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?
+    ///     .lease(5)
+    ///     .longest_lease(5)
+    ///     .restart_guard(true);
+    /// # Ok(()) }
+    /// ```
+    pub fn longest_lease(mut self, seconds: impl Seconds) -> Self {
+        self.longest_lease = Some(seconds::span(seconds));
         self
     }
 

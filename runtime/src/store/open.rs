@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::memory::MemoryStore;
+use super::redis::Guard;
 use super::{Events, MemberId, Store, cluster, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
@@ -36,6 +37,7 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
                 settings.connect_timeout,
                 settings.replicas,
                 member,
+                Guard::of(settings),
             )
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))

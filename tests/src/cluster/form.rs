@@ -31,8 +31,7 @@ pub(super) fn form(shape: Shape) -> Cluster {
         .line(&format!("cluster-require-full-coverage {coverage}"))
         .line("cluster-replica-validity-factor 0")
         .line("cluster-migration-barrier 100")
-        .line("repl-diskless-sync-delay 0")
-        .line("repl-ping-replica-period 1");
+        .replicated();
     let nodes: Vec<_> = std::thread::scope(|scope| {
         let starting: Vec<_> = (0..count)
             .map(|_| scope.spawn(|| Redis::with(options.clone())))

@@ -4,6 +4,7 @@
 mod keys;
 mod options;
 mod ports;
+mod replicas;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::TestStore;
+use auto_mutex::Config;
+
+use super::{TestStore, config};
 use crate::cluster::Cluster;
 
 /// Clusters that no test uses at the moment: to make one takes seconds, to empty one milliseconds.
@@ -34,5 +36,10 @@ impl Drop for OnCluster {
 impl TestStore for OnCluster {
     fn url(&self) -> String {
         self.0.as_ref().map(Cluster::url).unwrap_or_default()
+    }
+
+    /// The nodes were started a moment ago, and nobody had a lock before.
+    fn config(&self) -> Config {
+        config(self.url()).restart_guard(false)
     }
 }

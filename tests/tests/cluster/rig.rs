@@ -10,9 +10,20 @@ use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::{Setup, Worker};
 
+/// The nodes were started a moment ago, and nobody had a lock before.
 pub(crate) fn config(cluster: &Cluster) -> Config {
     let config = Config::new(cluster.url()).expect("a good URL");
-    config.namespace("suite").lease(LONG)
+    let config = config.namespace("suite").restart_guard(false);
+    config.lease(LONG)
+}
+
+/// The longest lease of anybody where replicas take over: for so long, and some seconds more, nothing is granted then.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+
+/// A client that waits for that.
+pub(crate) fn patient(cluster: &Cluster) -> Client {
+    let config = config(cluster).longest_lease(LEASE).lease(LEASE);
+    Client::connect(config.patience(60)).expect("a client")
 }
 
 /// A client with a lease that no test outlives.

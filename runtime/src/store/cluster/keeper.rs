@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant as Timer, sleep_until};
 
 use super::draw::draw;
+use super::epoch::epoch_keys;
 use super::nodes::Nodes;
 use super::pace::Pace;
 use super::primary::Primary;
@@ -153,6 +154,10 @@ impl Keeper {
             Ok(view) if view.epoch >= self.view.epoch => {
                 self.view = view;
                 self.seen = began;
+                for primary in self.store.map().primaries() {
+                    let keys = epoch_keys(&self.view, &primary.address);
+                    primary.epoch.set(keys);
+                }
                 self.redraw(HashSet::new(), running, events);
             }
             Ok(_) => self.view.works = false,
@@ -175,7 +180,7 @@ impl Keeper {
         let serving = self.view.ranges.iter().map(|(_, _, address)| address);
         for address in serving.chain(&wanted) {
             if !primaries.iter().any(|primary| primary.address == *address) {
-                let (primary, driver) = self.nodes.primary(address.clone(), false);
+                let (primary, driver) = self.nodes.primary(address.clone(), &self.view, false);
                 if wanted.contains(address) {
                     primary.want();
                 }

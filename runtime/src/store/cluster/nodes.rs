@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::epoch::epoch_keys;
 use super::map::Map;
 use super::primary::Primary;
 use super::survey::shuffle;
 use super::view::View;
 use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
-use crate::store::redis::{self, Driver, Scripts};
+use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
 use crate::store::{MemberId, Node};
 
 /// Makes connections of one member, and knows where to ask.
@@ -17,6 +18,7 @@ pub(super) struct Nodes {
     replicas: Option<Replicas>,
     member: MemberId,
     scripts: Arc<Scripts>,
+    guard: Guard,
     next: u32,
 }
 
@@ -28,18 +30,29 @@ impl Nodes {
             replicas: settings.replicas,
             member,
             scripts: Arc::new(Scripts::of_cluster()),
+            guard: Guard::of(settings),
             next: 0,
         }
     }
 
-    /// A node that nobody is connected to yet. `first`: nothing is asked before somebody is.
-    pub(super) fn primary(&mut self, address: Address, first: bool) -> (Arc<Primary>, Driver) {
+    /// A node of the view that nobody is connected to yet. `first`: nothing is asked before somebody is.
+    pub(super) fn primary(
+        &mut self,
+        address: Address,
+        view: &View,
+        first: bool,
+    ) -> (Arc<Primary>, Driver) {
         let endpoint = self.endpoint(address.clone());
-        let (store, driver) =
-            redis::primary(&endpoint, self.replicas, self.member, self.scripts.clone());
+        let epoch = EpochKeys::new(epoch_keys(view, &address));
+        let guard = Guard {
+            keys: epoch.clone(),
+            ..self.guard.clone()
+        };
+        let scripts = self.scripts.clone();
+        let (store, driver) = redis::primary(&endpoint, self.replicas, self.member, scripts, guard);
         let node = Node(self.next);
         self.next += 1;
-        let primary = Primary::new(node, address, store, first);
+        let primary = Primary::new(node, address, store, epoch, first);
         (Arc::new(primary), driver)
     }
 

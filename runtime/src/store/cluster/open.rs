@@ -40,7 +40,7 @@ pub(crate) async fn open(
         if primaries.iter().any(|primary| primary.address == *address) {
             continue;
         }
-        let (primary, driver) = nodes.primary(address.clone(), true);
+        let (primary, driver) = nodes.primary(address.clone(), &view, true);
         primaries.push(primary.clone());
         let mut slots = view.ranges.iter().filter(|range| range.2 == *address);
         let served: Vec<_> = slots.by_ref().map(|range| (range.0, range.1)).collect();

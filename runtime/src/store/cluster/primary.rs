@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::config::Address;
 use crate::store::Node;
-use crate::store::redis::RedisStore;
+use crate::store::redis::{EpochKeys, RedisStore};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::wait::lock;
@@ -26,6 +26,7 @@ pub(super) struct Primary {
     pub(super) node: Node,
     pub(super) address: Address,
     pub(super) store: Arc<RedisStore>,
+    pub(super) epoch: EpochKeys,
     link: AtomicU8,
     /// It answers that the cluster does not work.
     pub(super) refuses: AtomicBool,
@@ -36,11 +37,18 @@ pub(super) struct Primary {
 
 impl Primary {
     /// `first`: nothing was asked before it is there.
-    pub(super) fn new(node: Node, address: Address, store: Arc<RedisStore>, first: bool) -> Self {
+    pub(super) fn new(
+        node: Node,
+        address: Address,
+        store: Arc<RedisStore>,
+        epoch: EpochKeys,
+        first: bool,
+    ) -> Self {
         Self {
             node,
             address,
             store,
+            epoch,
             link: AtomicU8::new(NEW),
             refuses: AtomicBool::new(false),
             generation: AtomicU64::new(if first { 1 } else { 2 }),

@@ -9,7 +9,7 @@ use super::slot::Slot;
 use super::store::{ClusterStore, busy};
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Events, Message, Node, Request, Store as _};
+use crate::store::{Answer, Closing, Events, Message, Node, Request, Store as _};
 
 pub(super) struct Relay {
     pub(super) store: Arc<ClusterStore>,
@@ -132,6 +132,10 @@ impl Events for Relay {
             signs.doubted = true;
         });
         self.events.disconnected(self.primary.node, error);
+    }
+
+    fn closed(&self, _: Node, closing: Option<Closing>) {
+        self.events.closed(self.primary.node, closing);
     }
 
     fn still_disconnected(&self, _: Node, error: StoreError) {

@@ -11,7 +11,12 @@ impl Slot {
 
     /// Where the keys of `name` are: it is their hash tag.
     pub(super) fn of(name: &Name) -> Self {
-        Self(crc16(name.as_str().as_bytes()) % Self::COUNT)
+        Self::of_tag(name.as_str())
+    }
+
+    /// Where the keys with this hash tag are.
+    pub(super) fn of_tag(tag: &str) -> Self {
+        Self(crc16(tag.as_bytes()) % Self::COUNT)
     }
 
     /// The slot with this number, if there is one.

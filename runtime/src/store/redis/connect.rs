@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::check::Part;
 use super::refusal::Refusal;
+use super::reign::{self, Guard, Reign};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
@@ -26,6 +27,13 @@ pub(super) struct Connector {
     part: Part,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
+    pub(super) guard: Guard,
+}
+
+/// A connection that is fit for use.
+pub(super) struct Ready {
+    pub(super) connection: Connection,
+    pub(super) reign: Reign,
 }
 
 impl Connector {
@@ -34,12 +42,14 @@ impl Connector {
         part: Part,
         member: MemberId,
         scripts: Arc<Scripts>,
+        guard: Guard,
     ) -> Self {
         Self {
             endpoint: endpoint.clone(),
             part,
             member,
             scripts,
+            guard,
         }
     }
 
@@ -52,7 +62,7 @@ impl Connector {
         &self,
         connect_timeout: Duration,
         probe: &Name,
-    ) -> Result<Connection, SetupError> {
+    ) -> Result<Ready, SetupError> {
         let mut loading = None;
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
@@ -77,7 +87,7 @@ impl Connector {
     }
 
     /// The next connection, after one was lost.
-    pub(super) async fn again(&self) -> Result<Connection, SetupError> {
+    pub(super) async fn again(&self) -> Result<Ready, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
         let end = Instant::now() + ATTEMPT;
@@ -103,21 +113,21 @@ impl Connector {
         })
     }
 
-    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Connection, Refusal> {
-        let mut connection = self.open(end).await?;
-        probe::run(&mut connection, &self.scripts, self.member, probe).await?;
-        check::memory_policy(&mut connection, self.address()).await;
-        Ok(connection)
+    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
+        let mut ready = self.open(end).await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
+        check::memory_policy(&mut ready.connection, self.address()).await;
+        Ok(ready)
     }
 
     /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
-    pub(super) async fn beside(&self) -> Result<Connection, SetupError> {
+    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let prepared = self.prepared(Instant::now() + ATTEMPT).await;
         prepared.map_err(|refusal| refusal.at(self.address()))
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts.
-    async fn prepared(&self, end: Instant) -> Result<Connection, Refusal> {
+    /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
+    async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
@@ -132,13 +142,16 @@ impl Connector {
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
-        Ok(connection)
+        let lag = reign::lag(&connection.reply().await.map_err(lost)?);
+        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
+        Ok(Ready { connection, reign })
     }
 
     /// Connects, and subscribes.
-    async fn open(&self, end: Instant) -> Result<Connection, Refusal> {
+    async fn open(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = self.prepared(end).await?;
+        let mut ready = self.prepared(end).await?;
+        let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.text("SUBSCRIBE");
@@ -153,10 +166,10 @@ impl Connector {
                 reply => accept(&reply)?,
             }
         }
-        Ok(connection)
+        Ok(ready)
     }
 
-    /// Returns the number of replies.
+    /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
         if self.endpoint.access.db != 0 {
@@ -172,6 +185,7 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
+        reign::ask_lag(out);
         replies
     }
 }

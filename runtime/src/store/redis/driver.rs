@@ -9,12 +9,13 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::backoff::Backoff;
-use super::connect::Connector;
+use super::connect::{Connector, Ready};
 use super::line::Line;
 use super::link::Link;
+use super::reign::Reign;
 use super::replicas::{self, Barrier};
 use super::store::lost;
-use super::wire::{Connection, Inbox, Reading};
+use super::wire::{Inbox, Reading};
 use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
@@ -26,7 +27,7 @@ pub(crate) struct Driver {
     replicas: Option<Replicas>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
-    first: Option<(Reading, Inbox)>,
+    first: Option<(Reading, Inbox, Reign)>,
 }
 
 impl Driver {
@@ -51,17 +52,13 @@ impl Driver {
         connect_timeout: Duration,
         probe: &Name,
     ) -> Result<(), SetupError> {
-        let Connection {
-            reading,
-            writing,
-            inbox,
-        } = self.connector.first(connect_timeout, probe).await?;
+        let Ready { connection, reign } = self.connector.first(connect_timeout, probe).await?;
         if let Some(replicas) = self.replicas {
             let barrier = Barrier::open(self.connector.clone(), replicas);
             self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
         }
-        self.line.connect(writing);
-        self.first = Some((reading, inbox));
+        self.line.connect(connection.writing, reign);
+        self.first = Some((connection.reading, connection.inbox, reign));
         Ok(())
     }
 
@@ -86,7 +83,8 @@ impl Driver {
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
             let error = match connection.take() {
-                Some((reading, inbox)) => {
+                Some((reading, inbox, reign)) => {
+                    events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
                     events.connected(Node::ONLY, generation);
                     let link = Link::new(&line, &*events, reading, inbox);
                     let Some(error) = link.serve().await else {
@@ -106,21 +104,22 @@ impl Driver {
                 return;
             };
             // What was submitted before the new connection is never taken for part of it.
-            for request in line.connect(next.writing) {
+            let opened = next.connection;
+            for request in line.connect(opened.writing, next.reign) {
                 events.answered(lost(request, error.clone()));
             }
-            connection = Some((next.reading, next.inbox));
+            connection = Some((opened.reading, opened.inbox, next.reign));
             tracing::info!(address = %connector.address(), "the lock store is back");
         }
     }
 }
 
 /// Tries until it succeeds.
-async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
+async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
         match connector.again().await {
-            Ok(connection) => return connection,
+            Ok(ready) => return ready,
             Err(error) => {
                 tracing::debug!(%error, "no connection to the lock store yet");
                 events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
@@ -132,11 +131,11 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.
 async fn answering(
-    connecting: impl Future<Output = Connection>,
+    connecting: impl Future<Output = Ready>,
     line: &Line,
     events: &dyn Events,
     error: &StoreError,
-) -> Option<Connection> {
+) -> Option<Ready> {
     let mut connecting = pin!(connecting);
     poll_fn(|cx| {
         let Some(refused) = line.refused(cx) else {

@@ -2,7 +2,7 @@
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
-//! - `connect.rs`, `check.rs`, `probe.rs`: a connection, opened and found fit for use.
+//! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
@@ -25,6 +25,7 @@ mod message;
 mod pending;
 mod probe;
 mod refusal;
+mod reign;
 mod replicas;
 mod reply;
 pub(crate) mod rights;
@@ -43,6 +44,7 @@ use self::connect::Connector;
 pub(crate) use self::driver::Driver;
 pub(super) use self::inquiry::inquire;
 use self::line::Line;
+pub(crate) use self::reign::{EpochKeys, Guard};
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
 pub(super) use self::wire::Value;
@@ -56,9 +58,10 @@ pub(crate) async fn connect(
     connect_timeout: Duration,
     replicas: Option<Replicas>,
     member: MemberId,
+    guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let scripts = Arc::new(Scripts::new());
-    let connector = Connector::new(endpoint, Part::Alone, member, scripts);
+    let connector = Connector::new(endpoint, Part::Alone, member, scripts, guard);
     let (store, mut driver) = apart(connector, replicas);
     driver.open(connect_timeout, &probe::name(member)).await?;
     Ok((store, driver))
@@ -70,13 +73,15 @@ pub(super) fn primary(
     replicas: Option<Replicas>,
     member: MemberId,
     scripts: Arc<Scripts>,
+    guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
-    let connector = Connector::new(endpoint, Part::Primary, member, scripts);
+    let connector = Connector::new(endpoint, Part::Primary, member, scripts, guard);
     apart(connector, replicas)
 }
 
 fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, Driver) {
-    let line = Arc::new(Line::new(connector.scripts.clone(), connector.member));
+    let (scripts, guard) = (connector.scripts.clone(), connector.guard.clone());
+    let line = Arc::new(Line::new(scripts, connector.member, guard));
     let store = Arc::new(RedisStore::new(line.clone()));
     let driver = Driver::new(Arc::new(connector), replicas, line);
     (store, driver)

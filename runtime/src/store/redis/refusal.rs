@@ -41,6 +41,14 @@ impl Refusal {
         }
     }
 
+    /// The server answers what no script of ours does.
+    pub(super) fn nonsense() -> Self {
+        Self::Unreachable(StoreError::new(
+            StoreErrorKind::Protocol,
+            "the server's reply is not one of this library's scripts",
+        ))
+    }
+
     pub(super) fn of_socket(error: &std::io::Error) -> Self {
         let inner = error.get_ref();
         match inner.and_then(|inner| inner.downcast_ref::<TlsError>()) {

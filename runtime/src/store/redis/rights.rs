@@ -26,7 +26,7 @@ pub(crate) const SENTINEL: &[&str] = &[
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &["+switch-master"];
 
 /// What is asked to know more of the server. Who may not ask is served all the same, and warned.
-pub(crate) const OPTIONAL: &[&str] = &["config|get", "info"];
+pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
 /// What the scripts call.
 pub(crate) fn of_scripts() -> BTreeSet<String> {

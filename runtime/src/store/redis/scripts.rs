@@ -20,10 +20,11 @@ pub(super) enum Operation {
     ShortTouch,
     ShortRelease,
     ShortCycle,
+    Reign,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
@@ -37,12 +38,17 @@ impl Operation {
         Self::ShortTouch,
         Self::ShortRelease,
         Self::ShortCycle,
+        Self::Reign,
     ];
 
     /// What stands before its text.
     fn common(self) -> &'static str {
         match self {
-            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease | Self::ShortCycle => "",
+            Self::ShortAcquire
+            | Self::ShortTouch
+            | Self::ShortRelease
+            | Self::ShortCycle
+            | Self::Reign => "",
             _ => COMMON,
         }
     }
@@ -70,6 +76,7 @@ impl Operation {
             Self::ShortTouch => include_str!("scripts/short/touch.lua"),
             Self::ShortRelease => include_str!("scripts/short/release.lua"),
             Self::ShortCycle => include_str!("scripts/short/cycle.lua"),
+            Self::Reign => include_str!("scripts/reign.lua"),
         }
     }
 }
@@ -105,7 +112,7 @@ return {released, released and acquire(KEYS, {ARGV[1]})}
 #[derive(Debug)]
 pub(crate) struct Scripts {
     /// Text and digest.
-    all: [(String, String); 13],
+    all: [(String, String); 14],
     /// What follows a name in the keys of those that can do everything.
     pub(super) suffixes: &'static [&'static str],
 }

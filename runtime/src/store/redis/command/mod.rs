@@ -80,7 +80,7 @@ pub(super) fn cycle(
     });
 }
 
-/// Appends EVALSHA of an operation of `member` to `out`.
+/// Appends EVALSHA of an operation of `member` to `out`. Nothing is granted before `opens`, which only the long way knows.
 pub(super) fn evaluate(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -88,6 +88,7 @@ pub(super) fn evaluate(
     name: &Name,
     op: &Op,
     way: Way,
+    opens: u64,
 ) {
     let operation = match (op, way) {
         (Op::Acquire { .. }, Way::Short) => Operation::ShortAcquire,
@@ -109,7 +110,7 @@ pub(super) fn evaluate(
             short::write(words, member, op);
         }),
         Way::Long => script(out, digest, name, scripts.suffixes, |words| {
-            long::write(words, member, op);
+            long::write(words, member, op, opens);
         }),
     }
 }

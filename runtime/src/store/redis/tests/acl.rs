@@ -1,7 +1,6 @@
 //! The rights that a user needs: exactly these.
 
-use super::super::connect;
-use super::server::{LONG, Server, run};
+use super::server::{LONG, Server, connect, run};
 use crate::acl::acl_rule;
 use crate::error::SetupError;
 use crate::store::MemberId;

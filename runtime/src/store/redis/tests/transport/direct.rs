@@ -89,6 +89,8 @@ impl Events for Asking {
         self.recorder.disconnected(node, error);
     }
 
+    fn closed(&self, _: Node, _: Option<Closing>) {}
+
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
