@@ -80,7 +80,7 @@ pub(crate) struct Tls {
 }
 
 /// How a server is reached. Its Display is what errors and logs show: never credentials.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),

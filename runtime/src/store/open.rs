@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::memory::MemoryStore;
 use super::redis::Guard;
-use super::{Events, MemberId, Store, redis};
+use super::{Events, MemberId, Store, cluster, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -53,7 +53,10 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-        Endpoint::Cluster(_) => Err(unsupported("redis-cluster")),
+        Endpoint::Cluster(endpoint) => {
+            let (store, keeper) = cluster::open(endpoint, settings, member).await?;
+            Ok(Opened::new(store, |events| keeper.run(events)))
+        }
         Endpoint::Quorum(_) => Err(unsupported("redlock")),
     }
 }

@@ -1,5 +1,6 @@
 //! One suite, every store: a test takes a [`TestStore`] and is run on each by [`conformance!`](crate::conformance).
 
+mod cluster;
 mod memory;
 mod redis;
 mod sentinel;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use auto_mutex::{Client, Config};
 
+pub use cluster::OnCluster;
 pub use memory::Memory;
 pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
 pub use sentinel::OnSentinel;
@@ -21,7 +23,7 @@ pub trait TestStore: Send + Sync {
     /// The URL that all its members connect to.
     fn url(&self) -> String;
 
-    /// The server behind it, if there is one.
+    /// The server behind it, if there is just one.
     fn server(&self) -> Option<&Redis> {
         None
     }
@@ -89,6 +91,14 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod cluster {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnCluster::new(), super::super::$module::$test);
                 })+
             })+
         }

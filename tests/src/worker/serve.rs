@@ -35,7 +35,11 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
-    let config = Config::new(url.as_str()).map(|config| config.namespace("suite").lease(lease));
+    // Servers of tests were started a moment ago, and nobody has a longer lease.
+    let config = Config::new(url.as_str()).map(|config| {
+        let config = config.namespace("suite").restart_guard(false);
+        config.longest_lease(lease).lease(lease)
+    });
     if let Err(error) = config.and_then(auto_mutex::setup) {
         say(&format!("failed setup {error:?}"));
         return ExitCode::FAILURE;
