@@ -12,7 +12,7 @@ mod url;
 
 use std::time::Duration;
 
-pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
+pub(crate) use endpoint::{Address, Endpoint, QuorumEndpoint, RedisEndpoint};
 pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::memory::MemoryStore;
-use super::{Events, MemberId, Store, redis};
+use super::{Events, MemberId, Store, quorum, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -37,7 +37,11 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
         }
         Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
         Endpoint::Cluster(_) => Err(unsupported("redis-cluster")),
-        Endpoint::Quorum(_) => Err(unsupported("redlock")),
+        Endpoint::Quorum(endpoint) => {
+            let (store, driver) =
+                quorum::connect(endpoint, settings.connect_timeout, member).await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
     }
 }
 

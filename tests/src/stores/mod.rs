@@ -1,6 +1,7 @@
 //! One suite, every store: a test takes a [`TestStore`] and is run on each by [`conformance!`](crate::conformance).
 
 mod memory;
+mod quorum;
 mod redis;
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use auto_mutex::{Client, Config};
 
 pub use memory::Memory;
+pub use quorum::{OnQuorum, quorum_url};
 pub use redis::{OnRedis, WithoutHandover};
 
 use crate::events::{LONG, finishes_within};
@@ -79,6 +81,14 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OnRedis::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod quorum {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnQuorum::new(), super::super::$module::$test);
                 })+
             })+
         }

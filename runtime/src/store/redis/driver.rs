@@ -22,8 +22,8 @@ pub(crate) struct Driver {
     connector: Arc<Connector>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
-    reading: Reading,
-    inbox: Inbox,
+    /// The connection that there is already.
+    first: Option<(Reading, Inbox)>,
 }
 
 impl Driver {
@@ -39,8 +39,17 @@ impl Driver {
             connector,
             barrier,
             line,
-            reading: first.reading,
-            inbox: first.inbox,
+            first: Some((first.reading, first.inbox)),
+        }
+    }
+
+    /// Without a connection yet.
+    pub(super) fn without(connector: Arc<Connector>, line: Arc<Line>) -> Self {
+        Self {
+            connector,
+            barrier: None,
+            line,
+            first: None,
         }
     }
 
@@ -58,32 +67,38 @@ impl Driver {
         let Self {
             connector,
             line,
-            mut reading,
-            mut inbox,
+            mut first,
             ..
         } = self;
         let _abandoned = Abandoned(&line);
+        let mut error = StoreError::disconnected("the server was not reached yet");
         for generation in 1.. {
+            let (reading, inbox) = match first.take() {
+                Some(first) => first,
+                None => {
+                    events.disconnected(Node::ONLY, error.clone());
+                    let connecting = reconnect(&connector, &*events);
+                    let Some(next) = answering(connecting, &line, &*events, &error).await else {
+                        return;
+                    };
+                    // What was submitted before the new connection is never taken for part of it.
+                    for request in line.connect(next.writing) {
+                        events.answered(lost(request, error.clone()));
+                    }
+                    tracing::info!(address = %connector.address(), "the lock store is back");
+                    (next.reading, next.inbox)
+                }
+            };
             events.connected(Node::ONLY, generation);
             let link = Link::new(&line, &*events, reading, inbox);
-            let Some(error) = link.serve().await else {
+            let Some(cause) = link.serve().await else {
                 return;
             };
             if line.is_done() {
                 return;
             }
+            error = cause;
             tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
-            events.disconnected(Node::ONLY, error.clone());
-            let connecting = reconnect(&connector, &*events);
-            let Some(next) = answering(connecting, &line, &*events, &error).await else {
-                return;
-            };
-            // What was submitted before the new connection is never taken for part of it.
-            for request in line.connect(next.writing) {
-                events.answered(lost(request, error.clone()));
-            }
-            (reading, inbox) = (next.reading, next.inbox);
-            tracing::info!(address = %connector.address(), "the lock store is back");
         }
     }
 }

@@ -61,3 +61,14 @@ pub(crate) async fn connect(
     let store = Arc::new(RedisStore::new(line.clone()));
     Ok((store, Driver::new(connector, barrier, connection, line)))
 }
+
+/// A server that cannot be reached yet: it is connected to as soon as it can.
+pub(crate) fn connect_later(
+    endpoint: &RedisEndpoint,
+    member: MemberId,
+) -> (Arc<RedisStore>, Driver) {
+    let connector = Arc::new(connect::Connector::new(endpoint, member));
+    let line = Arc::new(line::Line::new(connector.scripts.clone(), member));
+    let store = Arc::new(RedisStore::new(line.clone()));
+    (store, Driver::without(connector, line))
+}

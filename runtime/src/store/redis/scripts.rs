@@ -11,6 +11,7 @@ pub(super) enum Operation {
     Adopt,
     Force,
     Refresh,
+    Raise,
     Signal,
     Delete,
     Inspect,
@@ -21,13 +22,14 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
         Self::Adopt,
         Self::Force,
         Self::Refresh,
+        Self::Raise,
         Self::Signal,
         Self::Delete,
         Self::Inspect,
@@ -61,6 +63,7 @@ impl Operation {
             Self::Adopt => include_str!("scripts/adopt.lua"),
             Self::Force => include_str!("scripts/force.lua"),
             Self::Refresh => include_str!("scripts/refresh.lua"),
+            Self::Raise => include_str!("scripts/raise.lua"),
             Self::Signal => include_str!("scripts/signal.lua"),
             Self::Delete => include_str!("scripts/delete.lua"),
             Self::Inspect => include_str!("scripts/inspect.lua"),
@@ -101,7 +104,7 @@ return {released, released and acquire(KEYS, {ARGV[1]})}
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 13]);
+pub(super) struct Scripts([(String, String); 14]);
 
 impl Scripts {
     pub(super) fn new() -> Self {

@@ -263,6 +263,22 @@ impl State {
         Reply::Told { holders }
     }
 
+    /// A holder's token is at least `token`.
+    pub(super) fn raise(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, token: u64) -> Reply {
+        let record = self.records.get_mut(&ticket);
+        let holder = record.filter(|record| record.token > 0 && !record.is_parked());
+        let known = holder.map(|record| {
+            record.token = record.token.max(token);
+            record.token
+        });
+        self.token = self.token.max(known.unwrap_or(0));
+        self.grant(step);
+        match known {
+            Some(_) => self.standing(step.now, ticket),
+            None => Reply::Gone,
+        }
+    }
+
     pub(super) fn delete(&mut self, step: &mut Step<'_, '_>) -> Reply {
         self.grant(step);
         if !self.records.is_empty() {

@@ -136,6 +136,16 @@
       s.used = s.used - before + all()
     end
 
+    -- A holder's token is at least this one.
+    function x.raise(ticket, token)
+      local r = need(ticket)
+      if r.token >= token then return end
+      r.token = token
+      s.tok = max(s.tok, token)
+      s.eldest = ''
+      changed[ticket] = true
+    end
+
     -- The holder stays, held by nobody.
     function x.park(ticket, park)
       local r = need(ticket)

@@ -1,0 +1,23 @@
+-- A holder's fencing token becomes at least this one: the highest that other servers have given for the same grant.
+--
+-- Keys: see common/base.lua.
+-- Arguments: 1 ticket  2 member  3 token
+-- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
+--          'GONE': it does not hold
+--          error FOREIGN
+
+local ticket, member, token = unpack(ARGV)
+local now = clock()
+local state = redis.call('GET', KEYS[1])
+
+return guard(function()
+  local s = open(now, state)
+  s.prune(true)
+  local r = s.record(ticket)
+  local holds = r and r.token > 0 and r.flag ~= 2
+  if holds then s.rare().raise(ticket, tonumber(token)) end
+  s.grant(member)
+  local reply = holds and s.standing(ticket) or 'GONE'
+  s.close()
+  return reply
+end)
