@@ -45,7 +45,7 @@ pub(super) fn merge(votes: &Votes, side: Option<&Votes>, silent: usize) -> Reply
         }
         Some(Reply::Info(_)) => match records(Some(votes)) {
             Some(found) => Reply::Info(NameRecord {
-                token: found.iter().map(|record| record.token).max().unwrap_or(0),
+                token: agreed(|reply| info(reply).map(|record| record.token)),
                 capacity: found.iter().find_map(|record| record.capacity),
                 used: agreed(|reply| info(reply).map(|record| record.used)),
                 signals: agreed(|reply| info(reply).map(|record| record.signals)),
@@ -86,27 +86,33 @@ fn records(votes: Option<&Votes>) -> Option<Vec<&NameRecord>> {
     votes.map(|votes| votes.replies().filter_map(info).collect())
 }
 
-/// The tickets that are on most nodes, each as the node tells it on which it lasts for the longest, in the order of the
-/// first node that has it.
+/// The tickets that are on most nodes, in order of token, each for as long as it lasts anywhere.
 fn tickets(
     found: &[&NameRecord],
     which: impl Fn(&NameRecord) -> &Vec<TicketRecord>,
     silent: usize,
 ) -> Vec<TicketRecord> {
     let most = majority(found.len() + silent);
-    let mut all: Vec<(TicketRecord, usize)> = Vec::new();
+    let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
     for ticket in found.iter().flat_map(|record| which(record)) {
-        match all.iter_mut().find(|known| known.0.ticket == ticket.ticket) {
-            Some(known) => {
-                known.1 += 1;
-                known.0.left = known.0.left.max(ticket.left);
-                known.0.token = known.0.token.max(ticket.token);
-            }
-            None => all.push((ticket.clone(), 1)),
+        match all.iter_mut().find(|known| known[0].ticket == ticket.ticket) {
+            Some(known) => known.push(ticket),
+            None => all.push(vec![ticket]),
         }
     }
-    all.retain(|known| known.1 + silent >= most);
-    let mut tickets: Vec<_> = all.into_iter().map(|known| known.0).collect();
+    all.retain(|known| known.len() + silent >= most);
+    let mut tickets: Vec<_> = all.into_iter().filter_map(|known| one_of(&known)).collect();
     tickets.sort_by_key(|ticket| ticket.token);
     tickets
+}
+
+/// One ticket of what several nodes say of it. The token that most of them have is the quorum's.
+fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
+    let same = |ticket: &&&TicketRecord| known.iter().filter(|other| other.token == ticket.token).count();
+    let ticket = known.iter().max_by_key(same)?;
+    let left = known.iter().map(|ticket| ticket.left).max().unwrap_or_default();
+    Some(TicketRecord {
+        left,
+        ..(**ticket).clone()
+    })
 }

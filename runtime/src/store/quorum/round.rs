@@ -17,6 +17,9 @@ use crate::store::{HolderRecord, Mode, Op, Reply, Request, Ticket};
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// How long a request goes on trying by itself while rounds collide.
 const PERSISTENCE: Duration = Duration::from_millis(200);
+/// How far a token that is written back is ahead of those that were given, in microseconds: so that also the nodes that
+/// grant later have it, and that they all give the next one as the same again, if it comes soon.
+const AHEAD: u64 = 10_000;
 /// How often an attempt that does not wait is made again when nobody has won.
 const TRIES: u32 = 6;
 
@@ -122,7 +125,7 @@ impl Quorum {
         let over = round.started.after(entry.want.hold) <= self.now;
         let granted = round.votes.count(is_granted);
         let awaited = round.votes.awaited();
-        if granted >= enough && round.raise.is_none() {
+        if granted >= enough {
             self.raise(number, &mut round);
         }
         if let Some((token, votes)) = &round.raise {
@@ -140,7 +143,7 @@ impl Quorum {
             if over || confirmed + votes.awaited() < most {
                 return self.lost(round);
             }
-        } else if over || granted + awaited < enough {
+        } else if over || granted + awaited < enough && (round.votes.said() >= most || awaited == 0) {
             return self.lost(round);
         } else if round.votes.said() >= most && round.votes.said() > granted {
             let took = round.started.until(self.now);
@@ -159,28 +162,33 @@ impl Quorum {
         self.jobs.insert(number, Job::Round(round));
     }
 
-    /// Enough have granted: the highest token is written to those with a lower one.
+    /// Enough have granted: one token, greater than all theirs, is written to each of them. Where a majority has given the
+    /// same one, as they do shortly after such a writing, it is that.
     fn raise(&mut self, number: u64, round: &mut Round) {
-        let tokens = round.votes.replies().filter_map(token_of);
-        let Some(highest) = tokens.max() else { return };
-        let mut votes = Votes::new(self.nodes.len());
-        let ticket = round.call.ticket;
-        let name = &round.call.request.name;
+        if round.raise.is_none() {
+            let tokens: Vec<_> = round.votes.replies().filter_map(token_of).collect();
+            let most = majority(self.nodes.len());
+            let agree = |token: &&u64| tokens.iter().filter(|other| other == token).count() >= most;
+            let highest = tokens.iter().max().copied().unwrap_or(0);
+            let token = tokens.iter().find(agree).copied().unwrap_or(highest + AHEAD);
+            round.raise = Some((token, Votes::new(self.nodes.len())));
+        }
+        let Some((token, votes)) = &mut round.raise else {
+            return;
+        };
+        let (ticket, token) = (round.call.ticket, *token);
         for node in self.nodes.indices() {
             let lower = match round.votes.of(node) {
-                Vote::Said(reply) => token_of(reply).is_some_and(|token| token < highest),
+                Vote::Said(reply) => token_of(reply).is_some_and(|given| given < token),
                 _ => false,
             };
-            if lower {
+            if lower && matches!(votes.of(node), Vote::None) {
                 votes.ask(node);
-                let op = Op::Raise {
-                    ticket,
-                    token: highest,
-                };
+                let op = Op::Raise { ticket, token };
+                let name = &round.call.request.name;
                 self.nodes.send(node, Purpose::second(number), name, op);
             }
         }
-        round.raise = Some((highest, votes));
     }
 
     fn won(&mut self, call: Call, token: u64) {
@@ -225,9 +233,12 @@ impl Quorum {
         let enough = needed(nodes, &entry.want.share);
         let blocked = |count: usize| count > nodes - enough;
         let votes = &round.votes;
-        let end = if entry.want.adopts.is_some() && votes.said() >= enough {
+        // What has not answered by the end is as good as unreachable.
+        let is_over = round.started.after(entry.want.hold) <= self.now;
+        let reached = votes.said() + if is_over { 0 } else { votes.awaited() };
+        let end = if entry.want.adopts.is_some() && reached >= enough {
             Some(Ok(Reply::Gone))
-        } else if votes.said() < enough {
+        } else if reached < enough {
             let trouble = votes.trouble().cloned();
             Some(Err(trouble.unwrap_or_else(|| self.unreachable(enough))))
         } else if let Some(reply) = votes.replies().find(|reply| ends(reply))
