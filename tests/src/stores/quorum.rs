@@ -15,8 +15,12 @@ impl OnQuorum {
 
     /// Starts so many servers side by side.
     pub fn of(count: usize) -> Self {
-        let starting: Vec<_> = (0..count).map(|_| std::thread::spawn(Redis::start)).collect();
-        let servers = starting.into_iter().map(|server| server.join().expect("a server"));
+        let starting: Vec<_> = (0..count)
+            .map(|_| std::thread::spawn(Redis::start))
+            .collect();
+        let servers = starting
+            .into_iter()
+            .map(|server| server.join().expect("a server"));
         Self(servers.collect())
     }
 
@@ -28,7 +32,10 @@ impl OnQuorum {
 
 /// The URL of a quorum of these ports on this machine.
 pub fn quorum_url(ports: impl IntoIterator<Item = u16>) -> String {
-    let hosts: Vec<_> = ports.into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let hosts: Vec<_> = ports
+        .into_iter()
+        .map(|port| format!("127.0.0.1:{port}"))
+        .collect();
     format!("redlock://{}", hosts.join(","))
 }
 

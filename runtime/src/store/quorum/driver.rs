@@ -38,7 +38,12 @@ pub(crate) async fn connect(
     let count = endpoint.nodes.len();
     let mut opening = JoinSet::new();
     for (index, node) in endpoint.nodes.iter().cloned().enumerate() {
-        opening.spawn(async move { (index, redis::connect(&node, connect_timeout, None, member).await) });
+        opening.spawn(async move {
+            (
+                index,
+                redis::connect(&node, connect_timeout, None, member).await,
+            )
+        });
     }
     let mut opened: Vec<_> = (0..count).map(|_| None).collect();
     let mut connected = 0;

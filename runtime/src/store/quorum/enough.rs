@@ -40,7 +40,10 @@ mod tests {
                 let q = needed(nodes, &Share::of(1, capacity as u32));
                 assert!(q <= nodes && q >= majority(nodes));
                 assert_eq!(holders(nodes, capacity, q).max(capacity), capacity);
-                assert!(holders(nodes, capacity, q - 1) > capacity, "{nodes} {capacity} {q}");
+                assert!(
+                    holders(nodes, capacity, q - 1) > capacity,
+                    "{nodes} {capacity} {q}"
+                );
             }
         }
     }
@@ -48,7 +51,13 @@ mod tests {
     #[test]
     fn locks_need_a_majority_and_semaphores_more() {
         let five = |units, capacity| needed(5, &Share::of(units, capacity));
-        assert_eq!([five(1, 1), five(1, 2), five(1, 4), five(2, 5), five(1, 100)], [3, 4, 5, 5, 5]);
-        assert_eq!([five(1, 1 << 30), five(1 << 30, 1 << 30), five(1, 0)], [3; 3]);
+        assert_eq!(
+            [five(1, 1), five(1, 2), five(1, 4), five(2, 5), five(1, 100)],
+            [3, 4, 5, 5, 5]
+        );
+        assert_eq!(
+            [five(1, 1 << 30), five(1 << 30, 1 << 30), five(1, 0)],
+            [3; 3]
+        );
     }
 }

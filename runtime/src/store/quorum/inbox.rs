@@ -95,7 +95,8 @@ impl Events for Ear {
     }
 
     fn told(&self, name: &Name, message: Message) {
-        self.inbox.push(Input::Told(self.node, name.clone(), message));
+        self.inbox
+            .push(Input::Told(self.node, name.clone(), message));
     }
 
     fn connected(&self, _: Node, _: u64) {

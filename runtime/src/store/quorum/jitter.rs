@@ -11,7 +11,9 @@ const DOUBLINGS: u32 = 8;
 /// Anything from `from` to `to`.
 pub(super) fn between(from: Duration, to: Duration) -> Duration {
     let random = Uuid::new_v4().as_u128() as u32;
-    from + to.saturating_sub(from).mul_f64(f64::from(random) / f64::from(u32::MAX))
+    from + to
+        .saturating_sub(from)
+        .mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 /// How long to wait after so many collisions in a row, of rounds that take `round`: from a few milliseconds to a second.

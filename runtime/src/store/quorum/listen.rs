@@ -44,7 +44,8 @@ impl Quorum {
             if entry.at[node].open && touches {
                 votes.ask(node);
                 let op = entry.touch(ticket, 0);
-                self.nodes.send(node, Purpose::main(number), &entry.name, op);
+                self.nodes
+                    .send(node, Purpose::main(number), &entry.name, op);
             } else if touches {
                 // A place that was lost does not count: a notification may have passed it.
                 self.acquire_at(node, ticket, Purpose::NOBODY);
@@ -76,7 +77,10 @@ impl Quorum {
         };
         let by = match &entry.phase {
             Phase::Notified(by, _) => Some(*by),
-            _ => self.nodes.indices().find(|&node| matches!(votes.of(node), Vote::Said(reply) if is_granted(reply))),
+            _ => self
+                .nodes
+                .indices()
+                .find(|&node| matches!(votes.of(node), Vote::Said(reply) if is_granted(reply))),
         };
         let result = if let Some(by) = by {
             match votes.of(by) {
@@ -110,7 +114,10 @@ impl Quorum {
             self.jobs.insert(number, Job::Listen(listen));
             return;
         };
-        let forgotten = matches!(&result, Ok(Reply::Gone | Reply::Refused | Reply::Mismatch { .. } | Reply::TooMany));
+        let forgotten = matches!(
+            &result,
+            Ok(Reply::Gone | Reply::Refused | Reply::Mismatch { .. } | Reply::TooMany)
+        );
         self.answer(listen.request, result);
         if forgotten && by.is_none() {
             for node in self.nodes.indices() {
@@ -164,12 +171,18 @@ impl Quorum {
     pub(super) fn leave_listening(&mut self, request: Request, ticket: Ticket, used: u64) {
         let number = self.number();
         let mut votes = Votes::new(self.nodes.len());
-        let notified = self.tickets.get(&ticket).and_then(|entry| match entry.phase {
-            Phase::Notified(by, _) if used > 0 => Some(by),
-            _ => None,
-        });
+        let notified = self
+            .tickets
+            .get(&ticket)
+            .and_then(|entry| match entry.phase {
+                Phase::Notified(by, _) if used > 0 => Some(by),
+                _ => None,
+            });
         for node in self.nodes.indices() {
-            let is_open = self.tickets.get(&ticket).is_some_and(|entry| entry.at[node].open);
+            let is_open = self
+                .tickets
+                .get(&ticket)
+                .is_some_and(|entry| entry.at[node].open);
             if notified.is_none_or(|by| by == node) && is_open {
                 if self.nodes.is_up(node) {
                     votes.ask(node);
@@ -195,14 +208,19 @@ impl Quorum {
     }
 
     fn withdraw_at(&mut self, node: usize, ticket: Ticket, used: u64) {
-        if self.tickets.get(&ticket).is_some_and(|entry| entry.at[node].open) {
+        if self
+            .tickets
+            .get(&ticket)
+            .is_some_and(|entry| entry.at[node].open)
+        {
             self.release_at(node, ticket, (Duration::ZERO, used), Purpose::NOBODY);
         }
     }
 
     /// A node can be reached again: who waits there for a notification may have missed the word of it.
     pub(super) fn listen_again(&mut self, node: usize) {
-        let waits = |entry: &super::entry::Entry| entry.phase == Phase::Listening && entry.at[node].open;
+        let waits =
+            |entry: &super::entry::Entry| entry.phase == Phase::Listening && entry.at[node].open;
         let waiting: Vec<_> = self
             .tickets
             .iter()

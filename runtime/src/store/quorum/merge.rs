@@ -15,7 +15,11 @@ pub(super) fn merge(votes: &Votes, side: Option<&Votes>, silent: usize) -> Reply
         let index = most.saturating_sub(silent + 1);
         numbers.get(index).copied().unwrap_or(0)
     };
-    let waiting = || records(side).map_or_else(Vec::new, |found| tickets(&found, |record| &record.waiters, silent));
+    let waiting = || {
+        records(side).map_or_else(Vec::new, |found| {
+            tickets(&found, |record| &record.waiters, silent)
+        })
+    };
     match replies.first() {
         Some(Reply::Freed { .. }) => Reply::Freed {
             holders: agreed(number),
@@ -24,7 +28,11 @@ pub(super) fn merge(votes: &Votes, side: Option<&Votes>, silent: usize) -> Reply
             holders: agreed(number),
         },
         Some(Reply::Signalled { .. }) => Reply::Signalled {
-            count: replies.iter().filter_map(|reply| number(reply)).max().unwrap_or(0),
+            count: replies
+                .iter()
+                .filter_map(|reply| number(reply))
+                .max()
+                .unwrap_or(0),
         },
         Some(Reply::Deleted { .. } | Reply::InUse { .. }) => {
             let used = |reply: &&&Reply| matches!(reply, Reply::InUse { .. });
@@ -95,7 +103,10 @@ fn tickets(
     let most = majority(found.len() + silent);
     let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
     for ticket in found.iter().flat_map(|record| which(record)) {
-        match all.iter_mut().find(|known| known[0].ticket == ticket.ticket) {
+        match all
+            .iter_mut()
+            .find(|known| known[0].ticket == ticket.ticket)
+        {
             Some(known) => known.push(ticket),
             None => all.push(vec![ticket]),
         }
@@ -108,9 +119,18 @@ fn tickets(
 
 /// One ticket of what several nodes say of it. The token that most of them have is the quorum's.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
-    let same = |ticket: &&&TicketRecord| known.iter().filter(|other| other.token == ticket.token).count();
+    let same = |ticket: &&&TicketRecord| {
+        known
+            .iter()
+            .filter(|other| other.token == ticket.token)
+            .count()
+    };
     let ticket = known.iter().max_by_key(same)?;
-    let left = known.iter().map(|ticket| ticket.left).max().unwrap_or_default();
+    let left = known
+        .iter()
+        .map(|ticket| ticket.left)
+        .max()
+        .unwrap_or_default();
     Some(TicketRecord {
         left,
         ..(**ticket).clone()

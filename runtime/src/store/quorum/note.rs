@@ -14,7 +14,12 @@ const LONGEST_LEASE: Duration = Duration::from_secs(30);
 impl Quorum {
     pub(super) fn note(&mut self, node: usize, answer: &Answer) {
         let request = &answer.request;
-        if let (Op::Release { ticket, park, used, .. }, Err(error)) = (&request.op, &answer.result)
+        if let (
+            Op::Release {
+                ticket, park, used, ..
+            },
+            Err(error),
+        ) = (&request.op, &answer.result)
             && error.is_disconnected()
         {
             let lease = (self.now, LONGEST_LEASE);
@@ -84,7 +89,9 @@ impl Quorum {
             Message::Grant { token, .. } if *name != entry.name => {
                 return self.woken(node, ticket, token);
             }
-            Message::Grant { token, ref signal, .. } => {
+            Message::Grant {
+                token, ref signal, ..
+            } => {
                 let signal = signal.clone().unwrap_or_default();
                 return self.notified(node, ticket, (token, signal), Some(message));
             }

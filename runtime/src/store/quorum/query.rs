@@ -55,7 +55,8 @@ impl Quorum {
             }
             votes.ask(node);
             let op = request.op.clone();
-            self.nodes.send(node, Purpose::main(number), &request.name, op);
+            self.nodes
+                .send(node, Purpose::main(number), &request.name, op);
             if let Some(side) = &mut side {
                 side.ask(node);
                 let purpose = Purpose::second(number);

@@ -48,7 +48,10 @@ impl Quorum {
         let nodes = self.nodes.len();
         if let Some(entry) = self.tickets.get_mut(&ticket) {
             let later = std::mem::take(&mut entry.later);
-            let job = entry.job.take().and_then(|number| self.jobs.remove(&number));
+            let job = entry
+                .job
+                .take()
+                .and_then(|number| self.jobs.remove(&number));
             let under_way = match job {
                 Some(Job::Round(round)) => Some(round.call.request),
                 Some(Job::Pause(pause)) => Some(pause.call.request),
@@ -81,12 +84,16 @@ impl Quorum {
                     tomb: tomb || at.is_none_or(|at| at.late),
                     used,
                 };
-                self.nodes.send(node, Purpose::main(number), &request.name, op);
+                self.nodes
+                    .send(node, Purpose::main(number), &request.name, op);
             } else {
                 owed += 1;
-                let lease = entry.as_ref().map_or(LONGEST_LEASE, |entry| entry.want.hold);
+                let lease = entry
+                    .as_ref()
+                    .map_or(LONGEST_LEASE, |entry| entry.want.hold);
                 let lease = (self.now, lease);
-                self.nodes.owe(node, &request.name, (ticket, park, used), lease);
+                self.nodes
+                    .owe(node, &request.name, (ticket, park, used), lease);
             }
         }
         if votes.awaited() > 0 {
@@ -112,7 +119,10 @@ impl Quorum {
         let released = votes.count(is_released);
         let over = votes.awaited() == 0;
         // Where nobody answers, it was held for all that is known.
-        let lost = self.nodes.indices().filter(|&node| matches!(votes.of(node), Vote::Failed(_)));
+        let lost = self
+            .nodes
+            .indices()
+            .filter(|&node| matches!(votes.of(node), Vote::Failed(_)));
         let unknown = owed + lost.count();
         let result = if !held {
             let enough = over || votes.said() >= most;
@@ -160,7 +170,8 @@ impl Quorum {
             };
             self.nodes.send(node, purpose, &entry.name, op);
         } else {
-            self.nodes.owe(node, &entry.name, (ticket, park, used), lease);
+            self.nodes
+                .owe(node, &entry.name, (ticket, park, used), lease);
         }
     }
 }

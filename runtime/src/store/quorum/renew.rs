@@ -88,7 +88,8 @@ impl Quorum {
             if entry.at[node].open {
                 votes.ask(node);
                 let op = entry.touch(ticket, units);
-                self.nodes.send(node, Purpose::main(number), &entry.name, op);
+                self.nodes
+                    .send(node, Purpose::main(number), &entry.name, op);
             } else {
                 // It does not count yet: somebody else may have had it in between.
                 self.acquire_at(node, ticket, Purpose::NOBODY);

@@ -134,7 +134,8 @@ impl Quorum {
                 _ => false,
             };
             let confirmed = self.nodes.indices();
-            let confirmed = confirmed.filter(|&node| has(votes.of(node)) || has(round.votes.of(node)));
+            let confirmed =
+                confirmed.filter(|&node| has(votes.of(node)) || has(round.votes.of(node)));
             let confirmed = confirmed.count();
             if confirmed >= most {
                 let token = *token;
@@ -143,7 +144,8 @@ impl Quorum {
             if over || confirmed + votes.awaited() < most {
                 return self.lost(round);
             }
-        } else if over || granted + awaited < enough && (round.votes.said() >= most || awaited == 0) {
+        } else if over || granted + awaited < enough && (round.votes.said() >= most || awaited == 0)
+        {
             return self.lost(round);
         } else if round.votes.said() >= most && round.votes.said() > granted {
             let took = round.started.until(self.now);
@@ -170,7 +172,11 @@ impl Quorum {
             let most = majority(self.nodes.len());
             let agree = |token: &&u64| tokens.iter().filter(|other| other == token).count() >= most;
             let highest = tokens.iter().max().copied().unwrap_or(0);
-            let token = tokens.iter().find(agree).copied().unwrap_or(highest + AHEAD);
+            let token = tokens
+                .iter()
+                .find(agree)
+                .copied()
+                .unwrap_or(highest + AHEAD);
             round.raise = Some((token, Votes::new(self.nodes.len())));
         }
         let Some((token, votes)) = &mut round.raise else {
@@ -369,7 +375,10 @@ fn ends(reply: &Reply) -> bool {
 fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
     let mut found: Vec<(&HolderRecord, usize)> = Vec::new();
     for reply in votes.replies() {
-        let Reply::Busy { holder: Some(holder) } = reply else {
+        let Reply::Busy {
+            holder: Some(holder),
+        } = reply
+        else {
             continue;
         };
         match found.iter_mut().find(|known| known.0.token == holder.token) {
@@ -381,4 +390,3 @@ fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
     let is_held = first.as_ref().is_some_and(|first| first.1 >= majority);
     (first.map(|first| first.0.clone()), is_held)
 }
-

@@ -23,7 +23,8 @@ impl Quorum {
         let at = &mut entry.at[node];
         if let Some(used) = at.wake.take() {
             at.place = None;
-            self.nodes.send(node, Purpose::NOBODY, &side, leave(ticket, used));
+            self.nodes
+                .send(node, Purpose::NOBODY, &side, leave(ticket, used));
         }
         // It must last until the next look at it.
         let fresh = |since: crate::clock::Instant| since.until(self.now) < place / 3;
@@ -60,7 +61,8 @@ impl Quorum {
             let wake = at.wake.take();
             if at.place.take().is_some() || wake.is_some() {
                 let token = wake.filter(|_| used).unwrap_or(0);
-                self.nodes.send(node, Purpose::NOBODY, &side, leave(ticket, token));
+                self.nodes
+                    .send(node, Purpose::NOBODY, &side, leave(ticket, token));
             }
         }
     }

@@ -218,7 +218,8 @@ impl Quorum {
     }
 
     pub(super) fn answer(&mut self, request: Request, result: Result<Reply, StoreError>) {
-        self.out.push_back(Output::Answer(Answer { request, result }));
+        self.out
+            .push_back(Output::Answer(Answer { request, result }));
     }
 
     pub(super) fn tell(&mut self, name: Name, message: Message) {

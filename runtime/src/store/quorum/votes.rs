@@ -63,9 +63,7 @@ impl Votes {
             Vote::Failed(error) => Some(error),
             _ => None,
         });
-        errors.find(|error| {
-            !error.is_disconnected() && error.kind() != StoreErrorKind::Busy
-        })
+        errors.find(|error| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy)
     }
 }
 
