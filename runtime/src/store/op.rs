@@ -103,7 +103,8 @@ pub(crate) enum Op {
         owner: Text,
         expire: Duration,
     },
-    /// The fencing time of a holder becomes at least `token`: the highest that was given for the same grant elsewhere.
+    /// The fencing time of a holder becomes `token`, or the next one that was not given: what other servers shall have for
+    /// the same grant.
     Raise {
         ticket: Ticket,
         token: u64,

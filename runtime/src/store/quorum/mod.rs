@@ -8,9 +8,10 @@
 //! - `state.rs`: who gets which of them. `nodes.rs`: the servers; `votes.rs`, `merge.rs`: what they said; `enough.rs`:
 //!   how many must say so.
 //! - `entry.rs`, `note.rs`: one ticket, and what is known of it on each server.
-//! - `round.rs`, `side.rs`, `jitter.rs`: acquiring, waiting for a release, waiting after a collision.
+//! - `round.rs`, `side.rs`, `jitter.rs`, `crowd.rs`: acquiring, waiting for a release, waiting after a collision, giving way.
 //! - `renew.rs`, `release.rs`, `listen.rs`, `query.rs`: renewals, releases, condition variables, questions.
 
+mod crowd;
 mod driver;
 mod enough;
 mod entry;

@@ -26,6 +26,9 @@ impl Quorum {
             let release = (*ticket, *park, *used);
             return self.nodes.owe(node, &request.name, release, lease);
         }
+        if let (Op::Signal { .. }, Ok(Reply::Signalled { count })) = (&request.op, &answer.result) {
+            return self.crowds.woke(&request.name, *count > 0, self.now);
+        }
         let Some(ticket) = request.op.ticket() else {
             return;
         };

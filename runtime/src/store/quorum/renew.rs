@@ -6,7 +6,7 @@ use super::nodes::Purpose;
 use super::round::Call;
 use super::state::{Job, Quorum};
 use super::votes::{Votes, is_granted};
-use crate::store::{Op, Reply, Request, Share, Ticket};
+use crate::store::{Mode, Op, Reply, Request, Share, Ticket};
 
 #[derive(Debug)]
 pub(super) struct Renew {
@@ -44,12 +44,20 @@ impl Quorum {
         }
         match entry.phase {
             Phase::Held(_) => self.renew(request, ticket),
-            _ => self.round(Call {
-                request,
-                ticket,
-                since: self.now,
-                rounds: 0,
-            }),
+            Phase::Wanting | Phase::Listening | Phase::Notified(..) => {
+                let waits = entry.want.mode == Mode::Queue && entry.side.is_none();
+                let way = self.gives_way(&request.name).filter(|_| waits);
+                let call = Call {
+                    request,
+                    ticket,
+                    since: self.now,
+                    rounds: 0,
+                };
+                match way {
+                    Some(way) => self.pause(call, way),
+                    None => self.round(call),
+                }
+            }
         }
     }
 
@@ -173,7 +181,7 @@ impl Want {
                 counter: *counter,
                 hold: *hold,
                 place: *place,
-                mode: crate::store::Mode::Try,
+                mode: Mode::Try,
                 meta: meta.clone(),
             }),
             _ => None,

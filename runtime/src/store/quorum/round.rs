@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use super::enough::{majority, needed};
 use super::entry::Phase;
 use super::jitter::{backoff, between};
@@ -20,6 +22,8 @@ const PERSISTENCE: Duration = Duration::from_millis(200);
 /// How far a token that is written back is ahead of those that were given, in microseconds: so that also the nodes that
 /// grant later have it, and that they all give the next one as the same again, if it comes soon.
 const AHEAD: u64 = 10_000;
+/// And by how much more at most, so that two who write at the same time seldom write the same.
+const SPREAD: u64 = 1_000;
 /// How often an attempt that does not wait is made again when nobody has won.
 const TRIES: u32 = 6;
 
@@ -27,8 +31,10 @@ const TRIES: u32 = 6;
 pub(super) struct Round {
     pub(super) call: Call,
     pub(super) votes: Votes,
-    /// The token that is being written back, and by whom it is confirmed.
-    raise: Option<(u64, Votes)>,
+    /// The token that is being written back; 0: none yet.
+    token: u64,
+    /// What came of it.
+    raised: Votes,
     started: Instant,
     /// The ticket queues with those who wait for a release since before this round.
     registered: bool,
@@ -54,10 +60,12 @@ pub(super) struct Pause {
 
 impl Round {
     pub(super) fn put(&mut self, first: bool, node: usize, result: Result<Reply, StoreError>) {
-        match &mut self.raise {
-            Some((_, votes)) if !first => votes.put(node, result),
-            _ => self.votes.put(node, result),
+        if first {
+            return self.votes.put(node, result);
         }
+        self.raised.put(node, result.clone());
+        // It is what the node says by now.
+        self.votes.put(node, result);
     }
 }
 
@@ -97,7 +105,8 @@ impl Quorum {
         let round = Round {
             call,
             votes,
-            raise: None,
+            token: 0,
+            raised: Votes::new(nodes),
             started: self.now,
             registered,
             grace: None,
@@ -124,30 +133,17 @@ impl Quorum {
         let (enough, most) = (needed(nodes, &entry.want.share), majority(nodes));
         let over = round.started.after(entry.want.hold) <= self.now;
         let granted = round.votes.count(is_granted);
-        let awaited = round.votes.awaited();
-        if granted >= enough {
-            self.raise(number, &mut round);
-        }
-        if let Some((token, votes)) = &round.raise {
-            let has = |vote: &Vote| match vote {
-                Vote::Said(Reply::Granted { token: given, .. }) => given >= token,
-                _ => false,
-            };
-            let confirmed = self.nodes.indices();
-            let confirmed =
-                confirmed.filter(|&node| has(votes.of(node)) || has(round.votes.of(node)));
-            let confirmed = confirmed.count();
-            if confirmed >= most {
-                let token = *token;
+        let (awaited, said) = (round.votes.awaited(), round.votes.said());
+        let possible = granted + awaited >= enough;
+        if !over && granted >= enough {
+            if let Some(token) = agreed(&round.votes, most) {
+                self.took = round.started.until(self.now);
                 return self.won(round.call, token);
             }
-            if over || confirmed + votes.awaited() < most {
-                return self.lost(round);
-            }
-        } else if over || granted + awaited < enough && (round.votes.said() >= most || awaited == 0)
-        {
+            self.raise(number, &mut round);
+        } else if over || !possible && (said >= most || awaited == 0) {
             return self.lost(round);
-        } else if round.votes.said() >= most && round.votes.said() > granted {
+        } else if said >= most && said > granted {
             let took = round.started.until(self.now);
             let grace = match round.grace {
                 Some(grace) => grace,
@@ -164,32 +160,26 @@ impl Quorum {
         self.jobs.insert(number, Job::Round(round));
     }
 
-    /// Enough have granted: one token, greater than all theirs, is written to each of them. Where a majority has given the
-    /// same one, as they do shortly after such a writing, it is that.
+    /// Enough have granted, but no majority the same token: one that is greater than all theirs is written to each. If it
+    /// was given to somebody else meanwhile, that node has the next one, and there may be another time.
     fn raise(&mut self, number: u64, round: &mut Round) {
-        if round.raise.is_none() {
-            let tokens: Vec<_> = round.votes.replies().filter_map(token_of).collect();
-            let most = majority(self.nodes.len());
-            let agree = |token: &&u64| tokens.iter().filter(|other| other == token).count() >= most;
-            let highest = tokens.iter().max().copied().unwrap_or(0);
-            let token = tokens
-                .iter()
-                .find(agree)
-                .copied()
-                .unwrap_or(highest + AHEAD);
-            round.raise = Some((token, Votes::new(self.nodes.len())));
+        if round.raised.awaited() == 0 {
+            let tokens = round.votes.replies().filter_map(token_of);
+            let highest = tokens.max().unwrap_or(0);
+            if highest >= round.token {
+                let spread = Uuid::new_v4().as_u128() as u64 % SPREAD;
+                round.token = highest + AHEAD + spread;
+                round.raised = Votes::new(self.nodes.len());
+            }
         }
-        let Some((token, votes)) = &mut round.raise else {
-            return;
-        };
-        let (ticket, token) = (round.call.ticket, *token);
+        let (ticket, token) = (round.call.ticket, round.token);
         for node in self.nodes.indices() {
             let lower = match round.votes.of(node) {
                 Vote::Said(reply) => token_of(reply).is_some_and(|given| given < token),
                 _ => false,
             };
-            if lower && matches!(votes.of(node), Vote::None) {
-                votes.ask(node);
+            if lower && matches!(round.raised.of(node), Vote::None) {
+                round.raised.ask(node);
                 let op = Op::Raise { ticket, token };
                 let name = &round.call.request.name;
                 self.nodes.send(node, Purpose::second(number), name, op);
@@ -315,7 +305,7 @@ impl Quorum {
         );
     }
 
-    fn pause(&mut self, call: Call, wait: Duration) {
+    pub(super) fn pause(&mut self, call: Call, wait: Duration) {
         let number = self.number();
         let ends = self.now.after(wait);
         if let Some(entry) = self.tickets.get_mut(&call.ticket) {
@@ -361,6 +351,13 @@ fn token_of(reply: &Reply) -> Option<u64> {
         Reply::Granted { token, .. } => Some(*token),
         _ => None,
     }
+}
+
+/// The token that so many have granted.
+fn agreed(votes: &Votes, most: usize) -> Option<u64> {
+    let mut tokens = votes.replies().filter_map(token_of);
+    let all = tokens.clone();
+    tokens.find(|token| all.clone().filter(|other| other == token).count() >= most)
 }
 
 /// What no further round would change.

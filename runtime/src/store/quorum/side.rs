@@ -70,6 +70,7 @@ impl Quorum {
     /// Wakes the first who waits for `name`.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let side = beside(name);
+        self.crowds.released(&side, self.now);
         for node in self.nodes.indices() {
             if self.nodes.is_up(node) {
                 let op = Op::Signal {

@@ -4,7 +4,9 @@
 //! It knows neither threads nor sockets nor the time: the driver brings what happened and takes the [`Output`]s away.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
 
+use super::crowd::Crowds;
 use super::entry::Entry;
 use super::inbox::Input;
 use super::listen::Listen;
@@ -52,6 +54,9 @@ pub(super) struct Quorum {
     pub(super) tickets: TicketMap<Entry>,
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) now: Instant,
+    pub(super) crowds: Crowds,
+    /// How long the last round took that was won.
+    pub(super) took: Duration,
     timers: BTreeMap<(Instant, u64), Due>,
     out: VecDeque<Output>,
     last: u64,
@@ -68,6 +73,8 @@ impl Quorum {
             tickets: TicketMap::default(),
             jobs: HashMap::new(),
             now: Instant::now(),
+            crowds: Crowds::default(),
+            took: Duration::ZERO,
             timers: BTreeMap::new(),
             out: VecDeque::new(),
             last: 0,

@@ -263,18 +263,19 @@ impl State {
         Reply::Told { holders }
     }
 
-    /// A holder's token is at least `token`.
+    /// A holder's token is at least `token`, and nobody else's.
     pub(super) fn raise(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, token: u64) -> Reply {
         let record = self.records.get_mut(&ticket);
         let holder = record.filter(|record| record.token > 0 && !record.is_parked());
-        let known = holder.map(|record| {
-            record.token = record.token.max(token);
-            record.token
+        let holds = holder.map(|record| {
+            if record.token < token {
+                record.token = token.max(self.token + 1);
+                self.token = record.token;
+            }
         });
-        self.token = self.token.max(known.unwrap_or(0));
         self.grant(step);
-        match known {
-            Some(_) => self.standing(step.now, ticket),
+        match holds {
+            Some(()) => self.standing(step.now, ticket),
             None => Reply::Gone,
         }
     }

@@ -1,4 +1,5 @@
--- A holder's fencing token becomes at least this one: the highest that other servers have given for the same grant.
+-- A holder's fencing token becomes this one: what all servers shall have for the same grant. If that was given to somebody
+-- else, or a greater one, it becomes the next.
 --
 -- Keys: see common/base.lua.
 -- Arguments: 1 ticket  2 member  3 token
