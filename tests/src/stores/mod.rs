@@ -10,7 +10,7 @@ use auto_mutex::{Client, Config};
 
 pub use memory::Memory;
 pub use quorum::{OnQuorum, quorum_url};
-pub use redis::{OnRedis, WithoutHandover};
+pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -76,6 +76,16 @@ macro_rules! conformance {
         mod redis {
             $(mod $module {
                 $($crate::conformance!(@test $module $test $crate::stores::OnRedis);)+
+            })+
+        }
+        mod redis_over_tls {
+            $(mod $module {
+                $($crate::conformance!(@test $module $test $crate::stores::OverTls);)+
+            })+
+        }
+        mod redis_under_the_rule {
+            $(mod $module {
+                $($crate::conformance!(@test $module $test $crate::stores::UnderTheRule);)+
             })+
         }
         mod redis_without_handover {

@@ -1,6 +1,8 @@
 //! Five independent redis-servers.
 
-use super::TestStore;
+use auto_mutex::Config;
+
+use super::{TestStore, config};
 use crate::redis::Redis;
 
 /// A quorum of the test's own.
@@ -42,5 +44,10 @@ pub fn quorum_url(ports: impl IntoIterator<Item = u16>) -> String {
 impl TestStore for OnQuorum {
     fn url(&self) -> String {
         quorum_url(self.0.iter().map(Redis::port))
+    }
+
+    /// The servers have just been started, and are not a restart of others.
+    fn config(&self) -> Config {
+        config(self.url()).restart_guard(false)
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Ground {
     pub(crate) servers: Vec<Redis>,
     pub(crate) proxies: Vec<Proxy>,
     pub(crate) seed: Seed,
+    /// For how long a server grants nothing after its start; zero: it grants at once.
+    pub(crate) guard: Duration,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -38,6 +40,7 @@ impl Ground {
                 .collect(),
             servers,
             seed: Seed::announce(what),
+            guard: Duration::ZERO,
             _alone: alone,
         }
     }
@@ -49,7 +52,11 @@ impl Ground {
 
     pub(crate) fn config(&self, lease: Duration) -> Config {
         let config = Config::new(self.url()).unwrap();
-        config.namespace("suite").lease(lease)
+        let config = config.namespace("suite").lease(lease);
+        match self.guard.is_zero() {
+            true => config.restart_guard(false),
+            false => config.restart_guard(true).longest_lease(self.guard),
+        }
     }
 
     pub(crate) fn member(&self, lease: Duration) -> Client {
@@ -62,13 +69,14 @@ impl Ground {
         Client::connect(config.namespace("suite")).unwrap()
     }
 
-    /// How a process is started.
-    pub(crate) fn setup(&self, lease: Duration) -> Setup {
-        Setup {
+    /// Starts a process; its first line is `ready`.
+    pub(crate) fn launch(&self, lease: Duration) -> Worker {
+        let setup = Setup {
             program: env!("CARGO_BIN_EXE_test-worker"),
             url: self.url(),
             lease,
-        }
+        };
+        setup.launch_guarded(self.guard)
     }
 
     /// So many servers, as the dice fall.
@@ -98,8 +106,7 @@ impl Contest {
         (lease, duration): (Duration, Duration),
     ) -> Self {
         let witness = Witness::new();
-        let setup = ground.setup(lease);
-        let mut workers: Vec<_> = (0..SERVERS).map(|_| setup.launch()).collect();
+        let mut workers: Vec<_> = (0..SERVERS).map(|_| ground.launch(lease)).collect();
         for worker in &workers {
             worker.expect("ready");
         }

@@ -7,3 +7,4 @@ mod ground;
 mod majority;
 mod minority;
 mod releases;
+mod restarts;

@@ -14,6 +14,7 @@ use super::store::QuorumStore;
 use crate::clock::Instant;
 use crate::config::QuorumEndpoint;
 use crate::error::SetupError;
+use crate::store::redis::Guard;
 use crate::store::{Events, MemberId, Node, Store, redis};
 
 /// How long the others are waited for when a majority is connected.
@@ -34,15 +35,15 @@ pub(crate) async fn connect(
     endpoint: &QuorumEndpoint,
     connect_timeout: Duration,
     member: MemberId,
+    guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
     let count = endpoint.nodes.len();
     let mut opening = JoinSet::new();
     for (index, node) in endpoint.nodes.iter().cloned().enumerate() {
+        let guard = guard.clone();
         opening.spawn(async move {
-            (
-                index,
-                redis::connect(&node, connect_timeout, None, member).await,
-            )
+            let opened = redis::connect(&node, connect_timeout, None, member, guard).await;
+            (index, opened)
         });
     }
     let mut opened: Vec<_> = (0..count).map(|_| None).collect();
@@ -75,7 +76,8 @@ pub(crate) async fn connect(
     let (mut stores, mut drivers) = (Vec::new(), Vec::new());
     for (node, opened) in endpoint.nodes.iter().zip(opened) {
         let connected = opened.is_some();
-        let (store, driver) = opened.unwrap_or_else(|| redis::connect_later(node, member));
+        let (store, driver) =
+            opened.unwrap_or_else(|| redis::connect_later(node, member, guard.clone()));
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
@@ -143,6 +145,7 @@ fn tell(events: &dyn Events, output: Output) {
     match output {
         Output::Answer(answer) => events.answered(answer),
         Output::Told(name, message) => events.told(&name, message),
+        Output::Closed(closing) => events.closed(Node::ONLY, closing),
         Output::Connected(generation) => events.connected(Node::ONLY, generation),
         Output::Disconnected(error) => events.disconnected(Node::ONLY, error),
         Output::StillDisconnected(error) => events.still_disconnected(Node::ONLY, error),

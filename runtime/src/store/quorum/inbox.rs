@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Events, Message, Node, Request};
+use crate::store::{Answer, Closing, Events, Message, Node, Request};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -20,6 +20,8 @@ pub(super) enum Input {
     Answered(usize, Answer),
     Told(usize, Name, Message),
     Up(usize),
+    /// It grants nothing until then; `None`: it grants.
+    Closed(usize, Option<Closing>),
     Down(usize, StoreError),
     StillDown(usize, StoreError),
 }
@@ -105,6 +107,10 @@ impl Events for Ear {
 
     fn disconnected(&self, _: Node, error: StoreError) {
         self.inbox.push(Input::Down(self.node, error));
+    }
+
+    fn closed(&self, _: Node, closing: Option<Closing>) {
+        self.inbox.push(Input::Closed(self.node, closing));
     }
 
     fn still_disconnected(&self, _: Node, error: StoreError) {

@@ -8,7 +8,7 @@ use super::enough::majority;
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Op, Request, RequestId, Store, Ticket, TicketMap};
+use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket, TicketMap};
 
 /// Whose answer it is: a job's, and which part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ struct NodeState {
     store: Arc<dyn Store>,
     /// Why it cannot be reached; `None` while it can.
     down: Option<StoreError>,
+    /// Until when it grants nothing.
+    closing: Option<Closing>,
     owed: TicketMap<Owed>,
     touched: bool,
 }
@@ -93,6 +95,7 @@ impl Nodes {
         let state = |(store, connected): (_, bool)| NodeState {
             store,
             down: (!connected).then(never),
+            closing: None,
             owed: TicketMap::default(),
             touched: false,
         };
@@ -122,6 +125,22 @@ impl Nodes {
     /// Whether a majority can be reached.
     pub(super) fn are_connected(&self) -> bool {
         self.up() >= majority(self.len())
+    }
+
+    /// `node` grants nothing until then. Says until when no majority does.
+    pub(super) fn note_closed(
+        &mut self,
+        node: usize,
+        closing: Option<Closing>,
+        now: Instant,
+    ) -> Option<Closing> {
+        self.all[node].closing = closing;
+        let closing = self.all.iter().filter_map(|node| node.closing);
+        let mut closing: Vec<_> = closing.filter(|closing| now < closing.until).collect();
+        closing.sort_by_key(|closing| closing.until);
+        let open = self.len() - closing.len();
+        let missing = majority(self.len()).checked_sub(open + 1)?;
+        closing.get(missing).copied()
     }
 
     pub(super) fn note_down(&mut self, node: usize, error: StoreError) {

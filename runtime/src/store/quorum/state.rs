@@ -18,7 +18,7 @@ use super::round::{Pause, Round};
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{Answer, Message, Op, Reply, Request, Ticket, TicketMap};
+use crate::store::{Answer, Closing, Message, Op, Reply, Request, Ticket, TicketMap};
 
 /// What the member is told.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub(super) enum Output {
     Answer(Answer),
     Told(Name, Message),
     Connected(u64),
+    Closed(Option<Closing>),
     Disconnected(StoreError),
     StillDisconnected(StoreError),
 }
@@ -99,6 +100,10 @@ impl Quorum {
                     self.connect();
                 }
                 self.listen_again(node);
+            }
+            Input::Closed(node, closing) => {
+                let closing = self.nodes.note_closed(node, closing, self.now);
+                self.out.push_back(Output::Closed(closing));
             }
             Input::Down(node, error) => self.down(node, error),
             Input::StillDown(node, error) => {

@@ -8,12 +8,13 @@ use std::task::Poll;
 use tokio::time::sleep;
 
 use super::backoff::Backoff;
-use super::connect::Connector;
+use super::connect::{Connector, Ready};
 use super::line::Line;
 use super::link::Link;
+use super::reign::Reign;
 use super::replicas::{self, Barrier};
 use super::store::lost;
-use super::wire::{Connection, Inbox, Reading};
+use super::wire::{Inbox, Reading};
 use crate::error::StoreError;
 use crate::store::{Events, Node};
 
@@ -23,7 +24,7 @@ pub(crate) struct Driver {
     barrier: Option<Barrier>,
     line: Arc<Line>,
     /// The connection that there is already.
-    first: Option<(Reading, Inbox)>,
+    first: Option<(Reading, Inbox, Reign)>,
 }
 
 impl Driver {
@@ -31,15 +32,16 @@ impl Driver {
     pub(super) fn new(
         connector: Arc<Connector>,
         barrier: Option<Barrier>,
-        first: Connection,
+        first: Ready,
         line: Arc<Line>,
     ) -> Self {
-        line.connect(first.writing);
+        let Ready { connection, reign } = first;
+        line.connect(connection.writing, reign);
         Self {
             connector,
             barrier,
             line,
-            first: Some((first.reading, first.inbox)),
+            first: Some((connection.reading, connection.inbox, reign)),
         }
     }
 
@@ -73,7 +75,7 @@ impl Driver {
         let _abandoned = Abandoned(&line);
         let mut error = StoreError::disconnected("the server was not reached yet");
         for generation in 1.. {
-            let (reading, inbox) = match first.take() {
+            let (reading, inbox, reign) = match first.take() {
                 Some(first) => first,
                 None => {
                     events.disconnected(Node::ONLY, error.clone());
@@ -82,13 +84,15 @@ impl Driver {
                         return;
                     };
                     // What was submitted before the new connection is never taken for part of it.
-                    for request in line.connect(next.writing) {
+                    let Ready { connection, reign } = next;
+                    for request in line.connect(connection.writing, reign) {
                         events.answered(lost(request, error.clone()));
                     }
                     tracing::info!(address = %connector.address(), "the lock store is back");
-                    (next.reading, next.inbox)
+                    (connection.reading, connection.inbox, reign)
                 }
             };
+            events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
             events.connected(Node::ONLY, generation);
             let link = Link::new(&line, &*events, reading, inbox);
             let Some(cause) = link.serve().await else {
@@ -104,11 +108,11 @@ impl Driver {
 }
 
 /// Tries until it succeeds.
-async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
+async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
         match connector.again().await {
-            Ok(connection) => return connection,
+            Ok(ready) => return ready,
             Err(error) => {
                 tracing::debug!(%error, "no connection to the lock store yet");
                 events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
@@ -120,11 +124,11 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.
 async fn answering(
-    connecting: impl Future<Output = Connection>,
+    connecting: impl Future<Output = Ready>,
     line: &Line,
     events: &dyn Events,
     error: &StoreError,
-) -> Option<Connection> {
+) -> Option<Ready> {
     let mut connecting = pin!(connecting);
     poll_fn(|cx| {
         let Some(refused) = line.refused(cx) else {

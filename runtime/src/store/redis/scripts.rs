@@ -19,10 +19,11 @@ pub(super) enum Operation {
     ShortTouch,
     ShortRelease,
     ShortCycle,
+    Reign,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
@@ -37,12 +38,17 @@ impl Operation {
         Self::ShortTouch,
         Self::ShortRelease,
         Self::ShortCycle,
+        Self::Reign,
     ];
 
     /// What stands before its text.
     fn common(self) -> &'static str {
         match self {
-            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease | Self::ShortCycle => "",
+            Self::ShortAcquire
+            | Self::ShortTouch
+            | Self::ShortRelease
+            | Self::ShortCycle
+            | Self::Reign => "",
             _ => COMMON,
         }
     }
@@ -71,6 +77,7 @@ impl Operation {
             Self::ShortTouch => include_str!("scripts/short/touch.lua"),
             Self::ShortRelease => include_str!("scripts/short/release.lua"),
             Self::ShortCycle => include_str!("scripts/short/cycle.lua"),
+            Self::Reign => include_str!("scripts/reign.lua"),
         }
     }
 }
@@ -104,7 +111,7 @@ return {released, released and acquire(KEYS, {ARGV[1]})}
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 14]);
+pub(super) struct Scripts([(String, String); 15]);
 
 impl Scripts {
     pub(super) fn new() -> Self {

@@ -2,17 +2,17 @@
 -- else, or a greater one, it becomes the next.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 ticket  2 member  3 token
+-- Arguments: 1 opens  2 ticket  3 member  4 token
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          'GONE': it does not hold
 --          error FOREIGN
 
-local ticket, member, token = unpack(ARGV)
+local opens, ticket, member, token = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune(true)
   local r = s.record(ticket)
   local holds = r and r.token > 0 and r.flag ~= 2
