@@ -46,12 +46,16 @@ impl Ground {
     }
 
     /// The way over the proxies.
-    pub(crate) fn url(&self) -> String {
+    fn url(&self) -> String {
         quorum_url(self.proxies.iter().map(Proxy::port))
     }
 
     pub(crate) fn config(&self, lease: Duration) -> Config {
-        let config = Config::new(self.url()).unwrap();
+        self.config_at(self.url(), lease)
+    }
+
+    fn config_at(&self, url: String, lease: Duration) -> Config {
+        let config = Config::new(url).unwrap();
         let config = config.namespace("suite").lease(lease);
         match self.guard.is_zero() {
             true => config.restart_guard(false),
@@ -61,6 +65,12 @@ impl Ground {
 
     pub(crate) fn member(&self, lease: Duration) -> Client {
         Client::connect(self.config(lease)).unwrap()
+    }
+
+    /// A member whose way does not lead over the proxies.
+    pub(crate) fn member_beside(&self, lease: Duration) -> Client {
+        let url = quorum_url(self.servers.iter().map(Redis::port));
+        Client::connect(self.config_at(url, lease)).unwrap()
     }
 
     /// A member of one server alone, past its proxy.
