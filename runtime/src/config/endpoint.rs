@@ -18,6 +18,19 @@ pub(crate) enum Endpoint {
     Quorum(QuorumEndpoint),
 }
 
+impl Endpoint {
+    /// How its URL begins.
+    pub(crate) fn scheme(&self) -> &'static str {
+        match self {
+            Self::Memory { .. } => "memory",
+            Self::Redis(_) => "redis",
+            Self::Sentinel(_) => "redis-sentinel",
+            Self::Cluster(_) => "redis-cluster",
+            Self::Quorum(_) => "redlock",
+        }
+    }
+}
+
 /// One Redis server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {

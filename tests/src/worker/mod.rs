@@ -54,9 +54,20 @@ impl Setup {
 
     /// Starts a worker; its first line is `ready`.
     pub fn launch(&self) -> Worker {
+        self.launch_with(None)
+    }
+
+    /// As [`launch`](Self::launch), with a word on servers that were restarted: they grant nothing for so long.
+    pub fn launch_guarded(&self, longest_lease: Duration) -> Worker {
+        self.launch_with(Some(longest_lease))
+    }
+
+    fn launch_with(&self, longest_lease: Option<Duration>) -> Worker {
+        let guard = longest_lease.map(|lease| lease.as_millis().to_string());
         let mut child = Command::new(self.program)
             .arg(&self.url)
             .arg(self.lease.as_millis().to_string())
+            .args(guard)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

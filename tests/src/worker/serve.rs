@@ -27,7 +27,8 @@ enum End {
     Finish(String),
 }
 
-/// The program: `test-worker URL LEASE_MS`.
+/// The program: `test-worker URL LEASE_MS [LONGEST_LEASE_MS]`. With the third a server that was restarted grants nothing for
+/// so long; 0: it grants at once. Without, it is as the URL says.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(url), Some(lease)) = (arguments.next(), arguments.next()) else {
@@ -35,10 +36,19 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
-    // Servers of tests were started a moment ago, and nobody has a longer lease.
+    let longest = arguments
+        .next()
+        .map(|millis| millis.parse().expect("milliseconds"));
     let config = Config::new(url.as_str()).map(|config| {
-        let config = config.namespace("suite").restart_guard(false);
-        config.longest_lease(lease).lease(lease)
+        // Servers of tests were started a moment ago, and nobody has a longer lease.
+        let config = config.namespace("suite").lease(lease);
+        let config = config.longest_lease(lease).restart_guard(false);
+        match longest {
+            None | Some(0) => config,
+            Some(millis) => config
+                .restart_guard(true)
+                .longest_lease(Duration::from_millis(millis)),
+        }
     });
     if let Err(error) = config.and_then(auto_mutex::setup) {
         say(&format!("failed setup {error:?}"));

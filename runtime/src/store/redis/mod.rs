@@ -139,3 +139,15 @@ fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, 
     let driver = Driver::new(connector, replicas, line);
     (store, driver)
 }
+
+/// A server that cannot be reached yet: it is connected to as soon as it can.
+pub(crate) fn connect_later(
+    endpoint: &RedisEndpoint,
+    member: MemberId,
+    guard: Guard,
+) -> (Arc<RedisStore>, Driver) {
+    let route = Route::Fixed(endpoint.address.clone());
+    let scripts = Arc::new(Scripts::new());
+    let connector = Connector::new(route, &endpoint.access, Part::Alone, member, scripts, guard);
+    apart(connector, None)
+}
