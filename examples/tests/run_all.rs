@@ -60,6 +60,24 @@ fn quickstart_sync() {
 }
 
 #[test]
+fn acl() {
+    succeeds(
+        &mut example("acl"),
+        &[
+            "ACL SETUSER locks reset on >PASSWORD resetkeys ~auto_mutex:* ",
+            " +evalsha ",
+        ],
+    );
+    let mut command = example("acl");
+    command.args(["redis-sentinel://host/service", "sam", "--least"]);
+    let said = succeeds(
+        &mut command,
+        &["on each sentinel:\nACL SETUSER sam reset on >PASSWORD resetkeys"],
+    );
+    assert!(!said.contains("config|get"), "{said}");
+}
+
+#[test]
 fn quickstart_async() {
     succeeds(
         &mut example("quickstart_async"),

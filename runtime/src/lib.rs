@@ -33,6 +33,7 @@ compile_error!(
     "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
 );
 
+mod acl;
 mod attribute;
 mod client;
 mod clock;
@@ -56,11 +57,12 @@ mod sync;
 mod task;
 mod wait;
 
+pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, Seconds};
-pub use error::{Holder, LockError, SetupError, StoreError};
+pub use error::{Holder, LockError, SetupError, StoreError, TlsError};
 pub use handle::{LockInfo, Waiting};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};

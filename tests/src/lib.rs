@@ -4,6 +4,7 @@
 //! a connection of its own. The tests themselves live in `tests/tests`.
 
 pub mod annotated;
+pub mod authority;
 pub mod belt;
 pub mod events;
 pub mod process;

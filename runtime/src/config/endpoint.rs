@@ -86,6 +86,32 @@ pub(crate) enum Address {
     Unix(PathBuf),
 }
 
+impl Endpoint {
+    /// The database; the same on all servers.
+    pub(crate) fn db(&self) -> u32 {
+        match self {
+            Self::Memory { .. } | Self::Cluster(_) => 0,
+            Self::Redis(server) => server.access.db,
+            Self::Sentinel(service) => service.access.db,
+            Self::Quorum(quorum) => quorum.nodes.first().map_or(0, |node| node.access.db),
+        }
+    }
+
+    /// What is said about TLS.
+    pub(crate) fn tls(&self) -> Option<&Tls> {
+        match self {
+            Self::Memory { .. } => None,
+            Self::Redis(server) => server.access.tls.as_ref(),
+            Self::Sentinel(service) => service.access.tls.as_ref(),
+            Self::Cluster(cluster) => cluster.access.tls.as_ref(),
+            Self::Quorum(quorum) => quorum
+                .nodes
+                .iter()
+                .find_map(|node| node.access.tls.as_ref()),
+        }
+    }
+}
+
 impl Login {
     /// A user without a password logs in with an empty one, which suits a `nopass` user.
     pub(super) fn new(user: Option<Secret>, password: Option<Secret>) -> Self {

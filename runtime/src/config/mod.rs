@@ -12,7 +12,7 @@ mod url;
 
 use std::time::Duration;
 
-pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint};
+pub(crate) use endpoint::{Address, Endpoint, RedisEndpoint, Tls};
 pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
@@ -41,10 +41,35 @@ use crate::error::SetupError;
 /// |---|---|
 /// | `memory://` | in this process, private to the client |
 /// | `memory://name` | in this process, shared by all clients with that URL |
-/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP |
-/// | `unix:///path[?db=…&user=…&pass=…]` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the port is 6379 unless said |
+/// | `rediss://…` | the same by TLS (feature `tls`) |
+/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their port is 26379 unless said |
+/// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
+/// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers, all of which are named: 3, 5, 7… |
 ///
-/// Special characters of a user, password or path are percent-encoded. No Debug output or error shows them.
+/// What may stand behind a question mark, with `&` between one and the next:
+///
+/// | parameter | with | meaning |
+/// |---|---|---|
+/// | `tls=true` | every scheme over TCP | talk by TLS to all servers, and to sentinels; `rediss://` says the same |
+/// | `ca=/path` | TLS | trust the authorities whose certificates are in this file, instead of those of the system |
+/// | `cert=/path`, `key=/path` | TLS | our own certificate (with those between it and its authority) and its private key, where the server asks for one (`tls-auth-clients`) |
+/// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host or address that is connected to |
+/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login at the sentinels; that before the `@` is for the servers |
+/// | `db=…` | `unix://` | the database; elsewhere it stands in the path |
+/// | `user=…`, `pass=…` | `unix://` | the login; elsewhere it stands before the `@` |
+/// | `protocol=resp3` | all but `memory://` | nothing: it is always RESP3. For URLs that other libraries need too |
+///
+/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a user,
+/// a password or the content of a file.
+///
+/// # TLS
+///
+/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3. The
+/// files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate
+/// needs no restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
+/// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
@@ -57,6 +82,8 @@ pub struct Config {
     patience: Option<Result<Duration, &'static str>>,
     connect_timeout: Option<Result<Duration, &'static str>>,
     handover: Option<(u32, Result<Duration, &'static str>)>,
+    restart_guard: Option<bool>,
+    longest_lease: Option<Result<Duration, &'static str>>,
     replicas: Option<(u32, Result<Duration, &'static str>)>,
 }
 
@@ -78,6 +105,8 @@ impl Config {
             patience: None,
             connect_timeout: None,
             handover: None,
+            restart_guard: None,
+            longest_lease: None,
             replicas: None,
         })
     }
@@ -99,7 +128,7 @@ impl Config {
     }
 
     /// How long the store keeps what this process holds without hearing from it: 100 ms to 30 s, 10 s unless
-    /// said. Renewed in the background; a killed process frees its locks within one lease.
+    /// said, and no longer than `longest_lease`. Renewed in the background; a killed process frees its locks within one lease.
     pub fn lease(mut self, seconds: impl Seconds) -> Self {
         self.lease = Some(seconds::span(seconds));
         self
@@ -151,6 +180,37 @@ impl Config {
     /// ```
     pub fn local_handover(mut self, times: u32, seconds: impl Seconds) -> Self {
         self.handover = Some((times, seconds::span(seconds)));
+        self
+    }
+
+    /// Whether a server that was restarted grants nothing until every lease has ended that it may have given before:
+    /// for `longest_lease` and a second after its start. Without it a server that comes back without its data hands out
+    /// again at once what somebody still believes to hold.
+    ///
+    /// On for Sentinel, Cluster and quorum URLs unless said, off for the others. After a *failover*, when a replica has
+    /// become the primary, nothing is granted for as long whatever is said here. Calls that give up meanwhile get
+    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in this process does
+    /// not outlive its clients and needs no guard.
+    pub fn restart_guard(mut self, on: bool) -> Self {
+        self.restart_guard = Some(on);
+        self
+    }
+
+    /// No client of this store has a longer lease: 30 s unless said, 30 s at most. For as long nothing is granted after a
+    /// failover, and after a restart with [`restart_guard`](Self::restart_guard). A `lease` beyond it is refused.
+    ///
+    /// The server remembers the longest that any client has said.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?
+    ///     .lease(5)
+    ///     .longest_lease(5)
+    ///     .restart_guard(true);
+    /// # Ok(()) }
+    /// ```
+    pub fn longest_lease(mut self, seconds: impl Seconds) -> Self {
+        self.longest_lease = Some(seconds::span(seconds));
         self
     }
 

@@ -9,7 +9,7 @@ use crate::error::SetupError;
 /// Below this, what is left of a grant when it arrives can hardly be shown to be valid.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
-/// After a failover nothing may be granted for as long as a lease can last, so it is bounded.
+/// After a failover nothing is granted for as long as a lease can last, so it is bounded.
 const LONGEST_LEASE: Duration = Duration::from_secs(30);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,6 +33,10 @@ pub(crate) struct Settings {
     pub(crate) patience: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) handover: Handover,
+    /// Whether a server that was restarted grants nothing for a while.
+    pub(crate) restart_guard: bool,
+    /// No client of the store has a longer lease.
+    pub(crate) longest_lease: Duration,
     /// Which replicas must have a grant.
     pub(crate) replicas: Option<Replicas>,
 }
@@ -62,7 +66,15 @@ impl Handover {
 
 impl Settings {
     pub(super) fn check(config: Config) -> Result<Self, SetupError> {
-        let lease = take("lease", config.lease)?.unwrap_or(DEFAULT_LEASE);
+        let longest_lease = take("longest_lease", config.longest_lease)?.unwrap_or(LONGEST_LEASE);
+        if longest_lease > LONGEST_LEASE {
+            return Err(invalid("longest_lease", "it is longer than 30 s"));
+        }
+        if longest_lease < SHORTEST_LEASE {
+            return Err(invalid("longest_lease", "it is shorter than 100 ms"));
+        }
+        let lease = take("lease", config.lease)?;
+        let lease = lease.unwrap_or(DEFAULT_LEASE.min(longest_lease));
         if lease < SHORTEST_LEASE {
             return Err(invalid("lease", "it is shorter than 100 ms"));
         }
@@ -71,6 +83,9 @@ impl Settings {
                 "lease",
                 "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder",
             ));
+        }
+        if lease > longest_lease {
+            return Err(invalid("lease", "it is longer than `longest_lease`"));
         }
         let expire = match config.never_expire {
             true => None,
@@ -90,8 +105,14 @@ impl Settings {
                 return Err(invalid("namespace", "it is longer than 256 bytes"));
             }
         }
+        let several = !matches!(
+            config.endpoint,
+            Endpoint::Memory { .. } | Endpoint::Redis(_)
+        );
         let replicas = replicas(config.replicas, &config.endpoint, lease)?;
         Ok(Self {
+            restart_guard: config.restart_guard.unwrap_or(several),
+            longest_lease,
             endpoint: config.endpoint,
             namespace,
             lease,

@@ -16,6 +16,36 @@ fn the_defaults() {
     assert_eq!(settings.block, None);
     assert_eq!(settings.patience, settings.lease);
     assert_eq!(settings.connect_timeout, Duration::from_secs(5));
+    assert_eq!(settings.longest_lease, Duration::from_secs(30));
+}
+
+#[test]
+fn the_restart_guard_is_on_where_there_are_several_servers() {
+    let table = [
+        ("memory://", false),
+        ("redis://h", false),
+        ("unix:///s", false),
+        ("redis-sentinel://h1,h2/service", true),
+        ("redis-cluster://h1,h2", true),
+        ("redlock://h1,h2,h3", true),
+    ];
+    for (url, on) in table {
+        let guarded = |config: Config| config.validate().unwrap().restart_guard;
+        let config = Config::new(url).unwrap();
+        assert_eq!(guarded(config.clone()), on, "{url}");
+        assert_eq!(guarded(config.restart_guard(!on)), !on, "{url}");
+    }
+}
+
+#[test]
+fn no_lease_is_longer_than_the_longest() {
+    let settings = |config: Config| config.validate().unwrap();
+    assert_eq!(
+        settings(memory().longest_lease(2)).lease,
+        Duration::from_secs(2)
+    );
+    let both = settings(memory().longest_lease(2).lease(2));
+    assert_eq!(both.lease, both.longest_lease);
 }
 
 #[test]
@@ -55,6 +85,9 @@ fn values_that_cannot_work_are_reported_by_validate() {
         ("lease", memory().lease(30.001)),
         ("lease", memory().lease(-1)),
         ("lease", memory().lease(f64::NAN)),
+        ("lease", memory().lease(2).longest_lease(1.9)),
+        ("longest_lease", memory().longest_lease(30.001)),
+        ("longest_lease", memory().longest_lease(0.099)),
         ("expire", memory().expire(0)),
         ("expire", memory().expire(0.0001)),
         ("expire", memory().expire(-0.5)),

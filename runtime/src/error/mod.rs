@@ -6,8 +6,10 @@ pub(crate) mod kind;
 mod lock;
 mod setup;
 mod store;
+mod tls;
 
 pub use lock::{Holder, LockError};
 pub use setup::SetupError;
 pub use store::StoreError;
 pub(crate) use store::StoreErrorKind;
+pub use tls::TlsError;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use thiserror::Error;
 
-use super::StoreError;
+use super::{StoreError, TlsError};
 
 /// Why a client could not be made. Every text says what to change; none shows a password.
 #[derive(Clone, Debug, Error)]
@@ -55,6 +55,15 @@ pub enum SetupError {
         address: String,
         /// What the connection said.
         source: StoreError,
+    },
+
+    /// The server is there, but TLS with it fails, or it insists on TLS.
+    #[error("no connection to the lock store at {address}: {source}")]
+    Tls {
+        /// The server, without credentials.
+        address: String,
+        /// What is wrong, and what to do about it.
+        source: TlsError,
     },
 
     /// The server does not accept the user or the password.

@@ -1,10 +1,11 @@
-//! Whether the store can be reached.
+//! Whether the store can be reached, and whether it grants.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::Node;
+use crate::store::{Closing, Node};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
@@ -15,7 +16,12 @@ pub(crate) struct Links {
     // Looked at in every step, so kept apart from the lock.
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
+    any_closed: AtomicBool,
+    closings: Mutex<HashMap<Node, Closing>>,
 }
+
+/// So long after the opening, what was asked before is answered.
+const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
     pub(crate) fn up(&self, node: Node) {
@@ -48,11 +54,37 @@ impl Links {
         let node = node();
         lock(&self.outages).get(&node).cloned()
     }
+
+    /// `node` grants nothing until then; `None`: it grants.
+    pub(crate) fn closed(&self, node: Node, closing: Option<Closing>) {
+        let mut closings = lock(&self.closings);
+        match closing {
+            Some(closing) => closings.insert(node, closing),
+            None => closings.remove(&node),
+        };
+        self.any_closed
+            .store(!closings.is_empty(), Ordering::Release);
+    }
+
+    /// Why nothing was granted of late at `node`, if it was closed until a moment ago or still is.
+    pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<Closing> {
+        if !self.any_closed.load(Ordering::Acquire) {
+            return None;
+        }
+        let node = node();
+        let mut closings = lock(&self.closings);
+        let now = Instant::now();
+        closings.retain(|_, closing| now < closing.until.after(ANSWERED));
+        self.any_closed
+            .store(!closings.is_empty(), Ordering::Release);
+        closings.get(&node).copied()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Cause;
 
     #[test]
     fn an_outage_keeps_its_beginning_and_tells_its_last_cause() {
@@ -70,6 +102,23 @@ mod tests {
         assert_eq!((same, cause.to_string().as_str()), (since, "WRONGPASS"));
         links.up(node);
         assert!(outage().is_none());
+    }
+
+    #[test]
+    fn a_closed_node_is_closed_until_it_opens() {
+        let links = Links::default();
+        let closing = |until| Closing {
+            until,
+            cause: Cause::Failover,
+        };
+        let long = closing(Instant::now().after(Duration::from_secs(60)));
+        links.closed(Node(1), Some(long));
+        links.closed(Node(2), Some(closing(Instant::START)));
+        assert_eq!(links.closing(|| Node(1)), Some(long));
+        assert_eq!(links.closing(|| Node(2)), None);
+        links.closed(Node(1), None);
+        assert_eq!(links.closing(|| Node(1)), None);
+        assert!(!links.any_closed.load(Ordering::Acquire));
     }
 
     #[test]

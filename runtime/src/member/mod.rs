@@ -21,7 +21,7 @@ use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::process;
 use crate::queue::Local;
-use crate::store::{Answer, Events, Message, Node, RequestId, Store};
+use crate::store::{Answer, Closing, Events, Message, Node, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
@@ -137,6 +137,11 @@ impl Member {
     /// Since when the store cannot be reached where `name` lives, and why; `None` while it can.
     pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
         self.links.outage(|| self.store.node(name))
+    }
+
+    /// Why nothing was granted of late where `name` lives, if that is so; see [`Links::closing`].
+    pub(crate) fn closing(&self, name: &Name) -> Option<Closing> {
+        self.links.closing(|| self.store.node(name))
     }
 
     /// The local queue of `name`, for one step. Run again if it was retired in between.
@@ -288,6 +293,10 @@ impl Events for Member {
         for local in self.living_at(node) {
             local.disconnected();
         }
+    }
+
+    fn closed(&self, node: Node, closing: Option<Closing>) {
+        self.links.closed(node, closing);
     }
 
     fn still_disconnected(&self, node: Node, error: StoreError) {

@@ -8,7 +8,7 @@ use super::ticket::Attempt;
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
-use crate::store::{HolderRecord, Meta};
+use crate::store::{Closing, HolderRecord, Meta};
 
 /// How long a call that does not want to wait puts up with a store that does not answer.
 const BRIEF: Duration = Duration::from_secs(1);
@@ -140,7 +140,7 @@ impl Step<'_> {
                     },
                     None => {
                         let holder = self.state.asks.iter().find_map(|ask| ask.holder.as_ref());
-                        self.timeout(&waiter, holder)
+                        self.gave_up(&waiter, holder)
                     }
                 };
                 waiter.fail(error, self.wakes);
@@ -161,6 +161,20 @@ impl Step<'_> {
             waited: waiter.started.until(self.now),
             holder: holder.and_then(Meta::read),
         }
+    }
+
+    /// As [`timeout`](Self::timeout); but if nobody is known to hold, and the store grants nothing, it is no timeout.
+    pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
+        match self.closing().filter(|_| holder.is_none()) {
+            Some(closing) => LockError::Unavailable {
+                source: closing.error(self.now),
+            },
+            None => self.timeout(waiter, holder),
+        }
+    }
+
+    pub(super) fn closing(&self) -> Option<Closing> {
+        self.local.member().closing(self.local.name())
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {

@@ -43,7 +43,9 @@ impl Step<'_> {
                 };
                 let mut ask = self.state.asks.remove(index);
                 let valid = ask.sendings.validity(counter, hold.min(ask.hold));
-                if self.now < valid && is_plausible(&ask, token, hold) {
+                let closing = self.closing();
+                let closed = closing.is_some_and(|closing| self.now < closing.until);
+                if self.now < valid && !closed && is_plausible(&ask, token, hold) {
                     ask.sendings.executed(counter);
                     self.granted(
                         ask,
@@ -56,7 +58,7 @@ impl Step<'_> {
                         },
                     );
                 } else {
-                    // Too late to be shown, or not something that a store would say: ask.
+                    // Too late to be shown, or not something that a store would say, or say now: ask.
                     self.touch_ask(&mut ask);
                     self.state.asks.insert(index, ask);
                 }

@@ -4,6 +4,7 @@
 //! [`reply`], who asks in [`meta`] and [`id`]. Each store lives in a folder of its own. Nothing here knows about
 //! handles, futures or guards.
 
+mod closing;
 mod id;
 mod loan;
 pub(crate) mod memory;
@@ -15,11 +16,15 @@ mod reply;
 mod seat;
 mod text;
 
+#[cfg(test)]
+pub(crate) use self::closing::Cause;
+pub(crate) use self::closing::Closing;
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::{Opened, open};
+pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub(crate) use self::seat::Seat;
 pub(crate) use self::text::Text;
@@ -71,6 +76,9 @@ pub(crate) trait Events: Send + Sync + 'static {
 
     /// The connection to `node` is lost; requests for what lives there fail until `connected`.
     fn disconnected(&self, node: Node, error: StoreError);
+
+    /// `node` is reached, and grants nothing until then; `None`: it grants. Told before `connected`, and when it changes.
+    fn closed(&self, node: Node, closing: Option<Closing>);
 
     /// Another attempt to connect failed, with the cause that counts now.
     fn still_disconnected(&self, node: Node, error: StoreError);

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::memory::MemoryStore;
+use super::redis::Guard;
 use super::{Events, MemberId, Store, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
@@ -19,18 +20,24 @@ pub(crate) struct Opened {
 
 /// Opens the store of a member, on the thread of its engine.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
+    if !cfg!(feature = "tls") && settings.endpoint.tls().is_some() {
+        return Err(SetupError::UnsupportedStore {
+            scheme: "rediss".to_owned(),
+            reason: "TLS needs the feature `tls` of the crate `auto-mutex`",
+        });
+    }
     match &settings.endpoint {
         Endpoint::Memory { shared } => {
             let (store, driver) = MemoryStore::open(shared.as_deref(), member);
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-        Endpoint::Redis(endpoint) if endpoint.access.tls.is_some() => Err(unsupported("rediss")),
         Endpoint::Redis(endpoint) => {
             let (store, driver) = redis::connect(
                 endpoint,
                 settings.connect_timeout,
                 settings.replicas,
                 member,
+                Guard::of(settings),
             )
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))

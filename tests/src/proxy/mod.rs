@@ -27,9 +27,10 @@ impl Proxy {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let port = listener.local_addr().expect("a bound address").port();
         let state = Arc::new(State::default());
+        state.target.store(target, Ordering::Release);
         thread::spawn({
             let state = state.clone();
-            move || accept(&listener, target, &state)
+            move || accept(&listener, &state)
         });
         Self { port, state }
     }
@@ -37,6 +38,11 @@ impl Proxy {
     /// The port to connect to instead of the target's.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Leads new connections to another port, as an address does that moves.
+    pub fn redirect(&self, target: u16) {
+        self.state.target.store(target, Ordering::Release);
     }
 
     /// Delays what is sent from now on, by this much in each direction.
@@ -123,7 +129,7 @@ impl Drop for Proxy {
     }
 }
 
-fn accept(listener: &TcpListener, target: u16, state: &Arc<State>) {
+fn accept(listener: &TcpListener, state: &Arc<State>) {
     while let Ok((client, _)) = listener.accept() {
         if state.has_ended() {
             return;
@@ -132,6 +138,7 @@ fn accept(listener: &TcpListener, target: u16, state: &Arc<State>) {
         if state.now().refuse {
             continue;
         }
+        let target = state.target.load(Ordering::Acquire);
         let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else {
             continue;
         };

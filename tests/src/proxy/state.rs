@@ -1,7 +1,7 @@
 //! The faults in force, and the connections they apply to.
 
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ pub(super) struct State {
     changed: Condvar,
     sockets: Mutex<Vec<TcpStream>>,
     ended: AtomicBool,
+    pub(super) target: AtomicU16,
     pub(super) connections: AtomicU64,
     pub(super) bytes_up: AtomicU64,
 }

@@ -6,9 +6,9 @@ use auto_mutex::{Client, Config, LockInfo};
 
 use super::Redis;
 
-/// All keys of the library with their TTL in milliseconds (-1: none), in one atomic look.
+/// All keys of a pattern with their TTL in milliseconds (-1: none), in one atomic look.
 const LOOK: &str = "local found = {} \
-                    for _, key in ipairs(redis.call('KEYS', 'auto_mutex:*')) do \
+                    for _, key in ipairs(redis.call('KEYS', ARGV[1])) do \
                         found[#found + 1] = redis.call('PTTL', key) .. ' ' .. key \
                     end \
                     return found";
@@ -35,11 +35,16 @@ impl Key {
 }
 
 impl Redis {
-    /// All keys of the library at one instant.
+    /// All keys of names at one instant.
     #[track_caller]
     pub fn keys(&self) -> Vec<Key> {
+        self.keys_like("auto_mutex:{*")
+    }
+
+    #[track_caller]
+    fn keys_like(&self, pattern: &str) -> Vec<Key> {
         self.connect()
-            .call(&["EVAL", LOOK, "0"])
+            .call(&["EVAL", LOOK, "0", pattern])
             .texts()
             .iter()
             .map(|line| {
@@ -55,7 +60,8 @@ impl Redis {
     /// The keys of the library that would stay for ever.
     #[track_caller]
     pub fn keys_without_ttl(&self) -> Vec<Key> {
-        self.keys().into_iter().filter(|key| key.ttl < 0).collect()
+        let all = self.keys_like("auto_mutex:*").into_iter();
+        all.filter(|key| key.ttl < 0).collect()
     }
 
     /// How many holders there are now, over all names.

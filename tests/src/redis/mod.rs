@@ -4,6 +4,7 @@
 mod keys;
 mod options;
 mod ports;
+mod replicas;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,8 @@ pub struct Redis {
     server: Mutex<Option<Server>>,
     options: Options,
     port: u16,
+    /// Unused without TLS.
+    tls_port: u16,
     dir: TempDir,
 }
 
@@ -46,12 +49,14 @@ impl Redis {
         // Somebody else may take the port between choosing and using it: then another one is tried.
         for _ in 0..50 {
             let port = ports::free();
-            options.write(dir.path(), port);
+            let tls_port = if options.has_tls() { ports::free() } else { 0 };
+            options.write(dir.path(), port, tls_port);
             if let Some(server) = Server::start(dir.path()) {
                 let redis = Self {
                     server: Mutex::new(Some(server)),
                     options,
                     port,
+                    tls_port,
                     dir,
                 };
                 redis.wait_until_up();
@@ -80,6 +85,22 @@ impl Redis {
     /// The URL over TCP at another port: that of a proxy.
     pub fn url_at(&self, port: u16) -> String {
         format!("redis://{}127.0.0.1:{port}", self.options.credentials())
+    }
+
+    /// The port on 127.0.0.1 for TLS.
+    pub fn tls_port(&self) -> u16 {
+        self.tls_port
+    }
+
+    /// The URL over TLS, with the credentials of the options and the authority to trust.
+    pub fn tls_url(&self) -> String {
+        self.tls_url_at(self.tls_port)
+    }
+
+    /// The URL over TLS at another port: that of a proxy.
+    pub fn tls_url_at(&self, port: u16) -> String {
+        let (login, trust) = (self.options.credentials(), self.options.trust());
+        format!("rediss://{login}127.0.0.1:{port}?{trust}")
     }
 
     /// The URL of the unix socket; the credentials are not in it.

@@ -1,7 +1,9 @@
 //! How a server is configured.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::authority::{Authority, Identity};
 
 /// Options of a [`Redis`](super::Redis).
 #[derive(Clone, Debug, Default)]
@@ -10,6 +12,14 @@ pub struct Options {
     user: Option<(String, String)>,
     lines: Vec<String>,
     persistent: bool,
+    tls: Option<Secure>,
+}
+
+/// What a server needs for TLS.
+#[derive(Clone, Debug)]
+struct Secure {
+    ca: PathBuf,
+    identity: Identity,
 }
 
 impl Options {
@@ -27,6 +37,13 @@ impl Options {
         self.line(&format!("user {name} on >{password} {rules}"))
     }
 
+    /// A user for the locks who may do what the library needs and no more.
+    #[must_use]
+    pub fn least_rights(self) -> Self {
+        let rule = auto_mutex::acl_rule("redis://127.0.0.1").expect("a rule");
+        self.user("locks", "least", &rule.to_string())
+    }
+
     /// Every write is on disk before it is answered, so that a killed server comes back with its data.
     #[must_use]
     pub fn persistent(mut self) -> Self {
@@ -34,11 +51,31 @@ impl Options {
         self
     }
 
+    /// Speaks TLS on a second port, as `identity`, and asks no client for a certificate.
+    #[must_use]
+    pub fn tls(mut self, authority: &Authority, identity: Identity) -> Self {
+        self.tls = Some(Secure {
+            ca: authority.ca(),
+            identity,
+        });
+        self.line("tls-auth-clients no")
+    }
+
     /// Any other line of redis.conf.
     #[must_use]
     pub fn line(mut self, line: &str) -> Self {
         self.lines.push(line.to_owned());
         self
+    }
+
+    pub(super) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// `ca=…`, as a part of a URL.
+    pub(super) fn trust(&self) -> String {
+        let tls = self.tls.as_ref().expect("a server with TLS");
+        format!("ca={}", tls.ca.display())
     }
 
     pub(super) fn password_for_admin(&self) -> Option<&str> {
@@ -54,7 +91,7 @@ impl Options {
         }
     }
 
-    pub(super) fn write(&self, dir: &Path, port: u16) {
+    pub(super) fn write(&self, dir: &Path, port: u16, tls_port: u16) {
         let mut conf = String::new();
         let append = if self.persistent { "yes" } else { "no" };
         // Writing to a String cannot fail.
@@ -64,6 +101,15 @@ impl Options {
              daemonize no\nsave \"\"\nappendonly {append}\nappendfsync always\n",
             dir.display()
         );
+        if let Some(Secure { ca, identity }) = &self.tls {
+            let _ = writeln!(
+                conf,
+                "tls-port {tls_port}\ntls-ca-cert-file {}\ntls-cert-file {}\ntls-key-file {}",
+                ca.display(),
+                identity.cert.display(),
+                identity.key.display()
+            );
+        }
         for line in &self.lines {
             let _ = writeln!(conf, "{line}");
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex::{Client, Config};
 
 pub use memory::Memory;
-pub use redis::{OnRedis, WithoutHandover};
+pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -79,6 +79,22 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OnRedis::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod redis_over_tls {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OverTls::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod redis_under_the_rule {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::UnderTheRule::new(), super::super::$module::$test);
                 })+
             })+
         }

@@ -3,6 +3,7 @@
 //!
 //! Where a lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for its end.
 
+mod acl;
 mod bad_values;
 mod em_mutex;
 mod exp_lock;
@@ -18,3 +19,4 @@ mod rig;
 mod rw_lock;
 mod semaphore;
 mod setup;
+mod tls;

@@ -90,9 +90,10 @@ async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
 
 #[tokio::test]
 async fn a_primary_that_becomes_a_replica_grants_nothing() {
-    let rig = Rig::new();
+    let rig = Rig::with(Options::default().line("min-replicas-max-lag 1"));
     let primary = Redis::start();
-    let client = impatient(&rig);
+    let config = config(&rig.redis.url()).patience(0.3).longest_lease(LEASE);
+    let client = Client::connect(config).unwrap();
     drop(client.mutex("m").lock().await.unwrap());
     rig.redis
         .command(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);

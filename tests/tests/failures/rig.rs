@@ -14,8 +14,9 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
+    /// The clients may do what the library needs and no more.
     pub(crate) fn new() -> Self {
-        Self::with(Options::default())
+        Self::with(Options::default().least_rights())
     }
 
     pub(crate) fn with(options: Options) -> Self {

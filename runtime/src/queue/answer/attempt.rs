@@ -43,6 +43,7 @@ impl Step<'_> {
                 }
                 return;
             }
+            // (An adoption is answered so only while nothing is granted; by the opening the old lease has ended.)
             Ok(Reply::Busy { holder }) => {
                 attempt.holder = holder;
                 self.forget(&attempt.sendings);
@@ -111,14 +112,17 @@ impl Step<'_> {
                     attempt.next = Some(next);
                     return None;
                 }
-                Some(self.timeout(waiter, holder))
+                Some(self.gave_up(waiter, holder))
+            }
+            Patience::Poll { .. } if holder.is_none() && self.closing().is_some() => {
+                Some(self.gave_up(waiter, holder))
             }
             Patience::Poll { .. } => Some(LockError::TooManyAttempts {
                 name: self.local.name().to_string(),
                 attempts: attempt.number,
                 holder: holder.and_then(Meta::read),
             }),
-            Patience::Queue(_) => Some(self.timeout(waiter, holder)),
+            Patience::Queue(_) => Some(self.gave_up(waiter, holder)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Rig, SECOND, TOKEN, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
-use crate::store::{Events, HolderRecord, Message, Node, Op, Owner, Reply, Share};
+use crate::store::{Cause, Closing, Events, HolderRecord, Message, Node, Op, Owner, Reply, Share};
 
 fn owned(owner: &'static str) -> Want {
     Want {
@@ -65,6 +65,40 @@ fn who_joins_its_owner_believes_the_message() {
     };
     rig.member.told(&rig.name, grant);
     assert!(poll(&mut joins).is_some_and(|joined| joined.is_ok()));
+}
+
+#[test]
+fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
+    let rig = Rig::new();
+    let mut waits = rig.enter(&Rig::want());
+    let asked = rig.next();
+    let Op::Acquire {
+        ticket, counter, ..
+    } = asked.op
+    else {
+        panic!("{asked:?}");
+    };
+    rig.answer(asked, queued());
+    let closing = Closing {
+        until: rig.now.after(SECOND),
+        cause: Cause::Failover,
+    };
+    rig.member.closed(Node::ONLY, Some(closing));
+    let grant = || Message::Grant {
+        ticket,
+        token: TOKEN,
+        counter,
+        hold: SECOND,
+        signal: None,
+    };
+    rig.member.told(&rig.name, grant());
+    assert!(poll(&mut waits).is_none());
+    let touch = rig.next();
+    assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
+    // Once it is open, it is.
+    rig.member.closed(Node::ONLY, None);
+    rig.member.told(&rig.name, grant());
+    assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));
 }
 
 #[test]

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::refusal::Refusal;
+use super::reign::{self, Guard, Reign};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value};
 use super::{check, command, error, probe};
 use crate::config::{Address, RedisEndpoint};
-use crate::error::{SetupError, StoreError};
+use crate::error::{SetupError, StoreError, TlsError};
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -23,14 +24,22 @@ pub(super) struct Connector {
     endpoint: RedisEndpoint,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
+    guard: Guard,
+}
+
+/// A connection that is fit for use.
+pub(super) struct Ready {
+    pub(super) connection: Connection,
+    pub(super) reign: Reign,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId, guard: Guard) -> Self {
         Self {
             endpoint: endpoint.clone(),
             member,
             scripts: Arc::new(Scripts::new()),
+            guard,
         }
     }
 
@@ -39,11 +48,15 @@ impl Connector {
     }
 
     /// The first connection, with all checks. Waits for a server that is loading its data.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Connection, SetupError> {
+    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
         let mut loading = None;
-        let opened = timeout(connect_timeout, async {
+        let end = Instant::now() + connect_timeout;
+        let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe().await {
+                match self.open_and_probe(end).await {
+                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
+                        return Err(Refusal::Tls(TlsError::Required));
+                    }
                     Err(Refusal::Loading(error)) => loading = Some(error),
                     result => return result,
                 }
@@ -60,12 +73,18 @@ impl Connector {
     }
 
     /// The next connection, after one was lost.
-    pub(super) async fn again(&self) -> Result<Connection, SetupError> {
+    pub(super) async fn again(&self) -> Result<Ready, SetupError> {
         let silence =
             || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
-        let opened = timeout(ATTEMPT, self.open()).await;
+        let end = Instant::now() + ATTEMPT;
+        let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
         result.map_err(|refusal| refusal.at(self.address()))
+    }
+
+    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
+    async fn should_speak_tls(&self) -> bool {
+        self.endpoint.access.tls.is_none() && wire::speaks_tls(self.address()).await
     }
 
     /// What `connecting` comes to, if it does within `limit`.
@@ -80,23 +99,25 @@ impl Connector {
         })
     }
 
-    async fn open_and_probe(&self) -> Result<Connection, Refusal> {
-        let mut connection = self.open().await?;
-        probe::run(&mut connection, &self.scripts, self.member).await?;
-        check::memory_policy(&mut connection, self.address()).await;
-        Ok(connection)
+    async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
+        let mut ready = self.open(end).await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member).await?;
+        check::memory_policy(&mut ready.connection, self.address()).await;
+        Ok(ready)
     }
 
     /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
-    pub(super) async fn beside(&self) -> Result<Connection, SetupError> {
-        let prepared = self.prepared().await;
+    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
+        let prepared = self.prepared(Instant::now() + ATTEMPT).await;
         prepared.map_err(|refusal| refusal.at(self.address()))
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts.
-    async fn prepared(&self) -> Result<Connection, Refusal> {
+    /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
+    async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = Connection::open(self.address()).await.map_err(lost)?;
+        let tls = self.endpoint.access.tls.as_ref();
+        let opened = Connection::open(self.address(), tls, end).await;
+        let mut connection = opened.map_err(lost)?;
         let mut question = Vec::new();
         self.greet(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -107,13 +128,16 @@ impl Connector {
         for _ in 0..replies {
             accept(&connection.reply().await.map_err(lost)?)?;
         }
-        Ok(connection)
+        let lag = reign::lag(&connection.reply().await.map_err(lost)?);
+        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
+        Ok(Ready { connection, reign })
     }
 
     /// Connects, and subscribes.
-    async fn open(&self) -> Result<Connection, Refusal> {
+    async fn open(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut connection = self.prepared().await?;
+        let mut ready = self.prepared(end).await?;
+        let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.text("SUBSCRIBE");
@@ -128,7 +152,7 @@ impl Connector {
                 reply => accept(&reply)?,
             }
         }
-        Ok(connection)
+        Ok(ready)
     }
 
     fn greet(&self, out: &mut Vec<u8>) {
@@ -145,7 +169,7 @@ impl Connector {
         });
     }
 
-    /// Returns the number of replies.
+    /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
         if self.endpoint.access.db != 0 {
@@ -161,6 +185,7 @@ impl Connector {
                 words.texts(&["SCRIPT", "LOAD", text]);
             });
         }
+        reign::ask_lag(out);
         replies
     }
 }

@@ -8,12 +8,13 @@ use std::task::Poll;
 use tokio::time::sleep;
 
 use super::backoff::Backoff;
-use super::connect::Connector;
+use super::connect::{Connector, Ready};
 use super::line::Line;
 use super::link::Link;
+use super::reign::Reign;
 use super::replicas::{self, Barrier};
 use super::store::lost;
-use super::wire::{Connection, Inbox, Reading};
+use super::wire::{Inbox, Reading};
 use crate::error::StoreError;
 use crate::store::{Events, Node};
 
@@ -24,6 +25,7 @@ pub(crate) struct Driver {
     line: Arc<Line>,
     reading: Reading,
     inbox: Inbox,
+    reign: Reign,
 }
 
 impl Driver {
@@ -31,16 +33,18 @@ impl Driver {
     pub(super) fn new(
         connector: Arc<Connector>,
         barrier: Option<Barrier>,
-        first: Connection,
+        first: Ready,
         line: Arc<Line>,
     ) -> Self {
-        line.connect(first.writing);
+        let Ready { connection, reign } = first;
+        line.connect(connection.writing, reign);
         Self {
             connector,
             barrier,
             line,
-            reading: first.reading,
-            inbox: first.inbox,
+            reading: connection.reading,
+            inbox: connection.inbox,
+            reign,
         }
     }
 
@@ -60,10 +64,12 @@ impl Driver {
             line,
             mut reading,
             mut inbox,
+            mut reign,
             ..
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
+            events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
             events.connected(Node::ONLY, generation);
             let link = Link::new(&line, &*events, reading, inbox);
             let Some(error) = link.serve().await else {
@@ -79,21 +85,22 @@ impl Driver {
                 return;
             };
             // What was submitted before the new connection is never taken for part of it.
-            for request in line.connect(next.writing) {
+            let connection = next.connection;
+            for request in line.connect(connection.writing, next.reign) {
                 events.answered(lost(request, error.clone()));
             }
-            (reading, inbox) = (next.reading, next.inbox);
+            (reading, inbox, reign) = (connection.reading, connection.inbox, next.reign);
             tracing::info!(address = %connector.address(), "the lock store is back");
         }
     }
 }
 
 /// Tries until it succeeds.
-async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
+async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
         match connector.again().await {
-            Ok(connection) => return connection,
+            Ok(ready) => return ready,
             Err(error) => {
                 tracing::debug!(%error, "no connection to the lock store yet");
                 events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
@@ -105,11 +112,11 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Connection {
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.
 async fn answering(
-    connecting: impl Future<Output = Connection>,
+    connecting: impl Future<Output = Ready>,
     line: &Line,
     events: &dyn Events,
     error: &StoreError,
-) -> Option<Connection> {
+) -> Option<Ready> {
     let mut connecting = pin!(connecting);
     poll_fn(|cx| {
         let Some(refused) = line.refused(cx) else {

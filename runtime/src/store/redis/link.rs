@@ -24,6 +24,8 @@ const BEAT: Duration = Duration::from_millis(500);
 const PATIENCE: u32 = 4;
 /// Beats without a word after which the server is asked for one: three seconds.
 const IDLE: u32 = 6;
+/// Beats after which the server is asked for its reign again: ten seconds.
+const REIGN: u32 = 20;
 
 /// So many answers at a time are those of one or two tasks, which are about to submit more.
 const A_FEW: u32 = 2;
@@ -38,6 +40,8 @@ pub(super) struct Link<'a> {
     idle: u32,
     /// Beats since something was answered, while something is to be.
     silent: u32,
+    /// Beats since the server was asked for its reign.
+    reigned: u32,
     beat: Pin<Box<Sleep>>,
 }
 
@@ -56,6 +60,7 @@ impl<'a> Link<'a> {
             pending: Pending::default(),
             idle: 0,
             silent: 0,
+            reigned: 0,
             beat: Box::pin(sleep(BEAT)),
         }
     }
@@ -133,6 +138,11 @@ impl<'a> Link<'a> {
     }
 
     fn beat(&mut self) -> Result<(), StoreError> {
+        self.reigned += 1;
+        if self.reigned >= REIGN {
+            self.reigned = 0;
+            self.line.ask_reign();
+        }
         self.idle = if self.line.has_written() {
             0
         } else {

@@ -7,7 +7,7 @@ use super::sending::{Again, Awaited, Sending};
 use super::wire::Value;
 use super::{error, reply};
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{Answer, Events, Reply};
+use crate::store::{Answer, Events, Node, Reply};
 
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -44,6 +44,11 @@ impl Pending {
                 let [released, acquired] = reply::of_cycle(value.clone(), &acquire.request.op);
                 self.answer(line, events, release, &released);
                 self.answer(line, events, acquire, &acquired);
+            }
+            Awaited::Reign => {
+                if let Some(closing) = line.reign_is(value) {
+                    events.closed(Node::ONLY, Some(closing));
+                }
             }
             Awaited::Load | Awaited::Ping => {
                 if let Value::Error(error) = value {
@@ -122,7 +127,7 @@ impl Pending {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
-                Awaited::Load | Awaited::Ping => {}
+                Awaited::Load | Awaited::Reign | Awaited::Ping => {}
             }
         }
     }

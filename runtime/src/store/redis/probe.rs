@@ -53,7 +53,7 @@ pub(super) async fn run(
     ];
     let mut questions = Vec::new();
     for op in &life {
-        command::evaluate(&mut questions, scripts, member, &name, op, Way::Long);
+        command::evaluate(&mut questions, scripts, member, &name, op, Way::Long, 0);
     }
     wire::command(&mut questions, |words| {
         words.text("DEL");

@@ -2,12 +2,13 @@
 
 use super::error;
 use crate::config::Address;
-use crate::error::{SetupError, StoreError, StoreErrorKind};
+use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 
 /// Why a server cannot be used.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Unreachable(StoreError),
+    Tls(TlsError),
     Loading(StoreError),
     Authentication(StoreError),
     Permission(StoreError),
@@ -33,8 +34,20 @@ impl Refusal {
         }
     }
 
+    /// The server answers what no script of ours does.
+    pub(super) fn nonsense() -> Self {
+        Self::Unreachable(StoreError::new(
+            StoreErrorKind::Protocol,
+            "the server's reply is not one of this library's scripts",
+        ))
+    }
+
     pub(super) fn of_socket(error: &std::io::Error) -> Self {
-        Self::of(error::of_socket(error))
+        let inner = error.get_ref();
+        match inner.and_then(|inner| inner.downcast_ref::<TlsError>()) {
+            Some(error) => Self::Tls(error.clone()),
+            None => Self::of(error::of_socket(error)),
+        }
     }
 
     /// As the error of a set-up at `address`.
@@ -44,6 +57,7 @@ impl Refusal {
             Self::Unreachable(source) | Self::Loading(source) => {
                 SetupError::Unreachable { address, source }
             }
+            Self::Tls(source) => SetupError::Tls { address, source },
             Self::Authentication(source) => SetupError::Authentication { address, source },
             Self::Permission(source) => SetupError::Permission { address, source },
             Self::Version(found) => SetupError::UnsupportedServer { address, found },

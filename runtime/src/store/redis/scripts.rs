@@ -18,10 +18,11 @@ pub(super) enum Operation {
     ShortTouch,
     ShortRelease,
     ShortCycle,
+    Reign,
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
@@ -35,12 +36,17 @@ impl Operation {
         Self::ShortTouch,
         Self::ShortRelease,
         Self::ShortCycle,
+        Self::Reign,
     ];
 
     /// What stands before its text.
     fn common(self) -> &'static str {
         match self {
-            Self::ShortAcquire | Self::ShortTouch | Self::ShortRelease | Self::ShortCycle => "",
+            Self::ShortAcquire
+            | Self::ShortTouch
+            | Self::ShortRelease
+            | Self::ShortCycle
+            | Self::Reign => "",
             _ => COMMON,
         }
     }
@@ -68,6 +74,7 @@ impl Operation {
             Self::ShortTouch => include_str!("scripts/short/touch.lua"),
             Self::ShortRelease => include_str!("scripts/short/release.lua"),
             Self::ShortCycle => include_str!("scripts/short/cycle.lua"),
+            Self::Reign => include_str!("scripts/reign.lua"),
         }
     }
 }
@@ -101,7 +108,7 @@ return {released, released and acquire(KEYS, {ARGV[1]})}
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 13]);
+pub(super) struct Scripts([(String, String); 14]);
 
 impl Scripts {
     pub(super) fn new() -> Self {

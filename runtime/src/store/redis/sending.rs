@@ -17,6 +17,8 @@ pub(super) enum Awaited {
     Cycle([Sending; 2]),
     /// A script, loaded again.
     Load,
+    /// From when on the server grants.
+    Reign,
     Ping,
 }
 

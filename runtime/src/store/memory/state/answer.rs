@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use super::{NEAR, NEAR_MS, State};
+use super::{NEAR, NEAR_MS, State, Step};
 use crate::store::memory::record::Flag;
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
     /// The reply to an acquire or touch of a ticket that the store knows.
-    pub(super) fn standing(&self, now: u64, ticket: Ticket) -> Reply {
+    pub(super) fn standing(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
+        let now = step.now;
         let Some(record) = self.records.get(&ticket) else {
             return Reply::Gone;
         };
@@ -19,12 +20,12 @@ impl State {
             };
         };
         let again_ms = if index < NEAR {
-            let first_end = self
-                .held
-                .iter()
-                .map(|held| held.0)
-                .min()
-                .unwrap_or(u64::MAX);
+            let first_end = self.held.iter().map(|held| held.0).min();
+            // Before the store opens, the end of a lease lets nobody in.
+            let first_end = match step.is_closed() {
+                true => first_end.unwrap_or(0).max(step.opens),
+                false => first_end.unwrap_or(u64::MAX),
+            };
             NEAR_MS.min(
                 first_end
                     .saturating_sub(now)

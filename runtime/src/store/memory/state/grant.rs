@@ -32,7 +32,9 @@ impl State {
             .and_then(|own| self.owner(own))
             .into_iter()
             .collect();
-        while let Some((&place, &ticket)) = self.queue.first_key_value() {
+        while let Some((&place, &ticket)) = self.queue.first_key_value()
+            && !step.is_closed()
+        {
             let Some(offer) = self.offer(step.now, ticket) else {
                 break;
             };
@@ -43,8 +45,10 @@ impl State {
                 self.quiet.insert(place, ticket);
             }
         }
-        for owner in owners {
-            self.let_in(step, &owner);
+        if !step.is_closed() {
+            for owner in owners {
+                self.let_in(step, &owner);
+            }
         }
         for &ticket in self.queue.values().take(NEAR) {
             let Some(record) = self.records.get_mut(&ticket) else {

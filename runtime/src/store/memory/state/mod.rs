@@ -56,10 +56,18 @@ pub(crate) struct State {
 /// One operation under way: whose it is and when.
 struct Step<'a, 'p> {
     now: u64,
+    /// Before this nothing is granted.
+    opens: u64,
     member: MemberId,
     /// The ticket that the reply of this operation reaches.
     own: Option<Ticket>,
     publish: &'a mut Publish<'p>,
+}
+
+impl Step<'_, '_> {
+    fn is_closed(&self) -> bool {
+        self.now < self.opens
+    }
 }
 
 impl State {
@@ -107,8 +115,21 @@ impl State {
         op: &Op,
         publish: &mut Publish<'_>,
     ) -> Reply {
+        self.apply_until_open(now, 0, member, op, publish)
+    }
+
+    /// As [`apply`](Self::apply), on a store that grants nothing before `opens`.
+    pub(crate) fn apply_until_open(
+        &mut self,
+        now: u64,
+        opens: u64,
+        member: MemberId,
+        op: &Op,
+        publish: &mut Publish<'_>,
+    ) -> Reply {
         let mut step = Step {
             now,
+            opens,
             member,
             own: None,
             publish,

@@ -49,7 +49,8 @@ impl State {
                 meta: meta.clone(),
             };
             let fits = share.units <= share.capacity;
-            if fits && self.records.is_empty() && self.signals.is_empty() {
+            let alone = self.records.is_empty() && self.signals.is_empty();
+            if fits && alone && !step.is_closed() {
                 let token = self.seat(now, ticket, record);
                 return Reply::Granted {
                     token,
@@ -61,7 +62,7 @@ impl State {
             self.records.insert(ticket, record);
         }
         self.grant(step);
-        match self.standing(now, ticket) {
+        match self.standing(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
                 self.drop_waiter(ticket);
                 self.forget_if_empty();
@@ -116,7 +117,7 @@ impl State {
         }
         self.grant(step);
         if known {
-            self.standing(step.now, ticket)
+            self.standing(step, ticket)
         } else {
             Reply::Gone
         }
@@ -141,9 +142,15 @@ impl State {
             return Reply::Refused;
         }
         let mut known = self.hear(now, ticket, counter, hold, place);
-        if !known
+        let swaps = !known
             && !self.records.contains_key(&ticket)
             && !self.records.get(&old).is_some_and(Record::is_parked)
+            && self.held.iter().any(|held| held.1 == old);
+        if swaps && step.is_closed() {
+            self.grant(step);
+            return Reply::Busy { holder: None };
+        }
+        if swaps
             && let Some(held) = self.held.iter_mut().find(|held| held.1 == old)
             && let Some(mut record) = self.records.remove(&old)
         {
@@ -163,7 +170,7 @@ impl State {
         }
         self.grant(step);
         if known {
-            self.standing(now, ticket)
+            self.standing(step, ticket)
         } else {
             Reply::Gone
         }

@@ -4,8 +4,11 @@ use super::millis;
 use crate::store::redis::wire::Words;
 use crate::store::{MemberId, Mode, Op, Signal};
 
-/// The arguments of an operation of `member`.
-pub(super) fn write(words: &mut Words<'_>, member: MemberId, op: &Op) {
+/// The arguments of an operation of `member`; nothing is granted before `opens`.
+pub(super) fn write(words: &mut Words<'_>, member: MemberId, op: &Op, opens: u64) {
+    if !matches!(op, Op::Inspect) {
+        words.number(opens);
+    }
     match op {
         Op::Acquire {
             ticket,

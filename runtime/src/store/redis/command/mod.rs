@@ -74,7 +74,7 @@ pub(super) fn cycle(
     });
 }
 
-/// Appends EVALSHA of an operation of `member` to `out`.
+/// Appends EVALSHA of an operation of `member` to `out`. Nothing is granted before `opens`, which only the long way knows.
 pub(super) fn evaluate(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -82,6 +82,7 @@ pub(super) fn evaluate(
     name: &Name,
     op: &Op,
     way: Way,
+    opens: u64,
 ) {
     let operation = match (op, way) {
         (Op::Acquire { .. }, Way::Short) => Operation::ShortAcquire,
@@ -103,7 +104,7 @@ pub(super) fn evaluate(
             short::write(words, member, op);
         }),
         Way::Long => script(out, digest, name, &SUFFIXES, |words| {
-            long::write(words, member, op);
+            long::write(words, member, op, opens);
         }),
     }
 }

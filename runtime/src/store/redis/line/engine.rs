@@ -6,20 +6,23 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use super::super::error;
+use super::super::reign::{self, Reign};
 use super::super::sending::{Awaited, Sending};
-use super::super::wire::{self, Writing};
+use super::super::wire::{self, Value, Writing};
 use super::{KEPT, Line, State};
+use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::Request;
+use crate::store::{Closing, Request};
 use crate::wait::lock;
 
 impl Line {
     /// A connection is there. Returns what was submitted while there was none.
-    pub(in super::super) fn connect(&self, socket: Writing) -> VecDeque<Request> {
+    pub(in super::super) fn connect(&self, socket: Writing, reign: Reign) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(socket));
         state.due = true;
         state.failed = None;
+        state.reign = reign;
         std::mem::take(&mut state.waiting)
     }
 
@@ -106,17 +109,40 @@ impl Line {
     pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>, load: bool) {
         let mut state = lock(&self.state);
         if load {
-            for text in self.scripts.texts() {
-                wire::command(state.out.filling(), |words| {
-                    words.texts(&["SCRIPT", "LOAD", text]);
-                });
-                self.expect(&mut state, Awaited::Load);
-            }
+            self.load_scripts(&mut state);
         }
         for sending in sendings.drain(..) {
             self.append(&mut state, sending);
         }
         state.held = false;
+    }
+
+    fn load_scripts(&self, state: &mut State) {
+        for text in self.scripts.texts() {
+            wire::command(state.out.filling(), |words| {
+                words.texts(&["SCRIPT", "LOAD", text]);
+            });
+            self.expect(state, Awaited::Load);
+        }
+    }
+
+    /// Asks from when on the server grants, which may have been another one's replica in between.
+    pub(in super::super) fn ask_reign(&self) {
+        let mut state = lock(&self.state);
+        let lag = state.reign.lag;
+        reign::ask(state.out.filling(), &self.scripts, &self.guard, lag);
+        self.expect(&mut state, Awaited::Reign);
+    }
+
+    /// The answer to that. Returns since when what is told the callers counts, if it grants nothing.
+    pub(in super::super) fn reign_is(&self, reply: &Value<'_>) -> Option<Closing> {
+        let mut state = lock(&self.state);
+        if matches!(reply, Value::Error(error) if error.code == "NOSCRIPT") {
+            self.load_scripts(&mut state);
+        }
+        let opening = reign::opening(reply, Instant::now())??;
+        state.reign.opening = Some(opening);
+        Some(opening.closing)
     }
 
     pub(in super::super) fn ping(&self) {

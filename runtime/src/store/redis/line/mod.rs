@@ -22,6 +22,7 @@ use std::thread::{self, ThreadId};
 
 use super::command::{self, Way};
 use super::detours::Detours;
+use super::reign::{Guard, Reign};
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::wire::Outbox;
@@ -41,6 +42,7 @@ const ROUNDS: u32 = 2;
 pub(super) struct Line {
     pub(super) scripts: Arc<Scripts>,
     pub(super) member: MemberId,
+    guard: Guard,
     state: Mutex<State>,
     /// How many replies are still to come.
     under_way: AtomicUsize,
@@ -71,11 +73,13 @@ struct State {
     /// Something was written since the last look.
     wrote: bool,
     failed: Option<io::Error>,
+    /// From when on the server grants.
+    reign: Reign,
     engine: Option<Waker>,
 }
 
 impl Line {
-    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId) -> Self {
+    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId, guard: Guard) -> Self {
         let mut out = Outbox::default();
         out.open(None);
         let state = State {
@@ -92,11 +96,13 @@ impl Line {
             urgent: false,
             wrote: false,
             failed: None,
+            reign: Reign::default(),
             engine: None,
         };
         Self {
             scripts,
             member,
+            guard,
             state: Mutex::new(state),
             under_way: AtomicUsize::new(0),
             touched: AtomicBool::new(false),
@@ -112,7 +118,11 @@ impl Line {
 
     /// For the first time.
     fn begin(&self, state: &mut State, request: Request) {
-        let way = state.detours.way(&request);
+        let way = match state.reign.opens() {
+            0 => state.detours.way(&request),
+            // Only the long way knows that nothing is granted before.
+            _ => Way::Long,
+        };
         let sending = Sending::new(request, way);
         match state.begun_cycle(&sending) {
             Some(release) => {
@@ -125,11 +135,15 @@ impl Line {
         }
     }
 
-    fn append(&self, state: &mut State, sending: Sending) {
+    fn append(&self, state: &mut State, mut sending: Sending) {
+        let opens = state.reign.opens();
+        if opens > 0 {
+            sending.way = Way::Long;
+        }
         let start = state.out.filling().len();
         let Request { name, op, .. } = &sending.request;
         let (out, way) = (state.out.filling(), sending.way);
-        command::evaluate(out, &self.scripts, self.member, name, op, way);
+        command::evaluate(out, &self.scripts, self.member, name, op, way, opens);
         let end = out.len();
         self.expect(state, Awaited::Request(sending));
         state.last = (start, end);

@@ -10,9 +10,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::command::{self, Way};
-use super::super::connect::Connector;
+use super::super::connect::{Connector, Ready};
 use super::super::refusal::Refusal;
-use super::super::wire::{self, Connection, Value};
+use super::super::wire::{self, Value};
 use super::super::{error, reply};
 use super::{Confirming, Fresh};
 use crate::config::Replicas;
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
-    connection: Option<Connection>,
+    ready: Option<Ready>,
 }
 
 impl Barrier {
@@ -38,7 +38,8 @@ impl Barrier {
         connector: Arc<Connector>,
         replicas: Replicas,
     ) -> Result<Self, SetupError> {
-        let mut connection = connector.beside().await?;
+        let mut ready = connector.beside().await?;
+        let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| words.texts(&["WAIT", "0", "1"]));
         let asked = async {
@@ -54,7 +55,7 @@ impl Barrier {
         Ok(Self {
             connector,
             replicas,
-            connection: Some(connection),
+            ready: Some(ready),
         })
     }
 
@@ -69,7 +70,7 @@ impl Barrier {
             let ends = Instant::now() + self.replicas.timeout;
             let mut reached = vec![0; batch.len()];
             while let Err(error) = self.ask(&batch, ends, &mut reached).await {
-                self.connection = None;
+                self.ready = None;
                 if Instant::now() + PAUSE >= ends {
                     tracing::warn!(%error, "it is not known how many replicas have a grant");
                     break;
@@ -90,8 +91,8 @@ impl Barrier {
         reached: &mut [u32],
     ) -> Result<(), String> {
         let late = |_| "no answer in time".to_owned();
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
+        let Ready { connection, reign } = match &mut self.ready {
+            Some(ready) => ready,
             none => {
                 let opened = timeout_at(ends, self.connector.beside()).await;
                 let opened = opened.map_err(late)?.map_err(|error| error.to_string())?;
@@ -104,7 +105,8 @@ impl Barrier {
         for (fresh, op) in batch.iter().zip(&touches) {
             let (member, name) = (self.connector.member, &fresh.answer.request.name);
             let scripts = &self.connector.scripts;
-            command::evaluate(&mut question, scripts, member, name, op, Way::Long);
+            let opens = reign.opens();
+            command::evaluate(&mut question, scripts, member, name, op, Way::Long, opens);
         }
         wire::command(&mut question, |words| {
             words.text("WAIT");

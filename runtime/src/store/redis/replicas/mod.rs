@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 pub(super) use self::barrier::Barrier;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{Answer, Events, Message, Node, Op, Reply, Ticket, TicketMap};
+use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Ticket, TicketMap};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -138,6 +138,10 @@ impl Events for Confirming {
 
     fn disconnected(&self, node: Node, error: StoreError) {
         self.events.disconnected(node, error);
+    }
+
+    fn closed(&self, node: Node, closing: Option<Closing>) {
+        self.events.closed(node, closing);
     }
 
     fn still_disconnected(&self, node: Node, error: StoreError) {

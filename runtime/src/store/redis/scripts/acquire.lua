@@ -1,20 +1,20 @@
 -- Asks for units of a name: grants them, or joins the queue.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 ticket  2 member  3 counter  4 units  5 capacity  6 takes ('1': a signal will do)  7 owner
---            8 hold_ms  9 place_ms  10 mode ('queue' or 'try')  11 meta
+-- Arguments: 1 opens  2 ticket  3 member  4 counter  5 units  6 capacity  7 takes ('1': a signal will do)  8 owner
+--            9 hold_ms  10 place_ms  11 mode ('queue' or 'try')  12 meta
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          {'BUSY', token of the holder, meta of the holder}
 --          'MISMATCH <capacity>'  'REFUSED'  'TOO_MANY'
 --          error FOREIGN
 
-local ticket, member, counter, units, capacity, takes, owner, hold, place, mode, meta = unpack(ARGV)
+local opens, ticket, member, counter, units, capacity, takes, owner, hold, place, mode, meta = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune()
   local reply
   local r = s.record(ticket)

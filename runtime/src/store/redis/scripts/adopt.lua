@@ -1,21 +1,22 @@
 -- A fresh ticket takes the place of one that holds, with a new token; the old one is gone.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 old ticket  2 ticket  3 member  4 counter  5 hold_ms  6 place_ms  7 meta
+-- Arguments: 1 opens  2 old ticket  3 ticket  4 member  5 counter  6 hold_ms  7 place_ms  8 meta
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder} for a fresh ticket that waits
+--          {'BUSY', '', ''}: nothing is granted yet
 --          'GONE': the old one does not hold
 --          'REFUSED'
 --          error FOREIGN
 
-local old, ticket, member, counter, hold, place, meta = unpack(ARGV)
+local opens, old, ticket, member, counter, hold, place, meta = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune(true)
-  local known
+  local known, waits
   if s.tombs > 0 and s.rare().is_buried(ticket) then
     s.grant(member, ticket)
     s.close()
@@ -23,12 +24,12 @@ return guard(function()
   elseif s.hear(ticket, counter, hold, place) then
     known = true
   elseif not s.record(ticket) then
-    known = s.rare().swap(old, ticket, {
+    known, waits = s.rare().swap(old, ticket, {
       hold = tonumber(hold), wait = tonumber(place), counter = tonumber(counter), member = member, meta = meta,
     })
   end
   s.grant(member, ticket)
-  local reply = known and s.standing(ticket) or 'GONE'
+  local reply = known and s.standing(ticket) or waits and {'BUSY', '', ''} or 'GONE'
   s.close()
   return reply
 end)

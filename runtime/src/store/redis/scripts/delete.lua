@@ -1,16 +1,16 @@
 -- Forgets a name and its signals, unless it is in use.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 member
+-- Arguments: 1 opens  2 member
 -- Replies: 'DELETED <1, or 0 if there was nothing>'  'IN_USE <holders> <waiters>'
 --          error FOREIGN
 
-local member = ARGV[1]
+local opens, member = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune(true)
   s.grant(member)
   local reply

@@ -1,16 +1,16 @@
 -- Drops every holder, or those of an owner, tells them, and grants on.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 member  2 owner (empty: all)
+-- Arguments: 1 opens  2 member  3 owner (empty: all)
 -- Replies: 'FREED <how many>'
 --          error FOREIGN
 
-local member, owner = unpack(ARGV)
+local opens, member, owner = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune(true)
   local dropped = s.rare().drop_all(owner)
   s.grant(member)

@@ -1,17 +1,17 @@
 -- Ends a hold or a wait, and grants on.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 ticket  2 member  3 park_ms (0: it is not parked)  4 tomb ('1': leave a tombstone)
---            5 used (the token of the grant whose signal was used; 0: none was)
+-- Arguments: 1 opens  2 ticket  3 member  4 park_ms (0: it is not parked)  5 tomb ('1': leave a tombstone)
+--            6 used (the token of the grant whose signal was used; 0: none was)
 -- Replies: 'RELEASED <what can be had now>'  'CANCELLED'  'GONE'
 --          error FOREIGN
 
-local ticket, member, park, tomb, used = unpack(ARGV)
+local opens, ticket, member, park, tomb, used = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune(true, ticket)
   local reply = 'GONE'
   local capacity = s.cap

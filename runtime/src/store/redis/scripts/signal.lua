@@ -1,18 +1,18 @@
 -- Adds signals, and grants them.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 ticket (an identity: a token is added once for it)  2 member
---            3 kind: 'token' (one with a text), 'one' (one if more wait than there are signals), 'all' (one for each of
---            these)  4 text
+-- Arguments: 1 opens  2 ticket (an identity: a token is added once for it)  3 member
+--            4 kind: 'token' (one with a text), 'one' (one if more wait than there are signals), 'all' (one for each of
+--            these)  5 text
 -- Replies: 'SIGNALLED <how many>'  'REFUSED'
 --          error FOREIGN
 
-local ticket, member, kind, text = unpack(ARGV)
+local opens, ticket, member, kind, text = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune()
   local reply = 'REFUSED'
   -- Asked in any case: a foreign key shows before anything is written.

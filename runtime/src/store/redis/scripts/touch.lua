@@ -1,19 +1,19 @@
 -- A known ticket speaks: renews its lease or its place, claims a provisional grant, leaves `quiet`, gives units back.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 ticket  2 member  3 counter  4 units (a holder keeps no more than these; 0: all)  5 hold_ms
---            6 place_ms
+-- Arguments: 1 opens  2 ticket  3 member  4 counter  5 units (a holder keeps no more than these; 0: all)  6 hold_ms
+--            7 place_ms
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          'GONE'
 --          error FOREIGN
 
-local ticket, member, counter, units, hold, place = unpack(ARGV)
+local opens, ticket, member, counter, units, hold, place = unpack(ARGV)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 
 return guard(function()
-  local s = open(now, state)
+  local s = open(now, tonumber(opens), state)
   s.prune(true)
   local known = s.hear(ticket, counter, hold, place)
   local r = known and units ~= '0' and s.record(ticket)

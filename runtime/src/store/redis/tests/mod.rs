@@ -3,6 +3,7 @@
 mod acl;
 mod difference;
 mod ops;
+mod reign;
 mod scripts;
 pub(super) mod server;
 mod setup;

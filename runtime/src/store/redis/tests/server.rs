@@ -3,6 +3,7 @@
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,9 @@ use super::super::command::{self, Way};
 use super::super::reply;
 use super::super::scripts::Scripts;
 use super::super::wire::{ErrorReply, Value};
-use crate::config::{Config, Endpoint, RedisEndpoint};
-use crate::error::StoreError;
+use super::super::{Driver, Guard, RedisStore};
+use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
+use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{MemberId, Op, Reply};
 
@@ -107,6 +109,21 @@ impl Drop for Server {
     }
 }
 
+/// Connects as clients do that say nothing of guards.
+pub(super) async fn connect(
+    endpoint: &RedisEndpoint,
+    limit: Duration,
+    replicas: Option<Replicas>,
+    member: MemberId,
+) -> Result<(Arc<RedisStore>, Driver), SetupError> {
+    super::super::connect(endpoint, limit, replicas, member, guard(false)).await
+}
+
+pub(super) fn guard(restart: bool) -> Guard {
+    let config = Config::new("redis://h").unwrap().restart_guard(restart);
+    Guard::of(&config.validate().unwrap())
+}
+
 pub(super) fn endpoint(url: &str) -> RedisEndpoint {
     match Config::new(url).unwrap().validate().unwrap().endpoint {
         Endpoint::Redis(endpoint) => endpoint,
@@ -130,7 +147,7 @@ pub(super) fn evaluate(
     way: Way,
 ) -> Vec<u8> {
     let mut out = Vec::new();
-    command::evaluate(&mut out, scripts, member, name, op, way);
+    command::evaluate(&mut out, scripts, member, name, op, way, 0);
     out
 }
 

@@ -3,10 +3,13 @@
 use std::future::poll_fn;
 use std::io;
 
+use tokio::time::Instant;
+
 use super::inbox::Inbox;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
-use crate::config::Address;
+use crate::config::{Address, Tls};
+use crate::error::TlsError;
 
 /// A socket that nobody else uses yet.
 #[derive(Debug)]
@@ -17,8 +20,13 @@ pub(in super::super) struct Connection {
 }
 
 impl Connection {
-    pub(in super::super) async fn open(address: &Address) -> io::Result<Self> {
-        let (reading, writing) = open(address).await?;
+    /// Connects; what goes wrong with TLS is a [`TlsError`] inside.
+    pub(in super::super) async fn open(
+        address: &Address,
+        tls: Option<&Tls>,
+        end: Instant,
+    ) -> io::Result<Self> {
+        let (reading, writing) = open(address, tls, end).await?;
         Ok(Self {
             reading,
             writing,
@@ -61,14 +69,24 @@ impl Connection {
     }
 
     async fn arrival(&mut self) -> io::Result<()> {
-        while !self.inbox.has_value().map_err(invalid)? {
+        loop {
+            match self.inbox.has_value() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(_) if self.inbox.is_alert() => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        TlsError::Required,
+                    ));
+                }
+                Err(garbage) => return Err(invalid(garbage)),
+            }
             let (inbox, reading) = (&mut self.inbox, &mut self.reading);
             if poll_fn(|cx| inbox.poll_fill(cx, reading)).await? == 0 {
                 let closed = "the server closed the connection";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }
         }
-        Ok(())
     }
 }
 

@@ -43,6 +43,11 @@ impl Inbox {
         Poll::Ready(Ok(count))
     }
 
+    /// Whether what comes next is a refusal in the language of TLS: a record that is an alert.
+    pub(super) fn is_alert(&self) -> bool {
+        self.buffer[self.start..self.end].starts_with(&[0x15, 3])
+    }
+
     /// Whether there is a [`next`](Self::next).
     pub(super) fn has_value(&mut self) -> Result<bool, Garbage> {
         let length = self.first.look(&self.buffer[self.start..self.end])?;

@@ -24,6 +24,8 @@
 --   5 auto_mutex:{name}:gone     sorted set: ticket -> end of its tombstone
 --   6 auto_mutex:{name}:signals  sorted set: '<number> <text>' -> number
 --
+-- First argument of every operation but inspect: `opens`, the time before which nothing is granted (0: open).
+--
 -- The other files of this folder are the parts of one function, `open`, put together in the order of scripts.rs.
 
 -- A number as text, exactly. (A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at

@@ -34,9 +34,10 @@
     return need(a).token < need(b).token
   end
 
-  -- STATE as a list, or nothing. (If anybody moved up since the grant, somebody may have to be told.)
+  -- STATE as a list, or nothing. (If anybody moved up since the grant, somebody may have to be told. While nothing is
+  -- granted, the first may wait for what is free.)
   local function listed()
-    if moved or s.holders == 0 or s.holders + s.waiting > s.most or s.tombs + s.signals + s.lent + s.owned + s.asking > 0 then
+    if moved or closed and s.waiting > 0 or s.holders == 0 or s.holders + s.waiting > s.most or s.tombs + s.signals + s.lent + s.owned + s.asking > 0 then
       return
     end
     local x = s.rare()

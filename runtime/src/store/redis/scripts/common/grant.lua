@@ -90,7 +90,7 @@
   -- What every operation of `member` does last; `own` is the ticket that its reply reaches.
   function s.grant(member, own)
     local owners = {}
-    while s.waiting > 0 and (s.used < s.cap or s.signals > 0 or s.asking > 0 and s.owned > 0) do
+    while not closed and s.waiting > 0 and (s.used < s.cap or s.signals > 0 or s.asking > 0 and s.owned > 0) do
       local ticket, place = first(1)()
       if not ticket then foreign('the queue is missing') end
       if place >= QUIET then break end
@@ -105,7 +105,7 @@
         moved = true
       end
     end
-    if s.asking > 0 and s.owned > 0 then
+    if not closed and s.asking > 0 and s.owned > 0 then
       local r = own and s.record(own)
       if r then s.rare().let_in(member, own, r.owner) end
       for _, owner in ipairs(owners) do s.rare().let_in(member, own, owner) end

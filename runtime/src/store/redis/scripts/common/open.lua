@@ -1,4 +1,5 @@
--- The state, and the records of the tickets. `open` reads the first key, whose text it is given; it changes nothing.
+-- The state, and the records of the tickets. `open` reads the first key, whose text it is given; it changes nothing. While
+-- `now` is before `opens`, nothing is granted.
 --
 -- STATE is, as doubles, tok cap seq clk used tombs holders waiting due expires told known signals last lent owned asking,
 -- and eldest; then, if there is just one holder, its ticket, the end of its lease and its record. A record is, as doubles, place
@@ -14,7 +15,7 @@
 -- waiters, `asking` have one; of many holders, the one that has held for the longest is `eldest` (empty: look again).
 -- `listed`, if it stood in the form `q`: what belongs into the sets, {held, queue}, each as ZADD takes it, and nothing is in
 -- the other keys yet; `spread`: something may be there. Up to `most` tickets are put into that form in the end.
-local function open(now, state)
+local function open(now, opens, state)
   local call, match, max, min, pack, unpack_struct =
     redis.call, string.match, math.max, math.min, struct.pack, struct.unpack
   local MAIN, TICKETS, HELD, QUEUE, GONE, SIGNALS = unpack(KEYS)
@@ -22,6 +23,7 @@ local function open(now, state)
   local CLAIM_MS, NEAR_MS, NEAR, TOMB_MS = 2000, 1100, 3, 30000
   -- How many go into the form `q`; and from the full form back into it, if there are so few.
   local MOST, FEW, LONGEST_META = 32, 16, 512
+  local closed = now < opens
   -- Signals are kept for longer than all else: a day.
   local KEPT_MS, SIGNALS_KEPT_MS, LONGEST_LEASE_MS = 600000, 86400000, 30000
 

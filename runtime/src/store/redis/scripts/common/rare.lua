@@ -144,10 +144,12 @@
       hold_until(ticket, now + r.hold * 1000)
     end
 
-    -- The holder `old` becomes `ticket`, at the same place and with all it has.
+    -- The holder `old` becomes `ticket`, at the same place and with all it has. Says whether, and if not, whether it has to
+    -- wait for the opening.
     function x.swap(old, ticket, r)
       local before = s.record(old)
-      if not before or before.token == 0 or before.flag == 2 then return false end
+      if not before or before.token == 0 or before.flag == 2 then return false, false end
+      if closed then return false, true end
       for _, field in ipairs({'place', 'units', 'takes', 'owner', 'number', 'text'}) do r[field] = before[field] end
       r.heard, r.told, r.flag = now, 0, 0
       r.token = max(now, s.tok + 1)

@@ -7,7 +7,7 @@
     r.place, r.heard, r.told, r.token, r.number, r.flag, r.text = s.seq, now, now, 0, 0, 0, ''
     records[ticket] = r
     local token, _, number, text
-    if s.waiting == 0 then token, _, number, text = offer(r) end
+    if s.waiting == 0 and not closed then token, _, number, text = offer(r) end
     if token then
       -- Granted at once, so it never waits.
       take(ticket, r, r.hold, token, number, text)
@@ -53,6 +53,8 @@
         local _
         _, ends = pairs_of(call('ZRANGE', HELD, 0, 0, 'WITHSCORES'))()
       end
+      -- Before the store opens, the end of a lease lets nobody in.
+      if closed then ends = max(ends or 0, opens) end
       again = ends and min(NEAR_MS, math.ceil((ends - now) / 1000) + 1) or NEAR_MS
     end
     local eldest = s.one and need(s.one) or held_by_many() and s.rare().eldest()

@@ -9,7 +9,7 @@ use super::super::super::message::{self, Push};
 use super::super::super::reply;
 use super::super::super::scripts::Scripts;
 use super::super::super::wire::Value;
-use super::super::server::{LONG, Server, attempt, borrowed, evaluate, is_undone, parse, run};
+use super::super::server::{LONG, Server, attempt, borrowed, is_undone, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -80,6 +80,8 @@ pub(super) struct Both<'a> {
     bench: &'a mut Bench,
     names: Vec<(Name, State)>,
     listening: HashSet<MemberId>,
+    /// Nothing is granted before.
+    opens: u64,
 }
 
 impl<'a> Both<'a> {
@@ -92,6 +94,7 @@ impl<'a> Both<'a> {
                 .map(|index| (name(index), State::default()))
                 .collect(),
             listening: HashSet::new(),
+            opens: 0,
         }
     }
 
@@ -115,6 +118,11 @@ impl<'a> Both<'a> {
     ) -> (Outcome, Outcome) {
         let model = self.model(now, index, member, op);
         (model, self.scripts(now, index, member, op, way))
+    }
+
+    /// From now on nothing is granted before this time.
+    pub(super) fn close_until(&mut self, opens: u64) {
+        self.opens = opens;
     }
 
     /// A release and an acquire at once; each world's replies, and the last outcome with all messages.
@@ -187,7 +195,7 @@ impl<'a> Both<'a> {
             }
             heard
         };
-        let reply = state.apply(now, member, op, &mut publish);
+        let reply = state.apply_until_open(now, self.opens, member, op, &mut publish);
         let Reply::Info(info) = state.apply(now, member, &Op::Inspect, &mut |_, _| false) else {
             panic!("no info");
         };
@@ -200,7 +208,8 @@ impl<'a> Both<'a> {
         let mut set = redis::cmd("SET");
         let mut pipeline = set.arg("now").arg(now).get_packed_command();
         for (op, way) in [(op, way), (&Op::Inspect, Way::Long)] {
-            pipeline.extend(evaluate(&bench.scripts, member, name, op, way));
+            let (out, opens) = (&mut pipeline, self.opens);
+            command::evaluate(out, &bench.scripts, member, name, op, way, opens);
         }
         for suffix in SUFFIXES {
             let mut lives = redis::cmd("PTTL");

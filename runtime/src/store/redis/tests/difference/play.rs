@@ -42,7 +42,11 @@ struct Play<'a> {
     both: Both<'a>,
     dice: Dice,
     now: u64,
+    /// Nothing is granted before.
+    opens: u64,
     crowd: bool,
+    /// The store is failed over now and then.
+    closes: bool,
     clients: Vec<Client>,
     uses: Vec<Use>,
     /// Of each name, after the last operation.
@@ -66,7 +70,9 @@ impl<'a> Play<'a> {
         Self {
             both,
             now: START,
+            opens: 0,
             crowd,
+            closes: seed % 3 == 1,
             clients,
             uses: (0..names).map(|_| Use::any(&mut dice, crowd)).collect(),
             infos: vec![NameRecord::default(); names],
@@ -96,7 +102,7 @@ impl<'a> Play<'a> {
         };
         let next = self.uses[index].op(&mut self.dice, tickets, &holding, counter + 1);
         let short = Way::of(&op) == Way::Short && Way::of(&next) == Way::Short;
-        if short && is_cycle(&op, &next) {
+        if short && self.now >= self.opens && is_cycle(&op, &next) {
             return self.cycle(index, member, [op, next], seen);
         }
         let outcome = self.apply(index, member, &op);
@@ -106,8 +112,8 @@ impl<'a> Play<'a> {
     /// Asks both worlds, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        // Either way may be taken at any time.
-        let way = match self.dice.one_in(8) {
+        // Either way may be taken at any time, unless nothing is granted.
+        let way = match self.dice.one_in(8) || self.now < self.opens {
             true => Way::Long,
             false => Way::of(op),
         };
@@ -154,7 +160,11 @@ impl<'a> Play<'a> {
     }
 
     fn note(&mut self, index: usize, op: &Op, outcome: &Outcome, seen: &mut HashSet<String>) {
-        seen.extend(kinds(op, outcome, &self.infos[index]));
+        let mut kinds = kinds(op, outcome, &self.infos[index]);
+        if self.now < self.opens {
+            kinds.iter_mut().for_each(|kind| kind.push_str(", closed"));
+        }
+        seen.extend(kinds);
         if let (Some(ticket), Reply::Granted { token, .. }) = (op.ticket(), &outcome.reply) {
             self.uses[index].granted(ticket, *token);
         }
@@ -174,7 +184,10 @@ impl<'a> Play<'a> {
     /// Time passes, often to exactly when something ends.
     fn pass(&mut self) {
         let dice = &mut self.dice;
-        let ends = self.ends.concat();
+        let mut ends = self.ends.concat();
+        if self.now < self.opens {
+            ends.push(self.opens);
+        }
         let forth: &[u64] = if self.crowd {
             &[0, 1, 1_000, 10_000, 50_000, 200_000, 200_000, 900_000]
         } else {
@@ -190,9 +203,16 @@ impl<'a> Play<'a> {
         };
     }
 
-    /// A member stops to listen or begins again, or crashes: it is never heard of again.
+    /// A member stops to listen or begins again, or crashes: it is never heard of again. Or the store is failed over.
     fn trouble(&mut self) {
         let dice = &mut self.dice;
+        if self.closes && dice.one_in(30) {
+            self.opens = match dice.one_in(4) {
+                true => 0,
+                false => self.now + dice.of(&[1_000, 100_000, 1_000_000, 5_000_000]),
+            };
+            self.both.close_until(self.opens);
+        }
         let index = dice.below(self.clients.len() as u64) as usize;
         let client = &mut self.clients[index];
         if dice.one_in(20) {

@@ -89,6 +89,8 @@ impl Events for Asking {
         self.recorder.disconnected(node, error);
     }
 
+    fn closed(&self, _: Node, _: Option<Closing>) {}
+
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
@@ -146,10 +148,13 @@ async fn a_release_goes_even_if_nothing_follows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_of_many_threads_are_answered_once_each_and_in_order() {
+    let server = Server::start();
+    many_threads(Peer::new(&server).await).await;
+}
+
+pub(super) async fn many_threads(mut peer: Peer) {
     const THREADS: u64 = 8;
     const EACH: u64 = 500;
-    let server = Server::start();
-    let mut peer = Peer::new(&server).await;
     let threads = (0..THREADS).map(|number| {
         let store = peer.store.clone();
         thread::spawn(move || {
@@ -195,9 +200,12 @@ async fn requests_of_many_threads_are_answered_once_each_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_read_blocks_nobody_and_takes_bounded_room() {
-    const COUNT: u64 = 20_000;
     let server = Server::start();
-    let mut peer = Peer::new(&server).await;
+    does_not_read(&server, Peer::new(&server).await).await;
+}
+
+pub(super) async fn does_not_read(server: &Server, mut peer: Peer) {
+    const COUNT: u64 = 20_000;
     server.signal("STOP");
     for _ in 0..COUNT {
         peer.submit("n", release(Ticket::random()));

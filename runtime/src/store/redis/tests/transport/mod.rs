@@ -7,6 +7,8 @@ mod direct;
 mod loss;
 mod order;
 mod relay;
+#[cfg(feature = "tls")]
+mod secure;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +18,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::super::RedisStore;
 use super::super::command::channel;
-use super::super::{RedisStore, connect};
 use super::ops::{self, release, touch};
-use super::server::{LONG, Server, run};
+use super::server::{LONG, Server, connect, run};
 use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId, Store as _,
-    Ticket,
+    Answer, Closing, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
+    Store as _, Ticket,
 };
 
 #[derive(Debug)]
@@ -60,6 +62,8 @@ impl Events for Recorder {
     fn disconnected(&self, _: Node, error: StoreError) {
         self.note(Event::Disconnected(error));
     }
+
+    fn closed(&self, _: Node, _: Option<Closing>) {}
 
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }

@@ -1,0 +1,32 @@
+//! Prints the command that makes a user with the least rights that the locks need:
+//!
+//! ```text
+//! cargo run -p auto-mutex-examples --example acl -- redis://127.0.0.1:6379 locks [--least]
+//! ```
+//!
+//! The first argument is the URL that the program will use, the second the user's name. With `--least` what only helps to
+//! know more about the server is left out. Put a password in the place of PASSWORD, and paste it into redis-cli.
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (options, words): (Vec<_>, Vec<_>) = std::env::args()
+        .skip(1)
+        .partition(|word| word.starts_with("--"));
+    let mut words = words.into_iter();
+    let url = words
+        .next()
+        .unwrap_or_else(|| "redis://127.0.0.1:6379".to_owned());
+    let user = words.next().unwrap_or_else(|| "locks".to_owned());
+    let mut rule = auto_mutex::acl_rule(url)?;
+    if options.iter().any(|option| option == "--least") {
+        rule = rule.without_optional();
+    }
+    println!("on each server:");
+    println!("ACL SETUSER {user} reset on >PASSWORD {rule}");
+    if let Some(sentinels) = rule.sentinels() {
+        println!("on each sentinel:");
+        println!("ACL SETUSER {user} reset on >PASSWORD {sentinels}");
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! What each kind of store needs more.
+
+use super::*;
+
+fn rule(url: &str) -> AclRule {
+    acl_rule(url).unwrap()
+}
+
+fn has(rule: &AclRule, command: &str) -> bool {
+    rule.commands().any(|found| found == command)
+}
+
+#[test]
+fn a_rule_has_what_its_store_needs_and_no_more() {
+    let plain = rule("redis://h");
+    for (url, more) in [
+        ("redis://h/1", &["select"][..]),
+        ("unix:///r?db=2", &["select"]),
+        ("redlock://a,b,c", &[]),
+        ("rediss://user:canary@h", &[]),
+        (
+            "redis-cluster://a,b",
+            &["asking", "cluster|info", "cluster|slots"],
+        ),
+        ("redis-sentinel://a/s", &[]),
+    ] {
+        let found = rule(url);
+        let added: Vec<_> = found.commands().filter(|name| !has(&plain, name)).collect();
+        assert_eq!(added, more, "{url}");
+        assert!(plain.commands().all(|name| has(&found, name)), "{url}");
+        assert!(!format!("{found} {found:?}").contains("canary"));
+    }
+    let replicas = acl_rule(Config::new("redis://h").unwrap().replicas(1, 1)).unwrap();
+    assert!(has(&replicas, "wait") && !has(&plain, "wait"));
+}
+
+#[test]
+fn sentinels_have_a_rule_of_their_own() {
+    assert_eq!(rule("redis://h").sentinels(), None);
+    let found = rule("redis-sentinel://a/s");
+    let words = found.sentinels().unwrap();
+    assert!(
+        words.contains("+sentinel|get-master-addr-by-name"),
+        "{words}"
+    );
+    assert!(!words.contains("evalsha"), "{words}");
+}
+
+#[test]
+fn what_is_optional_can_be_left_out() {
+    let (whole, least) = (rule("redis://h"), rule("redis://h").without_optional());
+    assert!(has(&whole, "config|get") && !has(&least, "config|get"));
+    assert!(has(&least, "evalsha"));
+}

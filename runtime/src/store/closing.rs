@@ -1,0 +1,58 @@
+//! [`Closing`]: a store that is reached, and grants nothing yet.
+
+use std::time::Duration;
+
+use crate::clock::Instant;
+use crate::error::{StoreError, StoreErrorKind};
+
+/// Until when, and why, a store grants nothing; see "Restart and failover" in `docs/protocol.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closing {
+    pub(crate) until: Instant,
+    pub(crate) cause: Cause,
+}
+
+/// What happened to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Restart,
+    Failover,
+}
+
+impl Closing {
+    /// What a caller is told who got nothing because of it.
+    pub(crate) fn error(&self, now: Instant) -> StoreError {
+        let happened = match self.cause {
+            Cause::Restart => "was restarted",
+            Cause::Failover => "was failed over",
+        };
+        // Rounded up: nobody should be told to come too early.
+        let left = now.until(self.until) + Duration::from_millis(999);
+        let left = left.as_secs().max(1);
+        let message = format!(
+            "the lock store {happened}; it grants nothing for another {left} s, until every lease \
+             that the old one could have given has ended"
+        );
+        StoreError::new(StoreErrorKind::Busy, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_says_what_happened_and_for_how_long() {
+        let now = Instant::START;
+        let closing = |cause, millis| Closing {
+            until: now.after(Duration::from_millis(millis)),
+            cause,
+        };
+        let text = closing(Cause::Failover, 22_001).error(now).to_string();
+        assert!(
+            text.contains("was failed over; it grants nothing for another 23 s, until every lease")
+        );
+        let text = closing(Cause::Restart, 1000).error(now).to_string();
+        assert!(text.contains("was restarted; it grants nothing for another 1 s"));
+    }
+}

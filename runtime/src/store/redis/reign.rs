@@ -1,0 +1,151 @@
+//! The restart and failover guard: which life as a primary a server is in, and from when on it grants.
+//!
+//! The rule is `scripts/reign.lua`. Here it is asked, on every connection and now and then after that.
+
+use std::time::Duration;
+
+use super::refusal::Refusal;
+use super::scripts::{Operation, Scripts};
+use super::wire::{self, Connection, Value};
+use crate::clock::Instant;
+use crate::config::Settings;
+use crate::store::closing::{Cause, Closing};
+
+/// The key in which the clients of a server note its reign.
+const EPOCH: &str = "auto_mutex:epoch";
+/// The server's own default, where it does not say what it is.
+const USUAL_LAG: Duration = Duration::from_secs(10);
+
+/// What a client asks of a server that was restarted or promoted.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    /// The epoch key: one for each server. In a cluster it must be in a slot that the server owns.
+    pub(crate) key: String,
+    /// Whether a restart closes the server. (A failover always does.)
+    pub(crate) restart: bool,
+    /// No client has a longer lease.
+    pub(crate) longest_lease: Duration,
+}
+
+impl Guard {
+    /// As the settings say, with the key of a server that stands alone.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self {
+            key: EPOCH.to_owned(),
+            restart: settings.restart_guard,
+            longest_lease: settings.longest_lease,
+        }
+    }
+}
+
+/// From when on a server grants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// By the server's clock (µs).
+    pub(super) at: u64,
+    /// By ours: what a caller is told.
+    pub(super) closing: Closing,
+    /// Certainly over by then, however our clock drifts.
+    pub(super) over: Instant,
+}
+
+/// What a connection knows of the reign of its server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reign {
+    /// How long a primary goes on that has lost its replicas.
+    pub(super) lag: Duration,
+    /// `None`: it is open.
+    pub(super) opening: Option<Opening>,
+}
+
+impl Opening {
+    /// `left`: from `now` on.
+    fn new(at: u64, left: Duration, cause: Cause, now: Instant) -> Self {
+        let drift = left / 100 + Duration::from_millis(2);
+        let until = now.after(left);
+        Self {
+            at,
+            closing: Closing { until, cause },
+            over: until.after(drift),
+        }
+    }
+}
+
+impl Reign {
+    /// The time before which the server grants nothing, by its own clock; 0 once it is over.
+    pub(super) fn opens(&mut self) -> u64 {
+        self.opening
+            .take_if(|opening| opening.over <= Instant::now());
+        self.opening.map_or(0, |opening| opening.at)
+    }
+}
+
+/// Appends the question for the configured lag.
+pub(super) fn ask_lag(out: &mut Vec<u8>) {
+    wire::command(out, |words| {
+        words.texts(&["CONFIG", "GET", "min-replicas-max-lag"]);
+    });
+}
+
+/// The answer to [`ask_lag`]; users who may not ask get the server's default.
+pub(super) fn lag(reply: &Value<'_>) -> Duration {
+    let value = match reply {
+        Value::Map(pairs) => pairs.first().map(|pair| &pair.1),
+        Value::List(words) => words.get(1),
+        _ => None,
+    };
+    let seconds = match value {
+        Some(Value::Text(digits)) => std::str::from_utf8(digits).ok(),
+        _ => None,
+    };
+    let seconds = seconds.and_then(|digits| digits.parse().ok());
+    seconds.map_or(USUAL_LAG, Duration::from_secs)
+}
+
+/// Appends the question from when on the server grants.
+pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, lag: Duration) {
+    let millis = |duration: Duration| duration.as_millis().min(1 << 42) as u64;
+    wire::command(out, |words| {
+        words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", &guard.key]);
+        words.number(millis(guard.longest_lease));
+        words.number(millis(lag));
+        words.number(u64::from(guard.restart));
+    });
+}
+
+/// The answer to [`ask`]; the outer `None`: it makes no sense.
+pub(super) fn opening(reply: &Value<'_>, now: Instant) -> Option<Option<Opening>> {
+    let Value::List(words) = reply else {
+        return None;
+    };
+    let [Value::Integer(at), Value::Integer(left), Value::Text(cause)] = words.as_slice() else {
+        return None;
+    };
+    let (at, left) = (u64::try_from(*at).ok()?, u64::try_from(*left).ok()?);
+    let cause = match *cause {
+        b"restart" => Cause::Restart,
+        b"failover" => Cause::Failover,
+        _ => return None,
+    };
+    let left = Duration::from_micros(left);
+    Some((at > 0).then(|| Opening::new(at, left, cause, now)))
+}
+
+/// Asks on a new connection.
+pub(super) async fn check(
+    connection: &mut Connection,
+    scripts: &Scripts,
+    guard: &Guard,
+    lag: Duration,
+) -> Result<Reign, Refusal> {
+    let lost = |error| Refusal::of_socket(&error);
+    let mut question = Vec::new();
+    ask(&mut question, scripts, guard, lag);
+    connection.send(&question).await.map_err(lost)?;
+    let reply = connection.reply().await.map_err(lost)?;
+    if let Value::Error(error) = &reply {
+        return Err(Refusal::of(super::error::of_server(error)));
+    }
+    let opening = opening(&reply, Instant::now()).ok_or_else(Refusal::nonsense)?;
+    Ok(Reign { lag, opening })
+}

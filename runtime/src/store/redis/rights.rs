@@ -1,0 +1,62 @@
+//! What a user must be allowed to call: the one list, from which the rule of `acl_rule` is made.
+//!
+//! What the scripts call is read from the scripts.
+
+use std::collections::BTreeSet;
+
+use super::scripts::Scripts;
+
+/// On every connection to a server. (HELLO, AUTH and SETNAME within it need no right.)
+pub(crate) const CONNECTION: &[&str] = &["evalsha", "ping", "script|load", "subscribe"];
+/// With a database other than 0.
+pub(crate) const DATABASE: &[&str] = &["select"];
+/// With `Config::replicas`.
+pub(crate) const REPLICAS: &[&str] = &["wait"];
+/// Of the nodes of a cluster.
+pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|slots"];
+/// Of sentinels.
+pub(crate) const SENTINEL: &[&str] = &[
+    "ping",
+    "role",
+    "sentinel|get-master-addr-by-name",
+    "sentinel|sentinels",
+    "subscribe",
+];
+/// The channels of sentinels.
+pub(crate) const SENTINEL_CHANNELS: &[&str] = &["+switch-master"];
+
+/// What is asked to know more of the server. Who may not ask is served all the same, and warned.
+pub(crate) const OPTIONAL: &[&str] = &["config|get"];
+
+/// What the scripts call.
+pub(crate) fn of_scripts() -> BTreeSet<String> {
+    let scripts = Scripts::new();
+    scripts.texts().flat_map(called).collect()
+}
+
+/// The commands that a script names.
+fn called(text: &str) -> impl Iterator<Item = String> {
+    text.split("call('")
+        .skip(1)
+        .filter_map(|rest| rest.split('\'').next())
+        .map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_name_every_command_that_they_call() {
+        for text in Scripts::new().texts() {
+            for (at, _) in text.match_indices("call(") {
+                let line = text[at..].lines().next().unwrap();
+                // The long way runs in a protected call of Lua, which is none of the server's.
+                assert!(
+                    line.starts_with("call('") || line.starts_with("call(run)"),
+                    "{line}"
+                );
+            }
+        }
+    }
+}

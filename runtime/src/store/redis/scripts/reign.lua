@@ -1,0 +1,64 @@
+-- Says from when on this server may grant, and notes it for everybody: see "Restart and failover" in docs/protocol.md.
+--
+-- A reign is one life of this server as a primary: the process, and how it last became one. Kept are the reign, when it was
+-- seen first, and the longest of what clients told of leases and of replicas: all of this only ever makes the opening later.
+--
+-- Keys: 1 the epoch key, a hash: reign, since (µs), guard ('1': a restart counts too), lease_ms, lag_ms, noted (µs: when it
+--         was written; kept for a week from then)
+-- Arguments: 1 lease_ms, the longest lease of anybody  2 lag_ms: for how long a primary that lost its replicas may go on
+--            3 guard ('1': a restart counts too)
+-- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover'}
+--          error READONLY: this is no primary
+
+local epoch, lease, lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local WEEK_MS, DAY_US = 604800000, 86400000000
+local now = clock()
+
+local replication = redis.call('INFO', 'replication')
+local function field(info, name)
+  return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
+end
+local role = field(replication, 'role')
+if role ~= 'master' and role ~= '' then
+  return redis.error_reply('READONLY this server is a ' .. role)
+end
+
+-- The id that it replicated under before it was promoted; zeros if it never was.
+local before = field(replication, 'master_replid2')
+local promoted = string.find(before, '[^0]') ~= nil
+local server = redis.call('INFO', 'server')
+local reign = field(server, 'run_id')
+if promoted then reign = reign .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
+
+local known = redis.call('HMGET', epoch, 'reign', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted')
+local since = now
+if known[1] == reign then
+  -- Not later than now: the clock may have been stepped back.
+  since = math.min(now, tonumber(known[2]) or now)
+  if known[3] == '1' then guard = '1' end
+end
+lease, lag = math.max(lease, tonumber(known[4]) or 0), math.max(lag, tonumber(known[5]) or 0)
+
+local noted = {reign, string.format('%.0f', since), guard, string.format('%.0f', lease), string.format('%.0f', lag)}
+local age = now - (tonumber(known[6]) or 0)
+local stale = age < 0 or age > DAY_US
+for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
+if stale then
+  -- (This one is never denied, and after it none is: see common/grant.lua.)
+  redis.call('HDEL', epoch, '')
+  redis.call('HSET', epoch, 'reign', noted[1], 'since', noted[2], 'guard', noted[3], 'lease_ms', noted[4],
+    'lag_ms', noted[5], 'noted', string.format('%.0f', now))
+  redis.call('PEXPIRE', epoch, WEEK_MS)
+end
+
+local opens, cause = 0, 'restart'
+if promoted then
+  -- The old primary counts its replicas every second, and their silence in whole seconds.
+  opens, cause = since + (lease + lag + 2000) * 1000, 'failover'
+elseif guard == '1' then
+  -- The uptime is in whole seconds too.
+  local started = now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000
+  opens = math.min(now, started) + (lease + 1000) * 1000
+end
+if opens <= now then return {0, 0, cause} end
+return {opens, opens - now, cause}

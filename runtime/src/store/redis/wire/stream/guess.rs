@@ -1,0 +1,45 @@
+//! What a port speaks that did not understand us: asked over a connection of its own, for the sake of a good error.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::dial::dial;
+
+/// How long to wait for the answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A TLS record of a handshake that nobody understands: what speaks TLS says so, in TLS.
+const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
+
+/// Whether it speaks TLS.
+pub(super) async fn speaks_tls(host: &str, port: u16) -> bool {
+    begins(host, port, RECORD, |answer| answer == [0x15, 3]).await
+}
+
+/// Whether it speaks the protocol of Redis in the clear.
+#[cfg(feature = "tls")]
+pub(super) async fn speaks_plainly(host: &str, port: u16) -> bool {
+    begins(host, port, b"PING\r\n", |answer| {
+        matches!(answer, [b'+' | b'-', b'A'..=b'Z'])
+    })
+    .await
+}
+
+/// Whether the answer to `question` begins as `expected`.
+async fn begins(
+    host: &str,
+    port: u16,
+    question: &[u8],
+    expected: impl Fn([u8; 2]) -> bool,
+) -> bool {
+    let asking = async {
+        let mut socket = dial(host, port).await?;
+        socket.write_all(question).await?;
+        let mut answer = [0; 2];
+        socket.read_exact(&mut answer).await?;
+        std::io::Result::Ok(answer)
+    };
+    matches!(timeout(PATIENCE, asking).await, Ok(Ok(answer)) if expected(answer))
+}

@@ -1,0 +1,160 @@
+//! Sockets: the one place that knows which kinds there are.
+//!
+//! - `dial.rs`: a TCP connection. `tls/`: what is encrypted. `guess.rs`: what a port speaks that does not understand us.
+
+mod dial;
+mod guess;
+#[cfg(feature = "tls")]
+mod tls;
+
+use std::io;
+use std::net::Shutdown;
+use std::pin::Pin;
+#[cfg(feature = "tls")]
+use std::pin::pin;
+use std::task::{Context, Poll};
+#[cfg(feature = "tls")]
+use std::time::Duration;
+
+use redis::io::tcp::socket2::SockRef;
+use tokio::io::{AsyncRead as _, ReadBuf};
+use tokio::net::{UnixStream, tcp, unix};
+use tokio::time::Instant;
+#[cfg(feature = "tls")]
+use tokio::time::timeout;
+
+use self::dial::dial;
+use crate::config::{Address, Tls};
+#[cfg(feature = "tls")]
+use crate::error::TlsError;
+
+/// How long a handshake may take before it is asked what is spoken there.
+#[cfg(feature = "tls")]
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// Where bytes come from.
+#[derive(Debug)]
+pub(in super::super) enum Reading {
+    Tcp(tcp::OwnedReadHalf),
+    Unix(unix::OwnedReadHalf),
+    #[cfg(feature = "tls")]
+    Tls(tls::Session),
+}
+
+/// Where bytes go to. Closed for both ends when it is dropped.
+#[derive(Debug)]
+pub(in super::super) enum Writing {
+    Tcp(tcp::OwnedWriteHalf),
+    Unix(unix::OwnedWriteHalf),
+    #[cfg(feature = "tls")]
+    Tls(tls::Session),
+}
+
+/// Connects. A TLS handshake that has not ended by `end` fails.
+pub(in super::super) async fn open(
+    address: &Address,
+    tls: Option<&Tls>,
+    end: Instant,
+) -> io::Result<(Reading, Writing)> {
+    match address {
+        Address::Tcp { host, port } => match tls {
+            None => {
+                let (reading, writing) = dial(host, *port).await?.into_split();
+                Ok((Reading::Tcp(reading), Writing::Tcp(writing)))
+            }
+            Some(tls) => secure(host, *port, tls, end).await,
+        },
+        Address::Unix(path) => {
+            let (reading, writing) = UnixStream::connect(path).await?.into_split();
+            Ok((Reading::Unix(reading), Writing::Unix(writing)))
+        }
+    }
+}
+
+/// Whether TLS is spoken there, by who closed a connection without it.
+pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
+    match address {
+        Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
+        Address::Unix(_) => false,
+    }
+}
+
+#[cfg(feature = "tls")]
+async fn secure(host: &str, port: u16, tls: &Tls, end: Instant) -> io::Result<(Reading, Writing)> {
+    // Files that cannot be used are told even where nobody listens.
+    let trust = tls::Trust::read(tls, host)?;
+    let socket = dial(host, port).await?;
+    let mut handshake = pin!(tls::Session::begin(socket, trust, end));
+    let session = match timeout(SILENCE, &mut handshake).await {
+        Ok(shaken) => shaken?,
+        // A server without TLS may wait for the end of what it takes for a command.
+        Err(_) if guess::speaks_plainly(host, port).await => {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
+        }
+        Err(_) => handshake.await?,
+    };
+    Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
+}
+
+/// `store::open` has refused it before.
+#[cfg(not(feature = "tls"))]
+#[expect(clippy::unused_async, reason = "as its twin")]
+async fn secure(
+    _host: &str,
+    _port: u16,
+    _tls: &Tls,
+    _end: Instant,
+) -> io::Result<(Reading, Writing)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+impl Reading {
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        let read = match self {
+            Self::Tcp(half) => Pin::new(half).poll_read(cx, &mut buffer),
+            Self::Unix(half) => Pin::new(half).poll_read(cx, &mut buffer),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.poll_read(cx, &mut buffer),
+        };
+        read.map_ok(|()| buffer.filled().len())
+    }
+}
+
+impl Writing {
+    /// Writes what can be written at once, on any thread. What is left, or was met by `WouldBlock`, must be what is
+    /// written next.
+    pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(half) => half.try_write(bytes),
+            Self::Unix(half) => half.try_write(bytes),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.try_write(bytes),
+        }
+    }
+
+    /// Nobody reads or writes any more, whoever still has it.
+    pub(in super::super) fn close(&self) {
+        // It fails where it is closed already.
+        let _ = match self {
+            Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
+            Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => SockRef::from(session.socket()).shutdown(Shutdown::Both),
+        };
+    }
+
+    /// Whether there is room again.
+    pub(in super::super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(half) => half.as_ref().poll_write_ready(cx),
+            Self::Unix(half) => half.as_ref().poll_write_ready(cx),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.socket().poll_write_ready(cx),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What rustls says, as a [`TlsError`].
+
+use std::io::{self, ErrorKind};
+
+use rustls::{AlertDescription, CertificateError, Error};
+
+use crate::error::TlsError;
+
+/// How it travels with the errors of the socket.
+pub(super) fn as_io(error: TlsError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+/// Why a handshake failed. Errors of the socket that say nothing about TLS stay what they are.
+pub(super) fn of_handshake(error: io::Error) -> io::Error {
+    if let Some(error) = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>())
+    {
+        return as_io(of(error));
+    }
+    match error.kind() {
+        ErrorKind::UnexpectedEof
+        | ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe => as_io(TlsError::Closed),
+        _ => error,
+    }
+}
+
+pub(super) fn of(error: &Error) -> TlsError {
+    match error {
+        Error::InvalidCertificate(error) => of_certificate(error),
+        Error::AlertReceived(alert) => of_alert(*alert),
+        Error::InvalidMessage(_) => TlsError::NotTls,
+        Error::PeerIncompatible(reason) => TlsError::Handshake {
+            reason: format!("nothing in common: {reason:?}; TLS 1.2 or 1.3 is needed"),
+        },
+        other => TlsError::Handshake {
+            reason: other.to_string(),
+        },
+    }
+}
+
+fn of_certificate(error: &CertificateError) -> TlsError {
+    use CertificateError as Bad;
+    match error {
+        // A signature is bad where an authority was made anew under its old name.
+        Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
+        Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
+        Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,
+        Bad::NotValidForName => TlsError::WrongName { names: Vec::new() },
+        Bad::NotValidForNameContext { presented, .. } => TlsError::WrongName {
+            names: presented.iter().map(|name| plain(name)).collect(),
+        },
+        other => TlsError::BadCertificate {
+            reason: other.to_string(),
+        },
+    }
+}
+
+/// `DnsName("example")` and `IpAddress(127.0.0.1)` as they stand in an address.
+fn plain(name: &str) -> String {
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"').to_owned()
+}
+
+fn of_alert(alert: AlertDescription) -> TlsError {
+    use AlertDescription as Alert;
+    let refused = |reason: &str| TlsError::ClientCertificateRefused {
+        reason: reason.to_owned(),
+    };
+    match alert {
+        Alert::CertificateRequired | Alert::NoCertificate => TlsError::ClientCertificateRequired,
+        Alert::UnknownCA => refused("the server does not know its issuer"),
+        Alert::CertificateExpired => refused("it has expired"),
+        Alert::CertificateRevoked => refused("it was revoked"),
+        Alert::BadCertificate | Alert::UnsupportedCertificate | Alert::CertificateUnknown => {
+            refused("the server cannot use it")
+        }
+        Alert::AccessDenied => refused("its owner has no access"),
+        other => TlsError::Handshake {
+            reason: format!("the server says {other:?}"),
+        },
+    }
+}

@@ -1,0 +1,13 @@
+//! TLS over TCP.
+//!
+//! - `trust.rs`: whom to trust and who we are, from files. `session.rs`: a connection, both ways.
+//! - `fault.rs`: what went wrong, in the words of whoever has to mend it.
+
+mod fault;
+mod session;
+#[cfg(test)]
+mod tests;
+mod trust;
+
+pub(super) use self::session::Session;
+pub(super) use self::trust::Trust;

@@ -1,0 +1,165 @@
+//! [`Session`]: one TLS connection, read by the engine and written by whoever is at hand.
+
+use std::fmt;
+use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use rustls::ClientConnection;
+use tokio::io::ReadBuf;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use super::fault;
+use super::trust::Trust;
+use crate::error::TlsError;
+use crate::sync::Mutex;
+use crate::wait::lock;
+
+/// Cheap to clone; all clones are the same connection.
+#[derive(Clone)]
+pub(in crate::store::redis) struct Session(Arc<Shared>);
+
+struct Shared {
+    socket: TcpStream,
+    state: Mutex<State>,
+}
+
+struct State {
+    tls: ClientConnection,
+    /// How much was encrypted of what was offered, while the socket has not taken all of that.
+    owed: usize,
+}
+
+impl Session {
+    /// Shakes hands.
+    pub(in super::super) async fn begin(
+        socket: TcpStream,
+        trust: Trust,
+        end: Instant,
+    ) -> io::Result<Self> {
+        let connector = TlsConnector::from(trust.config);
+        let shaken = timeout_at(end, connector.connect(trust.server, socket)).await;
+        let stream = match shaken {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(fault::of_handshake(error)),
+            Err(_) => return Err(fault::as_io(TlsError::NoAnswer)),
+        };
+        let (socket, tls) = stream.into_inner();
+        Ok(Self::over(socket, tls))
+    }
+
+    fn over(socket: TcpStream, tls: ClientConnection) -> Self {
+        let state = Mutex::new(State { tls, owed: 0 });
+        Self(Arc::new(Shared { socket, state }))
+    }
+
+    pub(in super::super) fn socket(&self) -> &TcpStream {
+        &self.0.socket
+    }
+
+    pub(in super::super) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Shared { socket, state } = &*self.0;
+        loop {
+            match lock(state).tls.reader().read(buffer.initialize_unfilled()) {
+                Ok(count) => {
+                    buffer.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                // Closed without a goodbye: to us that is no different.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+            ready!(socket.poll_read_ready(cx))?;
+            lock(state).receive(socket)?;
+        }
+    }
+
+    /// Encrypts and writes. What was encrypted and not taken by the socket at once is answered by `WouldBlock`, until
+    /// it is: whoever offers the bytes does so again, since only then the socket has them all.
+    pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let Shared { socket, state } = &*self.0;
+        let state = &mut *lock(state);
+        if state.owed == 0 {
+            state.owed = state.tls.writer().write(bytes)?;
+        }
+        match state.send(socket) {
+            Ok(()) => Ok(std::mem::take(&mut state.owed)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
+            // Whoever does not want us may have said why before he closed.
+            Err(error) => Err(state.receive(socket).err().unwrap_or(error)),
+        }
+    }
+}
+
+impl State {
+    /// Takes in what there is.
+    fn receive(&mut self, socket: &TcpStream) -> io::Result<()> {
+        match self.tls.read_tls(&mut Ends(socket)) {
+            Ok(_) => {}
+            Err(error) if is_for_later(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let taken = self.tls.process_new_packets();
+        // What TLS itself has to say. What does not go now goes before what is written next.
+        let _ = self.send(socket);
+        match taken {
+            Ok(_) => Ok(()),
+            Err(error) => Err(fault::as_io(fault::of(&error))),
+        }
+    }
+
+    /// Sends what is encrypted.
+    fn send(&mut self, socket: &TcpStream) -> io::Result<()> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut Ends(socket)) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// The socket as it is without waiting.
+struct Ends<'a>(&'a TcpStream);
+
+impl io::Read for Ends<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
+}
+
+impl io::Write for Ends<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.try_write_vectored(parts)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Session").field(&self.0.socket).finish()
+    }
+}

@@ -1,0 +1,144 @@
+//! [`Trust`]: whom to trust, and who we are. Read anew for each connection, so that renewed certificates count.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{Error as PemError, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
+
+use super::fault;
+use crate::config::Tls;
+use crate::error::TlsError;
+
+/// The certificates of all authorities of the world have a quarter of it.
+const LARGEST: u64 = 1 << 20;
+
+/// What a handshake needs to know.
+pub(in super::super) struct Trust {
+    pub(super) config: Arc<ClientConfig>,
+    /// The name that the server's certificate must have.
+    pub(super) server: ServerName<'static>,
+}
+
+impl Trust {
+    /// Reads the files.
+    pub(in super::super) fn read(tls: &Tls, host: &str) -> io::Result<Self> {
+        Self::of(tls, host).map_err(fault::as_io)
+    }
+
+    fn of(tls: &Tls, host: &str) -> Result<Self, TlsError> {
+        let name = tls.server_name.as_deref().unwrap_or(host);
+        let server = ServerName::try_from(name)
+            .map_err(|_| TlsError::InvalidName {
+                name: name.to_owned(),
+            })?
+            .to_owned();
+        let roots = match &tls.ca {
+            Some(path) => own_roots(path)?,
+            None => system_roots()?,
+        };
+        // Never the provider of the process, which belongs to the program.
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| fault::of(&error))?
+            .with_root_certificates(roots);
+        let config = match &tls.identity {
+            None => builder.with_no_client_auth(),
+            Some((cert, key)) => builder
+                .with_client_auth_cert(certificates(cert)?, private_key(key)?)
+                .map_err(|error| unusable(key, &error))?,
+        };
+        Ok(Self {
+            config: Arc::new(config),
+            server,
+        })
+    }
+}
+
+fn own_roots(path: &Path) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|_| {
+            in_file(
+                path,
+                "a certificate in it is none of an authority that can be read",
+            )
+        })?;
+    }
+    Ok(roots)
+}
+
+fn system_roots() -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err(TlsError::NoSystemRoots);
+    }
+    Ok(roots)
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let text = read(path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let found = found.map_err(|_| in_file(path, "it is not valid PEM"))?;
+    if found.is_empty() {
+        return Err(in_file(path, "it holds no certificate in PEM"));
+    }
+    Ok(found)
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    let text = read(path)?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+        // The error itself may repeat a line of the file.
+        let reason = match error {
+            PemError::NoItemsFound => {
+                "it holds no private key in PEM (an encrypted one does not do)"
+            }
+            _ => "it is not valid PEM",
+        };
+        in_file(path, reason)
+    })
+}
+
+fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
+    let reason = match error {
+        rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            "it is not the key of the certificate in `cert`"
+        }
+        rustls::Error::InvalidCertificate(_) => "the certificate in `cert` cannot be read",
+        _ => {
+            "a key of this kind, or so damaged, cannot be used; use ECDSA (P-256, P-384), Ed25519 or RSA"
+        }
+    };
+    in_file(key, reason)
+}
+
+/// The content of a file; of nothing else, since to read from a pipe could take for ever.
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    let failed = |error: io::Error| in_file(path, format!("it cannot be read: {error}"));
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(in_file(path, "it is not a file"));
+    }
+    let mut content = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(LARGEST + 1)
+        .read_to_end(&mut content)
+        .map_err(failed)?;
+    if content.len() as u64 > LARGEST {
+        return Err(in_file(path, "it is larger than 1 MiB"));
+    }
+    Ok(content)
+}
+
+fn in_file(path: &Path, reason: impl Into<String>) -> TlsError {
+    TlsError::File {
+        path: path.to_owned(),
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,216 @@
+//! A replica that takes its primary's place.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::redis::{Options, Redis};
+
+use crate::rig::{BRIEFLY, CLOSED, LONGEST, Pair, client, closed, config};
+
+const EPOCH: &str = "auto_mutex:epoch";
+const HAPPENED: &str = "the lock store was failed over";
+
+fn replicated() -> Redis {
+    Redis::with(Options::default().replicated())
+}
+
+/// Waits until the promoted server grants, which must take as long as the leases of the old one.
+async fn opens(redis: &Redis, promoted: Instant) {
+    let client = client(&redis.url());
+    let guard = soon("granted in the end", client.mutex("opens").lock()).await;
+    assert!(guard.unwrap().unlock().await.unwrap());
+    assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
+}
+
+#[tokio::test]
+async fn a_promoted_server_is_closed_although_nobody_noted_anything() {
+    let (primary, replica) = (replicated(), replicated());
+    replica.follow(&primary);
+    assert_eq!(replica.command(&["DBSIZE"]).int(), 0);
+    let promoted = Instant::now();
+    replica.promote();
+    closed(client(&replica.url()).mutex("m").try_lock().await, HAPPENED);
+    opens(&replica, promoted).await;
+}
+
+#[tokio::test]
+async fn what_the_old_primary_noted_opens_nothing() {
+    let pair = Pair::new();
+    let before = client(&pair.url());
+    drop(before.mutex("m").lock().await.unwrap());
+    pair.replica.wait_for(&pair.primary);
+    assert_eq!(pair.replica.command(&["EXISTS", EPOCH]).int(), 1);
+    let promoted = Instant::now();
+    pair.fail_over();
+    // Who was there before obeys too.
+    becomes("it is back", async || {
+        before.mutex("m").is_locked().await.is_ok()
+    })
+    .await;
+    closed(before.mutex("m").try_lock().await, HAPPENED);
+    opens(&pair.replica, promoted).await;
+}
+
+#[tokio::test]
+async fn the_longest_lease_of_anybody_counts() {
+    let pair = Pair::new();
+    let long = Client::connect(config(&pair.url()).longest_lease(4)).unwrap();
+    pair.replica.wait_for(&pair.primary);
+    drop(long);
+    let promoted = Instant::now();
+    pair.fail_over();
+    let short = client(&pair.url());
+    drop(soon("granted", short.mutex("m").lock()).await.unwrap());
+    let least = CLOSED - LONGEST + Duration::from_secs(4);
+    assert!(promoted.elapsed() >= least, "{:?}", promoted.elapsed());
+}
+
+#[tokio::test]
+async fn a_server_that_is_promoted_twice_is_closed_twice() {
+    let (one, other) = (replicated(), replicated());
+    other.follow(&one);
+    for _ in 0..2 {
+        let promoted = Instant::now();
+        other.promote();
+        closed(client(&other.url()).mutex("m").try_lock().await, HAPPENED);
+        opens(&other, promoted).await;
+        other.follow(&one);
+    }
+}
+
+#[tokio::test]
+async fn without_its_note_a_promoted_server_is_not_taken_for_a_fresh_one() {
+    let (primary, replica) = (replicated(), replicated());
+    replica.follow(&primary);
+    replica.promote();
+    opens(&replica, Instant::now() - CLOSED).await;
+    drop(soon("open", client(&replica.url()).mutex("m").lock()).await);
+    replica.command(&["DEL", EPOCH]);
+    closed(client(&replica.url()).mutex("m").try_lock().await, HAPPENED);
+    // One that always was a primary needs none.
+    let _there = client(&primary.url());
+    primary.command(&["DEL", EPOCH]);
+    let guard = client(&primary.url()).mutex("m").try_lock().await;
+    assert!(guard.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_connection_that_outlives_a_promotion_learns_of_it() {
+    let (primary, replica) = (replicated(), replicated());
+    replica.follow(&primary);
+    let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
+    drop(client.mutex("m").lock().await.unwrap());
+    // Nothing is asked while it is a replica.
+    primary.follow(&replica);
+    primary.promote();
+    // It is asked now and then, all the same.
+    becomes("it is closed", async || {
+        let tried = client.mutex("m").try_lock().await;
+        matches!(&tried, Err(LockError::Unavailable { source }) if source.to_string().contains(HAPPENED))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_comes_later_does_not_begin_anew() {
+    let (primary, replica) = (replicated(), replicated());
+    replica.follow(&primary);
+    replica.promote();
+    let first = Client::connect(config(&replica.url()).longest_lease(30)).unwrap();
+    let since = replica.command(&["HGET", EPOCH, "since"]);
+    let second = client(&replica.url());
+    assert_eq!(replica.command(&["HGET", EPOCH, "since"]), since);
+    // Nor does it end sooner what the first one has begun.
+    tokio::time::sleep(CLOSED + Duration::from_secs(2)).await;
+    closed(second.mutex("m").try_lock().await, HAPPENED);
+    closed(first.mutex("m").try_lock().await, HAPPENED);
+}
+
+#[tokio::test]
+async fn a_holder_that_the_replica_knows_keeps_its_lock() {
+    let pair = Pair::new();
+    let holder = client(&pair.url());
+    let mutex = holder.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    pair.replica.wait_for(&pair.primary);
+    pair.fail_over();
+    becomes("it is back", async || mutex.is_locked().await.is_ok()).await;
+    // Its lease was renewed more than once.
+    tokio::time::sleep(LONGEST * 2).await;
+    guard.check().unwrap();
+    // While it holds, who waits has a holder to name.
+    let other = client(&pair.url());
+    let late = other.mutex("m").block(BRIEFLY).lock().await;
+    assert!(
+        matches!(
+            &late,
+            Err(LockError::Timeout {
+                holder: Some(_),
+                ..
+            })
+        ),
+        "{late:?}"
+    );
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(guard.unlock().await.unwrap());
+    drop(soon("granted", other.mutex("m").lock()).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_holder_that_the_replica_does_not_know_is_told() {
+    let pair = Pair::new();
+    let leasing = config(&pair.url()).longest_lease(LONG).lease(LONG);
+    let holder = Client::connect(leasing).unwrap();
+    // From here on the replica hears nothing.
+    pair.replica.promote();
+    let guard = holder.mutex("m").lock().await.unwrap();
+    pair.fail_over();
+    let told = tokio::time::timeout(LONG / 3, guard.lost()).await;
+    assert!(told.is_ok(), "not told within a third of its lease");
+    assert!(!guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn who_waited_is_granted_when_it_opens() {
+    let pair = Pair::new();
+    let holder = client(&pair.url());
+    let mutex = holder.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    let mut waiting = Vec::new();
+    for number in 0..3 {
+        let client = client(&pair.url());
+        waiting.push(tokio::spawn(async move { client.mutex("m").lock().await }));
+        becomes("it waits", async || {
+            mutex.info().await.unwrap().waiters.len() == number + 1
+        })
+        .await;
+    }
+    pair.replica.wait_for(&pair.primary);
+    let promoted = Instant::now();
+    pair.fail_over();
+    becomes("all are back", async || pair.replica.members() == 4).await;
+    let mut last = guard.fencing_token();
+    assert!(guard.unlock().await.unwrap());
+    for task in waiting {
+        let guard = soon("in order", task).await.unwrap().unwrap();
+        assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
+        assert!(guard.fencing_token() > last);
+        last = guard.fencing_token();
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn no_ticket_is_adopted_before_it_opens() {
+    let pair = Pair::new();
+    let config = || config(&pair.url()).longest_lease(5).lease(5).patience(60);
+    let client = Client::connect(config()).unwrap();
+    let guard = client.mutex("m").lock().await.unwrap();
+    let ticket = guard.into_ticket().unwrap();
+    pair.replica.wait_for(&pair.primary);
+    pair.fail_over();
+    let other = Client::connect(config()).unwrap();
+    // It may have been adopted already, and the replica not have heard of it.
+    closed(soon("an answer", other.adopt(&ticket)).await, HAPPENED);
+}

@@ -1,0 +1,99 @@
+//! A server that comes back, with the guard and without.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::redis::{Options, Redis};
+
+use crate::rig::{BRIEFLY, LONGEST, closed, config};
+
+fn guarded(redis: &Redis) -> Client {
+    Client::connect(config(&redis.url()).restart_guard(true).patience(60)).expect("a client")
+}
+
+#[tokio::test]
+async fn nothing_is_granted_until_the_old_leases_have_ended() {
+    let redis = Redis::start();
+    let (holder, other) = (guarded(&redis), guarded(&redis));
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let token = guard.fencing_token();
+    let began = Instant::now();
+    redis.restart();
+    soon("the holder learns it", guard.lost()).await;
+    let next = soon("granted in the end", other.mutex("m").lock())
+        .await
+        .unwrap();
+    assert!(began.elapsed() >= LONGEST, "{:?}", began.elapsed());
+    assert!(next.fencing_token() > token);
+}
+
+#[tokio::test]
+async fn with_its_data_the_queue_goes_on_in_order() {
+    let redis = Redis::with(Options::default().persistent());
+    let holder = guarded(&redis);
+    let mutex = holder.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    let mut waiting = Vec::new();
+    for number in 0..3 {
+        let client = guarded(&redis);
+        waiting.push(tokio::spawn(async move { client.mutex("m").lock().await }));
+        becomes("it waits", async || {
+            mutex.info().await.unwrap().waiters.len() == number + 1
+        })
+        .await;
+    }
+    let began = Instant::now();
+    redis.restart();
+    becomes("all are back", async || redis.members() == 4).await;
+    guard.check().unwrap();
+    let mut last = guard.fencing_token();
+    assert!(guard.unlock().await.unwrap());
+    for task in waiting {
+        let guard = soon("in order", task).await.unwrap().unwrap();
+        assert!(began.elapsed() >= LONGEST, "{:?}", began.elapsed());
+        assert!(guard.fencing_token() > last);
+        last = guard.fencing_token();
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn without_the_guard_it_grants_at_once() {
+    let redis = Redis::start();
+    let config = || Config::new(redis.url()).unwrap().lease(LONG).patience(60);
+    let client = Client::connect(config()).unwrap();
+    let _guard = client.mutex("m").lock().await.unwrap();
+    redis.restart();
+    let other = Client::connect(config()).unwrap();
+    // Much sooner than the longest lease.
+    drop(soon("granted", other.mutex("m").lock()).await.unwrap());
+}
+
+#[tokio::test]
+async fn who_gives_up_is_told_why() {
+    let redis = Redis::start();
+    let config = config(&redis.url()).restart_guard(true).longest_lease(30);
+    let client = Client::connect(config.lease(LONG)).unwrap();
+    let mutex = client.mutex("m");
+    let happened = "the lock store was restarted";
+    closed(mutex.try_lock().await, happened);
+    closed(mutex.clone().block(Duration::ZERO).lock().await, happened);
+    closed(mutex.clone().block(BRIEFLY).lock().await, happened);
+    let polling = mutex.clone().retries(2, Duration::from_millis(5));
+    closed(polling.lock().await, happened);
+    closed(client.semaphore("s", 3).try_acquire().await, happened);
+    closed(mutex.blocking_try_lock(), happened);
+    // What grants nothing is answered.
+    assert!(!mutex.is_locked().await.unwrap());
+    assert!(!mutex.force_unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn who_wants_no_guard_obeys_those_who_do() {
+    let redis = Redis::start();
+    let guarded = config(&redis.url()).restart_guard(true).longest_lease(30);
+    let _guarded = Client::connect(guarded).unwrap();
+    let other = Client::connect(config(&redis.url())).unwrap();
+    closed(other.mutex("m").try_lock().await, "was restarted");
+}

@@ -1,0 +1,71 @@
+//! A primary, its replica, and an address that moves from one to the other.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, Config, LockError};
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::redis::{Options, Redis};
+
+/// The longest lease of anybody, unless a test says otherwise.
+pub(crate) const LONGEST: Duration = Duration::from_millis(1500);
+/// For so long a promoted server is closed at least: as long as the longest lease, and as a primary goes on that
+/// has lost its replicas.
+pub(crate) const CLOSED: Duration = Duration::from_millis(2500);
+/// A `block` that ends long before anything opens.
+pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);
+
+pub(crate) fn config(url: &str) -> Config {
+    let config = Config::new(url).expect("a good URL").namespace("suite");
+    config.longest_lease(LONGEST)
+}
+
+pub(crate) fn client(url: &str) -> Client {
+    Client::connect(config(url)).expect("a client")
+}
+
+pub(crate) struct Pair {
+    pub(crate) primary: Redis,
+    pub(crate) replica: Redis,
+    /// Leads to the primary until [`fail_over`](Self::fail_over).
+    pub(crate) address: Proxy,
+}
+
+impl Pair {
+    pub(crate) fn new() -> Self {
+        let [primary, replica] = [(); 2].map(|()| Redis::with(Options::default().replicated()));
+        replica.follow(&primary);
+        let address = Proxy::start(primary.port());
+        Self {
+            primary,
+            replica,
+            address,
+        }
+    }
+
+    /// The address that moves.
+    pub(crate) fn url(&self) -> String {
+        self.primary.url_at(self.address.port())
+    }
+
+    /// The primary goes; the replica takes its place, with all that it has.
+    pub(crate) fn fail_over(&self) {
+        self.replica.promote();
+        self.address.redirect(self.replica.port());
+        self.address.cut();
+        self.primary.kill9();
+    }
+}
+
+/// What is said of a store that grants nothing yet.
+#[track_caller]
+pub(crate) fn closed<T>(result: Result<T, LockError>, happened: &str) {
+    match result {
+        Err(LockError::Unavailable { source }) => {
+            let text = source.to_string();
+            let expected = format!("{happened}; it grants nothing for another ");
+            assert!(text.contains(&expected), "{text}");
+        }
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("granted, or found busy"),
+    }
+}
