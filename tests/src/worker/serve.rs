@@ -27,11 +27,14 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`.
+/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
         Some(("patience", seconds)) => config.patience(number(seconds)),
+        Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
+        None if word == "unguarded" => config.restart_guard(false).without_failover_guard(),
         Some(("replicas", both)) => {
             let (count, seconds) = both.split_once(':').expect("COUNT:SECONDS");
             config.replicas(count.parse().expect("a number"), number(seconds))

@@ -21,8 +21,10 @@ const USUAL_LAG: Duration = Duration::from_secs(10);
 pub(crate) struct Guard {
     /// The epoch key: one for each server. In a cluster it must be in a slot that the server owns.
     pub(crate) key: String,
-    /// Whether a restart closes the server. (A failover always does.)
+    /// Whether a restart closes the server.
     pub(crate) restart: bool,
+    /// Whether a failover does: always, but where it is shown what that is good for.
+    pub(crate) failover: bool,
     /// No client has a longer lease.
     pub(crate) longest_lease: Duration,
 }
@@ -33,6 +35,7 @@ impl Guard {
         Self {
             key: EPOCH.to_owned(),
             restart: settings.restart_guard,
+            failover: settings.failover_guard,
             longest_lease: settings.longest_lease,
         }
     }
@@ -110,6 +113,7 @@ pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, lag: Dura
         words.number(millis(guard.longest_lease));
         words.number(millis(lag));
         words.number(u64::from(guard.restart));
+        words.number(u64::from(guard.failover));
     });
 }
 
