@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::check::Part;
 use super::facts::Facts;
 use super::refusal::Refusal;
 use super::reign::{self, Guard, Reign};
@@ -12,9 +13,10 @@ use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
-use crate::config::{Access, Login};
+use crate::config::{Access, Address, Login};
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
+use crate::name::Name;
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -28,6 +30,7 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 pub(super) struct Connector {
     pub(super) route: Route,
     access: Access,
+    part: Part,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
@@ -43,12 +46,20 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(super) fn new(route: Route, access: &Access, member: MemberId, guard: Guard) -> Self {
+    pub(super) fn new(
+        route: Route,
+        access: &Access,
+        part: Part,
+        member: MemberId,
+        scripts: Arc<Scripts>,
+        guard: Guard,
+    ) -> Self {
         Self {
             route,
             access: access.clone(),
+            part,
             member,
-            scripts: Arc::new(Scripts::new()),
+            scripts,
             guard,
             facts: OnceLock::new(),
         }
@@ -59,21 +70,26 @@ impl Connector {
         self.route.place()
     }
 
-    /// What the server gives, as it was when the first connection was made.
+    /// What the server gives, as it was when the first connection was made, if it was.
     pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
-        let unknown = Facts::default();
-        let facts = self.facts.get().unwrap_or(&unknown);
-        facts.guarantees(&self.guard, replicas)
+        match self.facts.get() {
+            Some(facts) => facts.guarantees(&self.guard, replicas),
+            None => Guarantees::unknown(),
+        }
     }
 
-    /// The first connection, with all checks. Waits for a server that is loading its data, and for a primary where there
-    /// are sentinels.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
+    /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, and
+    /// for a primary where there are sentinels.
+    pub(super) async fn first(
+        &self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                let refusal = match self.open_and_probe(end).await {
+                let refusal = match self.open_and_probe(end, probe).await {
                     Err(refusal) => refusal,
                     ready => return ready,
                 };
@@ -137,9 +153,9 @@ impl Connector {
         })
     }
 
-    async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
+    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
         let mut ready = self.open(end).await?;
-        probe::run(&mut ready.connection, &self.scripts, self.member).await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
         let facts = Facts::ask(&mut ready.connection).await;
         let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
         self.facts.get_or_init(|| facts);
@@ -156,12 +172,13 @@ impl Connector {
     async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let server = self.route.resolve(end).await?;
-        let opened = Connection::open(&server.address, self.access.tls.as_ref(), end).await;
-        let mut connection = opened.map_err(lost)?;
         let mut question = Vec::new();
-        self.greet(&mut question);
-        connection.send(&question).await.map_err(lost)?;
-        check::greeting(&connection.reply().await.map_err(lost)?)?;
+        wire::command(&mut question, |words| {
+            greet(words, &self.access.login);
+            words.text("SETNAME");
+            words.word(format_args!("auto_mutex:{}", self.member));
+        });
+        let mut connection = hail(&server.address, &self.access, self.part, &question, end).await?;
         question.clear();
         let replies = self.prepare(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -199,15 +216,6 @@ impl Connector {
         Ok(ready)
     }
 
-    fn greet(&self, out: &mut Vec<u8>) {
-        wire::command(out, |words| {
-            words.texts(&["HELLO", "3"]);
-            login(words, &self.access.login);
-            words.text("SETNAME");
-            words.word(format_args!("auto_mutex:{}", self.member));
-        });
-    }
-
     /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
@@ -229,11 +237,28 @@ impl Connector {
     }
 }
 
-/// The part of HELLO that says who we are, if that matters.
-pub(super) fn login(words: &mut Words<'_>, login: &Login) {
-    if let Some(password) = &login.password {
+/// Connects, and checks who answers to `greeting`.
+pub(super) async fn hail(
+    address: &Address,
+    access: &Access,
+    part: Part,
+    greeting: &[u8],
+    end: Instant,
+) -> Result<Connection, Refusal> {
+    let lost = |error| Refusal::of_socket(&error);
+    let opened = Connection::open(address, access.tls.as_ref(), end).await;
+    let mut connection = opened.map_err(lost)?;
+    connection.send(greeting).await.map_err(lost)?;
+    check::greeting(&connection.reply().await.map_err(lost)?, part)?;
+    Ok(connection)
+}
+
+/// The beginning of HELLO: the protocol, and who logs in.
+pub(super) fn greet(words: &mut Words<'_>, who: &Login) {
+    words.texts(&["HELLO", "3"]);
+    if let Some(password) = &who.password {
         words.text("AUTH");
-        let user = login.user.as_ref();
+        let user = who.user.as_ref();
         words.text(user.map_or("default", |user| user.expose()));
         words.text(password.expose());
     }
