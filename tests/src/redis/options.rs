@@ -92,12 +92,12 @@ impl Options {
         self
     }
 
-    pub(super) fn has_tls(&self) -> bool {
+    pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
     /// `ca=…`, as a part of a URL.
-    pub(super) fn trust(&self) -> String {
+    pub(crate) fn trust(&self) -> String {
         let tls = self.tls.as_ref().expect("a server with TLS");
         format!("ca={}", tls.ca.display())
     }

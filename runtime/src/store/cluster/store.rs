@@ -12,6 +12,7 @@ use super::slot::Slot;
 use crate::clock::Instant;
 use crate::config::Address;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::{Answer, Node, Request, Store};
 use crate::sync::Mutex;
@@ -27,6 +28,7 @@ const TURN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<Map>>,
+    guarantees: Guarantees,
     closed: AtomicBool,
     turned: Mutex<Turned>,
     signs: Mutex<Signs>,
@@ -51,7 +53,13 @@ pub(super) type Turned = HashMap<Slot, (Arc<Primary>, Instant)>;
 
 impl ClusterStore {
     pub(super) fn new(map: Map) -> Self {
+        let nodes = map.primaries().iter();
+        let guarantees = nodes.map(|primary| primary.store.guarantees());
         Self {
+            // A name may be on any of them.
+            guarantees: guarantees
+                .reduce(Guarantees::and)
+                .unwrap_or_else(Guarantees::unknown),
             map: Mutex::new(Arc::new(map)),
             closed: AtomicBool::new(false),
             turned: Mutex::default(),
@@ -118,6 +126,10 @@ impl ClusterStore {
 }
 
 impl Store for ClusterStore {
+    fn guarantees(&self) -> Guarantees {
+        self.guarantees.clone()
+    }
+
     fn submit(&self, mut request: Request) -> Option<Answer> {
         let slot = Slot::of(&request.name);
         let mut last: Option<Arc<Primary>> = None;

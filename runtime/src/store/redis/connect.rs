@@ -21,6 +21,8 @@ use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long a server to which nothing is said may take to say why it refuses us.
+const SILENCE: Duration = Duration::from_secs(2);
 /// How long one attempt to reconnect may take.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
@@ -68,11 +70,12 @@ impl Connector {
         self.route.place()
     }
 
-    /// What the server gives, as it was when the first connection was made.
+    /// What the server gives, as it was when the first connection was made, if it was.
     pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
-        let unknown = Facts::default();
-        let facts = self.facts.get().unwrap_or(&unknown);
-        facts.guarantees(&self.guard, replicas)
+        match self.facts.get() {
+            Some(facts) => facts.guarantees(&self.guard, replicas),
+            None => Guarantees::unknown(),
+        }
     }
 
     /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, and
@@ -86,13 +89,16 @@ impl Connector {
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe(end, probe).await {
-                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
-                        return Err(Refusal::Tls(TlsError::Required));
-                    }
-                    Err(refusal) => passing = Some(self.route.judge(refusal)?),
-                    result => return result,
+                let refusal = match self.open_and_probe(end, probe).await {
+                    Err(refusal) => refusal,
+                    ready => return ready,
+                };
+                if matches!(refusal, Refusal::Unreachable(_))
+                    && let Some(fault) = self.fault_of_tls(end).await
+                {
+                    return Err(Refusal::Tls(fault));
                 }
+                passing = Some(self.route.judge(refusal)?);
                 sleep(PAUSE).await;
             }
         })
@@ -115,12 +121,24 @@ impl Connector {
         result.map_err(|refusal| refusal.at(&self.place()))
     }
 
-    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
-    async fn should_speak_tls(&self) -> bool {
-        match &self.route {
-            Route::Fixed(address) if self.access.tls.is_none() => wire::speaks_tls(address).await,
-            _ => false,
+    /// Whether it is because of TLS that a connection was lost: who waits for it just closes the connection, and who
+    /// refuses us after the handshake may not be heard where he has not read all that we said.
+    async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
+        let Route::Fixed(address) = &self.route else {
+            return None;
+        };
+        let tls = self.access.tls.as_ref();
+        if tls.is_none() {
+            return wire::speaks_tls(address)
+                .await
+                .then_some(TlsError::Required);
         }
+        let opened = Connection::open(address, tls, end).await;
+        let error = match opened {
+            Ok(mut connection) => timeout(SILENCE, connection.next()).await.ok()?.err()?,
+            Err(error) => error,
+        };
+        error.get_ref()?.downcast_ref().cloned()
     }
 
     /// What `connecting` comes to, if it does within `limit`.
