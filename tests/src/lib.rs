@@ -14,6 +14,7 @@ pub mod redis;
 pub mod resp;
 pub mod runtimes;
 pub mod seed;
+pub mod sentinel;
 pub mod stores;
 pub mod witness;
 pub mod worker;

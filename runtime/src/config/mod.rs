@@ -12,7 +12,9 @@ mod url;
 
 use std::time::Duration;
 
-pub(crate) use endpoint::{Access, Address, ClusterEndpoint, Endpoint, RedisEndpoint, Tls};
+pub(crate) use endpoint::{
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
+};
 pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 

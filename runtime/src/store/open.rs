@@ -42,7 +42,17 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-        Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
+        Endpoint::Sentinel(endpoint) => {
+            let (store, driver) = redis::connect_by_sentinels(
+                endpoint,
+                settings.connect_timeout,
+                settings.replicas,
+                member,
+                Guard::of(settings),
+            )
+            .await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
         Endpoint::Cluster(endpoint) => {
             let (store, keeper) = cluster::open(endpoint, settings, member).await?;
             Ok(Opened::new(store, |events| keeper.run(events)))
@@ -79,5 +89,29 @@ impl Opened {
     /// Runs the store until it is closed.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> Running {
         (self.driver)(events)
+    }
+}
+
+#[cfg(all(test, not(feature = "tls")))]
+mod tests {
+    use crate::config::Config;
+    use crate::error::SetupError;
+
+    #[tokio::test]
+    async fn without_tls_a_url_that_asks_for_it_is_refused() {
+        for url in [
+            "rediss://h",
+            "redis://h?tls=true",
+            "redis-sentinel://h/s?tls=true",
+            "redis-cluster://h?tls=true",
+            "redlock://a,b,c?tls=true",
+        ] {
+            let settings = Config::new(url).unwrap().validate().unwrap();
+            let opened = super::open(&settings, crate::store::MemberId::random()).await;
+            let Err(SetupError::UnsupportedStore { reason, .. }) = opened.map(drop) else {
+                panic!("{url}");
+            };
+            assert!(reason.contains("feature `tls`"), "{reason}");
+        }
     }
 }

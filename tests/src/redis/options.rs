@@ -14,6 +14,7 @@ pub struct Options {
     persistent: bool,
     cluster: bool,
     tls: Option<Secure>,
+    sentinel: bool,
 }
 
 /// What a server needs for TLS.
@@ -71,6 +72,17 @@ impl Options {
             identity,
         });
         self.line("tls-auth-clients no")
+    }
+
+    /// No server, but a sentinel.
+    #[must_use]
+    pub fn sentinel(mut self) -> Self {
+        self.sentinel = true;
+        self
+    }
+
+    pub(super) fn is_sentinel(&self) -> bool {
+        self.sentinel
     }
 
     /// Any other line of redis.conf.

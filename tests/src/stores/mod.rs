@@ -3,6 +3,7 @@
 mod cluster;
 mod memory;
 mod redis;
+mod sentinel;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use auto_mutex::{Client, Config};
 pub use cluster::OnCluster;
 pub use memory::Memory;
 pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
+pub use sentinel::OnSentinel;
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -89,6 +91,14 @@ macro_rules! conformance {
                 $(#[test]
                 fn $test() {
                     $crate::stores::run($crate::stores::OnCluster::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod sentinel {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
                 })+
             })+
         }

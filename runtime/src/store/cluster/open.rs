@@ -16,6 +16,7 @@ use super::survey::{is_passing, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
+use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::redis::Driver;
@@ -55,7 +56,10 @@ pub(crate) async fn open(
             continue;
         };
         match result {
-            Ok(()) => primary.set_up(true),
+            Ok(guarantees) => {
+                primary.set_up(true);
+                primary.store.gives(guarantees);
+            }
             Err(error) if is_passing(&error) => {
                 tracing::warn!(%error, "a node of the lock store cannot be reached");
                 primary.set_up(false);
@@ -88,7 +92,7 @@ async fn first(
     mut driver: Driver,
     limit: Duration,
     probe: Name,
-) -> (Arc<Primary>, Driver, Result<(), SetupError>) {
+) -> (Arc<Primary>, Driver, Result<Guarantees, SetupError>) {
     let result = driver.open(limit, &probe).await;
     (primary, driver, result)
 }

@@ -12,6 +12,7 @@ use super::slot::Slot;
 use crate::clock::Instant;
 use crate::config::Address;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::{Answer, Node, Request, Store};
 use crate::sync::Mutex;
@@ -151,6 +152,14 @@ impl Store for ClusterStore {
             primary.store.close();
         }
         self.keeper.notify_one();
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let map = self.map();
+        let all = map.primaries().iter();
+        all.map(|primary| primary.store.guarantees())
+            .reduce(Guarantees::and)
+            .unwrap_or_else(Guarantees::unknown)
     }
 
     fn node(&self, name: &Name) -> Node {

@@ -1,5 +1,6 @@
 //! [`Driver`]: keeps a connection for as long as the store is open.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,12 +15,14 @@ use super::line::Line;
 use super::link::Link;
 use super::reign::Reign;
 use super::replicas::{self, Barrier};
+use super::route::Primary;
 use super::store::lost;
 use super::wire::{Inbox, Reading};
 use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
+use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{Events, Node};
+use crate::store::{Events, Node, Request};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
@@ -27,7 +30,34 @@ pub(crate) struct Driver {
     replicas: Option<Replicas>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
-    first: Option<(Reading, Inbox, Reign)>,
+    first: Option<Opened>,
+}
+
+/// A connection that the line writes to.
+struct Opened {
+    server: Primary,
+    reading: Reading,
+    inbox: Inbox,
+    reign: Reign,
+}
+
+impl Opened {
+    /// Also returns what was submitted before it.
+    fn new(ready: Ready, line: &Line) -> (Self, VecDeque<Request>) {
+        let Ready {
+            server,
+            connection,
+            reign,
+        } = ready;
+        let before = line.connect(connection.writing, reign);
+        let opened = Self {
+            server,
+            reading: connection.reading,
+            inbox: connection.inbox,
+            reign,
+        };
+        (opened, before)
+    }
 }
 
 impl Driver {
@@ -46,31 +76,38 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on.
+    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on. Returns
+    /// what the server gives.
     pub(crate) async fn open(
         &mut self,
         connect_timeout: Duration,
         probe: &Name,
-    ) -> Result<(), SetupError> {
-        let Ready { connection, reign } = self.connector.first(connect_timeout, probe).await?;
+    ) -> Result<Guarantees, SetupError> {
+        let ready = self.connector.first(connect_timeout, probe).await?;
         if let Some(replicas) = self.replicas {
             let barrier = Barrier::open(self.connector.clone(), replicas);
             self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
         }
-        self.line.connect(connection.writing, reign);
-        self.first = Some((connection.reading, connection.inbox, reign));
-        Ok(())
+        self.first = Some(Opened::new(ready, &self.line).0);
+        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
+        Ok(self.connector.guarantees(replicas))
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        let later = |replicas| Barrier::later(self.connector.clone(), replicas);
-        match self.barrier.take().or_else(|| self.replicas.map(later)) {
-            Some(barrier) => {
-                replicas::confirmed(barrier, events, |events| self.serve(events)).await
+        let connector = self.connector.clone();
+        let later = |replicas| Barrier::later(connector.clone(), replicas);
+        let barrier = self.barrier.take().or_else(|| self.replicas.map(later));
+        let serving = async {
+            match barrier {
+                Some(barrier) => {
+                    replicas::confirmed(barrier, events, |events| self.serve(events)).await;
+                }
+                None => self.serve(events).await,
             }
-            None => self.serve(events).await,
-        }
+        };
+        // The listening has no end of its own.
+        first(serving, connector.route.watch()).await;
     }
 
     async fn serve(self, events: Arc<dyn Events>) {
@@ -83,17 +120,22 @@ impl Driver {
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
             let error = match connection.take() {
-                Some((reading, inbox, reign)) => {
+                Some(Opened {
+                    server,
+                    reading,
+                    inbox,
+                    reign,
+                }) => {
                     events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
                     events.connected(Node::ONLY, generation);
                     let link = Link::new(&line, &*events, reading, inbox);
-                    let Some(error) = link.serve().await else {
+                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
                     if line.is_done() {
                         return;
                     }
-                    tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
+                    tracing::warn!(address = connector.place(), %error, "the lock store is lost; reconnecting");
                     error
                 }
                 None => StoreError::disconnected("there is no connection yet"),
@@ -104,12 +146,12 @@ impl Driver {
                 return;
             };
             // What was submitted before the new connection is never taken for part of it.
-            let opened = next.connection;
-            for request in line.connect(opened.writing, next.reign) {
+            let (opened, before) = Opened::new(next, &line);
+            for request in before {
                 events.answered(lost(request, error.clone()));
             }
-            connection = Some((opened.reading, opened.inbox, next.reign));
-            tracing::info!(address = %connector.address(), "the lock store is back");
+            connection = Some(opened);
+            tracing::info!(address = connector.place(), "the lock store is back");
         }
     }
 }
@@ -118,15 +160,36 @@ impl Driver {
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
-        match connector.again().await {
-            Ok(ready) => return ready,
-            Err(error) => {
-                tracing::debug!(%error, "no connection to the lock store yet");
-                events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
+        let attempt = async {
+            match connector.again().await {
+                Ok(ready) => return Some(ready),
+                Err(error) => {
+                    tracing::debug!(%error, "no connection to the lock store yet");
+                    let error = StoreError::disconnected(error.to_string());
+                    events.still_disconnected(Node::ONLY, error);
+                }
             }
+            sleep(backoff.next()).await;
+            None
+        };
+        let moved = async {
+            connector.route.moved().await;
+            None
+        };
+        if let Some(ready) = first(attempt, moved).await {
+            return ready;
         }
-        sleep(backoff.next()).await;
     }
+}
+
+/// The output of whichever is complete first.
+async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Pending => other.as_mut().poll(cx),
+        ready => ready,
+    })
+    .await
 }
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.

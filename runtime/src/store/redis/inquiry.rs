@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::check::Part;
-use super::connect::{greet, hail};
+use super::connect::{hail, login};
 use super::error;
 use super::refusal::Refusal;
 use super::wire::{self, Value};
@@ -23,7 +23,7 @@ pub(in crate::store) async fn inquire(
     let asked = timeout_at(end, ask(endpoint, questions, end, &mut read)).await;
     let silence = || StoreError::disconnected(format!("no answer within {limit:?}"));
     let result = asked.unwrap_or_else(|_| Err(Refusal::Unreachable(silence())));
-    result.map_err(|refusal| refusal.at(&endpoint.address))
+    result.map_err(|refusal| refusal.at(&endpoint.address.to_string()))
 }
 
 async fn ask(
@@ -34,8 +34,13 @@ async fn ask(
 ) -> Result<(), Refusal> {
     let lost = |error| Refusal::of_socket(&error);
     let mut bytes = Vec::new();
-    wire::command(&mut bytes, |words| greet(words, endpoint));
-    let mut connection = hail(endpoint, Part::Node, &bytes, end).await?;
+    let access = &endpoint.access;
+    wire::command(&mut bytes, |words| {
+        words.texts(&["HELLO", "3"]);
+        login(words, &access.login);
+    });
+    let tls = access.tls.as_ref();
+    let mut connection = hail(&endpoint.address, tls, Part::Node, &bytes, end).await?;
     bytes.clear();
     for question in questions {
         wire::command(&mut bytes, |words| words.texts(question));

@@ -3,6 +3,8 @@
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
 //! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
+//!   `facts.rs`: what it gives.
+//! - `route/`: where the server is, for each connection anew.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
@@ -18,6 +20,7 @@ mod connect;
 mod detours;
 mod driver;
 mod error;
+mod facts;
 mod inquiry;
 mod line;
 mod link;
@@ -29,6 +32,7 @@ mod reign;
 mod replicas;
 mod reply;
 pub(crate) mod rights;
+mod route;
 mod scripts;
 mod sending;
 mod store;
@@ -45,11 +49,12 @@ pub(crate) use self::driver::Driver;
 pub(super) use self::inquiry::inquire;
 use self::line::Line;
 pub(crate) use self::reign::{EpochKeys, Guard};
+use self::route::{Route, Sentinels};
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
 pub(super) use self::wire::Value;
 use super::MemberId;
-use crate::config::{RedisEndpoint, Replicas};
+use crate::config::{Access, RedisEndpoint, Replicas, SentinelEndpoint};
 use crate::error::SetupError;
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
@@ -60,10 +65,51 @@ pub(crate) async fn connect(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
+    let route = Route::Fixed(endpoint.address.clone());
+    alone(
+        route,
+        &endpoint.access,
+        connect_timeout,
+        replicas,
+        member,
+        guard,
+    )
+    .await
+}
+
+/// As [`connect`], to the primary of a service that sentinels watch over.
+pub(crate) async fn connect_by_sentinels(
+    endpoint: &SentinelEndpoint,
+    connect_timeout: Duration,
+    replicas: Option<Replicas>,
+    member: MemberId,
+    guard: Guard,
+) -> Result<(Arc<RedisStore>, Driver), SetupError> {
+    let route = Route::Sentinel(Sentinels::new(endpoint));
+    alone(
+        route,
+        &endpoint.access,
+        connect_timeout,
+        replicas,
+        member,
+        guard,
+    )
+    .await
+}
+
+async fn alone(
+    route: Route,
+    access: &Access,
+    connect_timeout: Duration,
+    replicas: Option<Replicas>,
+    member: MemberId,
+    guard: Guard,
+) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let scripts = Arc::new(Scripts::new());
-    let connector = Connector::new(endpoint, Part::Alone, member, scripts, guard);
+    let connector = Connector::new(route, access, Part::Alone, member, scripts, guard);
     let (store, mut driver) = apart(connector, replicas);
-    driver.open(connect_timeout, &probe::name(member)).await?;
+    let guarantees = driver.open(connect_timeout, &probe::name(member)).await?;
+    store.gives(guarantees);
     Ok((store, driver))
 }
 
@@ -75,13 +121,14 @@ pub(super) fn primary(
     scripts: Arc<Scripts>,
     guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
-    let connector = Connector::new(endpoint, Part::Primary, member, scripts, guard);
+    let route = Route::Fixed(endpoint.address.clone());
+    let access = &endpoint.access;
+    let connector = Connector::new(route, access, Part::Primary, member, scripts, guard);
     apart(connector, replicas)
 }
 
 fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, Driver) {
-    let (scripts, guard) = (connector.scripts.clone(), connector.guard.clone());
-    let line = Arc::new(Line::new(scripts, connector.member, guard));
+    let line = Arc::new(Line::new(&connector));
     let store = Arc::new(RedisStore::new(line.clone()));
     let driver = Driver::new(Arc::new(connector), replicas, line);
     (store, driver)

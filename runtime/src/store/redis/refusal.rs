@@ -1,7 +1,6 @@
 //! [`Refusal`]: why a server cannot be used.
 
 use super::error;
-use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 
 /// Why a server cannot be used.
@@ -18,6 +17,14 @@ pub(super) enum Refusal {
     Cluster,
     /// The other way round.
     NoCluster,
+    /// No sentinel answers.
+    NoSentinel(StoreError),
+    /// No sentinel that answers knows this service.
+    UnknownService(String),
+    /// What the sentinels say is the primary of this service is none.
+    NoPrimary(String, StoreError),
+    /// Another server, at this place, is meant.
+    At(String, Box<Refusal>),
 }
 
 impl Refusal {
@@ -57,10 +64,14 @@ impl Refusal {
         }
     }
 
-    /// As the error of a set-up at `address`.
-    pub(super) fn at(self, address: &Address) -> SetupError {
-        let address = address.to_string();
+    /// As the error of a set-up at `place`.
+    pub(super) fn at(self, place: &str) -> SetupError {
+        let address = place.to_owned();
         match self {
+            Self::At(place, refusal) => refusal.at(&place),
+            Self::NoSentinel(source) => SetupError::NoSentinel { address, source },
+            Self::UnknownService(service) => SetupError::UnknownService { service, address },
+            Self::NoPrimary(service, source) => SetupError::NoPrimary { service, source },
             Self::Unreachable(source) | Self::Loading(source) => {
                 SetupError::Unreachable { address, source }
             }

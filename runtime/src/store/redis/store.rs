@@ -1,20 +1,30 @@
 //! [`RedisStore`]: takes requests from any thread.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::line::Line;
 use crate::error::StoreError;
+use crate::guarantees::Guarantees;
 use crate::store::{Answer, Request, Store};
 
 /// A member's access to a Redis server.
 #[derive(Debug)]
 pub(crate) struct RedisStore {
     line: Arc<Line>,
+    guarantees: OnceLock<Guarantees>,
 }
 
 impl RedisStore {
     pub(super) fn new(line: Arc<Line>) -> Self {
-        Self { line }
+        Self {
+            line,
+            guarantees: OnceLock::new(),
+        }
+    }
+
+    /// What the server was found to give.
+    pub(crate) fn gives(&self, guarantees: Guarantees) {
+        self.guarantees.get_or_init(|| guarantees);
     }
 
     /// How many bytes wait to be written.
@@ -38,6 +48,11 @@ impl RedisStore {
 }
 
 impl Store for RedisStore {
+    fn guarantees(&self) -> Guarantees {
+        let found = self.guarantees.get();
+        found.cloned().unwrap_or_else(Guarantees::unknown)
+    }
+
     fn submit(&self, request: Request) -> Option<Answer> {
         let refused = self.line.submit(request)?;
         let error = StoreError::disconnected("the connection is closed");

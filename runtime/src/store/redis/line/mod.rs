@@ -21,6 +21,7 @@ use std::task::Waker;
 use std::thread::{self, ThreadId};
 
 use super::command::{self, Way};
+use super::connect::Connector;
 use super::detours::Detours;
 use super::reign::{Guard, Reign};
 use super::scripts::Scripts;
@@ -79,7 +80,7 @@ struct State {
 }
 
 impl Line {
-    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId, guard: Guard) -> Self {
+    pub(super) fn new(connector: &Connector) -> Self {
         let mut out = Outbox::default();
         out.open(None);
         let state = State {
@@ -100,9 +101,9 @@ impl Line {
             engine: None,
         };
         Self {
-            scripts,
-            member,
-            guard,
+            scripts: connector.scripts.clone(),
+            member: connector.member,
+            guard: connector.guard.clone(),
             state: Mutex::new(state),
             under_way: AtomicUsize::new(0),
             touched: AtomicBool::new(false),

@@ -51,7 +51,7 @@ impl Barrier {
             }
         };
         let asked: Result<(), Refusal> = asked.await;
-        asked.map_err(|refusal| refusal.at(connector.address()))?;
+        asked.map_err(|refusal| refusal.at(&connector.place()))?;
         Ok(Self {
             connector,
             replicas,
@@ -100,7 +100,9 @@ impl Barrier {
         reached: &mut [u32],
     ) -> Result<(), String> {
         let late = |_| "no answer in time".to_owned();
-        let Ready { connection, reign } = match &mut self.ready {
+        let Ready {
+            connection, reign, ..
+        } = match &mut self.ready {
             Some(ready) => ready,
             none => {
                 let opened = timeout_at(ends, self.connector.beside()).await;

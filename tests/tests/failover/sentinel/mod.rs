@@ -1,0 +1,5 @@
+//! Servers behind sentinels.
+
+mod failovers;
+mod finding;
+mod refused;
