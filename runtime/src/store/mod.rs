@@ -30,6 +30,7 @@ pub(crate) use self::seat::Seat;
 pub(crate) use self::text::Text;
 use crate::clock::Instant;
 use crate::error::StoreError;
+use crate::guarantees::Guarantees;
 use crate::name::Name;
 
 /// A request on its way to the store: an operation, and who wants the reply.
@@ -98,6 +99,11 @@ pub(crate) trait Store: Send + Sync + 'static {
 
     /// Takes no more requests. What runs the store ends when those it has are answered.
     fn close(&self);
+
+    /// What it gives, as found at set-up.
+    fn guarantees(&self) -> Guarantees {
+        Guarantees::unknown()
+    }
 
     /// Where `name` lives at present.
     fn node(&self, _name: &Name) -> Node {

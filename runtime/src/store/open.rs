@@ -88,3 +88,27 @@ impl Opened {
         (self.driver)(events)
     }
 }
+
+#[cfg(all(test, not(feature = "tls")))]
+mod tests {
+    use crate::config::Config;
+    use crate::error::SetupError;
+
+    #[tokio::test]
+    async fn without_tls_a_url_that_asks_for_it_is_refused() {
+        for url in [
+            "rediss://h",
+            "redis://h?tls=true",
+            "redis-sentinel://h/s?tls=true",
+            "redis-cluster://h?tls=true",
+            "redlock://a,b,c?tls=true",
+        ] {
+            let settings = Config::new(url).unwrap().validate().unwrap();
+            let opened = super::open(&settings, crate::store::MemberId::random()).await;
+            let Err(SetupError::UnsupportedStore { reason, .. }) = opened.map(drop) else {
+                panic!("{url}");
+            };
+            assert!(reason.contains("feature `tls`"), "{reason}");
+        }
+    }
+}

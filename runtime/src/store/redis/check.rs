@@ -1,8 +1,8 @@
-//! Who answers: version, role, mode, and what it does when its memory is full.
+//! Who answers: version, role, mode.
 
 use super::error;
 use super::refusal::Refusal;
-use super::wire::{self, Connection, Value};
+use super::wire::Value;
 
 /// The oldest version with all commands of the scripts.
 const OLDEST: (u32, u32) = (6, 2);
@@ -45,36 +45,6 @@ fn is_new_enough(version: &str) -> bool {
     match (numbers.next(), numbers.next()) {
         (Some(major), Some(minor)) => (major, minor) >= OLDEST,
         _ => true,
-    }
-}
-
-/// Warns of a server that evicts keys; stays quiet if it does not say.
-pub(super) async fn memory_policy(connection: &mut Connection, address: &str) {
-    let mut question = Vec::new();
-    wire::command(&mut question, |words| {
-        words.texts(&["INFO", "memory"]);
-    });
-    if connection.send(&question).await.is_err() {
-        return;
-    }
-    let Ok(reply) = connection.reply().await else {
-        return;
-    };
-    let Some(info) = text(&reply) else {
-        return;
-    };
-    let policy = info
-        .lines()
-        .find_map(|line| line.strip_prefix("maxmemory_policy:"));
-    if let Some(policy) = policy
-        .map(str::trim)
-        .filter(|policy| *policy != "noeviction")
-    {
-        tracing::warn!(
-            address,
-            policy,
-            "the lock store may evict locks when its memory is full: set maxmemory-policy to noeviction"
-        );
     }
 }
 

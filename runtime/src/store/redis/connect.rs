@@ -1,10 +1,11 @@
 //! A connection, from the first byte to the confirmed subscription.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::facts::Facts;
 use super::refusal::Refusal;
 use super::reign::{self, Guard, Reign};
 use super::route::{Primary, Route};
@@ -13,6 +14,7 @@ use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
 use crate::config::{Access, Login};
 use crate::error::{SetupError, StoreError, TlsError};
+use crate::guarantees::Guarantees;
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -27,6 +29,8 @@ pub(super) struct Connector {
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
+    /// Found by the first connection.
+    facts: OnceLock<Facts>,
 }
 
 /// A connection that is fit for use.
@@ -44,12 +48,20 @@ impl Connector {
             member,
             scripts: Arc::new(Scripts::new()),
             guard,
+            facts: OnceLock::new(),
         }
     }
 
     /// What errors and logs call the server.
     pub(super) fn place(&self) -> String {
         self.route.place()
+    }
+
+    /// What the server gives, as it was when the first connection was made.
+    pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
+        let unknown = Facts::default();
+        let facts = self.facts.get().unwrap_or(&unknown);
+        facts.guarantees(&self.guard, replicas)
     }
 
     /// The first connection, with all checks. Waits for a server that is loading its data, and for a primary where there
@@ -111,7 +123,9 @@ impl Connector {
     async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
         let mut ready = self.open(end).await?;
         probe::run(&mut ready.connection, &self.scripts, self.member).await?;
-        check::memory_policy(&mut ready.connection, &self.place()).await;
+        let facts = Facts::ask(&mut ready.connection).await;
+        let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
+        self.facts.get_or_init(|| facts);
         Ok(ready)
     }
 

@@ -3,6 +3,7 @@
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
 //! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
+//!   `facts.rs`: what it gives.
 //! - `route/`: where the server is, for each connection anew.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
@@ -19,6 +20,7 @@ mod connect;
 mod detours;
 mod driver;
 mod error;
+mod facts;
 mod line;
 mod link;
 mod message;
@@ -89,7 +91,8 @@ async fn open(
         }
         None => None,
     };
+    let guarantees = connector.guarantees(replicas.map_or(0, |replicas| replicas.count));
     let line = Arc::new(line::Line::new(&connector));
-    let store = Arc::new(RedisStore::new(line.clone()));
+    let store = Arc::new(RedisStore::new(line.clone(), guarantees));
     Ok((store, Driver::new(connector, barrier, ready, line)))
 }

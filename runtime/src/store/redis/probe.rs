@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::command::{self, SUFFIXES, Way};
+use super::error;
 use super::refusal::Refusal;
 use super::reply;
 use super::scripts::Scripts;
-use super::wire::{self, Connection};
+use super::wire::{self, Connection, Value};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
@@ -55,6 +56,8 @@ pub(super) async fn run(
     for op in &life {
         command::evaluate(&mut questions, scripts, member, &name, op, Way::Long, 0);
     }
+    // What keeps an idle connection alive.
+    wire::command(&mut questions, |words| words.text("PING"));
     wire::command(&mut questions, |words| {
         words.text("DEL");
         command::keys(words, &name, &SUFFIXES);
@@ -65,6 +68,9 @@ pub(super) async fn run(
     for op in &life {
         let reply = reply::parse(&connection.reply().await.map_err(lost)?, op);
         result = result.and(reply.map(drop));
+    }
+    if let Value::Error(error) = connection.reply().await.map_err(lost)? {
+        result = result.and(Err(error::of_server(&error)));
     }
     // This one only tidies up.
     connection.reply().await.map_err(lost)?;

@@ -14,7 +14,7 @@ use crate::store::closing::{Cause, Closing};
 /// The key in which the clients of a server note its reign.
 const EPOCH: &str = "auto_mutex:epoch";
 /// The server's own default, where it does not say what it is.
-const USUAL_LAG: Duration = Duration::from_secs(10);
+pub(super) const USUAL_LAG: Duration = Duration::from_secs(10);
 
 /// What a client asks of a server that was restarted or promoted.
 #[derive(Clone, Debug)]
@@ -35,6 +35,16 @@ impl Guard {
             restart: settings.restart_guard,
             longest_lease: settings.longest_lease,
         }
+    }
+
+    /// For how long a restarted server grants nothing, unless another client has said a longer lease.
+    pub(super) fn after_restart(&self) -> Duration {
+        self.longest_lease + Duration::from_secs(1)
+    }
+
+    /// For how long a promoted server grants nothing, unless another client has said more.
+    pub(super) fn after_failover(&self, lag: Duration) -> Duration {
+        self.longest_lease + lag + Duration::from_secs(2)
     }
 }
 

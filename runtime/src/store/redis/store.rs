@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use super::line::Line;
 use crate::error::StoreError;
+use crate::guarantees::Guarantees;
 use crate::store::{Answer, Request, Store};
 
 /// A member's access to a Redis server.
 #[derive(Debug)]
 pub(crate) struct RedisStore {
     line: Arc<Line>,
+    guarantees: Guarantees,
 }
 
 impl RedisStore {
-    pub(super) fn new(line: Arc<Line>) -> Self {
-        Self { line }
+    pub(super) fn new(line: Arc<Line>, guarantees: Guarantees) -> Self {
+        Self { line, guarantees }
     }
 
     /// How many bytes wait to be written.
@@ -25,6 +27,10 @@ impl RedisStore {
 }
 
 impl Store for RedisStore {
+    fn guarantees(&self) -> Guarantees {
+        self.guarantees.clone()
+    }
+
     fn submit(&self, request: Request) -> Option<Answer> {
         let refused = self.line.submit(request)?;
         let error = StoreError::disconnected("the connection is closed");

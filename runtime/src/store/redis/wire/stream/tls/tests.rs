@@ -100,6 +100,14 @@ async fn read_exact(session: &Session, length: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn the_cryptography_of_the_process_is_left_to_the_program() {
+    let (_session, go, peer) = session(drop).await;
+    assert!(rustls::crypto::CryptoProvider::get_default().is_none());
+    go.send(()).unwrap();
+    peer.join().unwrap();
+}
+
+#[tokio::test]
 async fn what_was_taken_has_left_whatever_is_written_next() {
     const LENGTH: usize = 3 << 20;
     let (session, go, peer) = session(|mut peer| {
