@@ -54,9 +54,16 @@ impl Setup {
 
     /// Starts a worker; its first line is `ready`.
     pub fn launch(&self) -> Worker {
+        self.launch_with(&[])
+    }
+
+    /// Starts a worker with other options of `Config`, each as `name=value`: `longest_lease`, `patience`,
+    /// `connect_timeout` (seconds), `restart_guard` (`true` or `false`), `replicas` (count`/`seconds).
+    pub fn launch_with(&self, options: &[&str]) -> Worker {
         let mut child = Command::new(self.program)
             .arg(&self.url)
             .arg(self.lease.as_millis().to_string())
+            .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -27,15 +27,33 @@ enum End {
     Finish(String),
 }
 
-/// The program: `test-worker URL LEASE_MS`.
+/// One more option of a configuration, as [`Setup::launch_with`](super::Setup::launch_with) gives it.
+fn with_option(config: Config, option: &str) -> Config {
+    let (name, value) = option.split_once('=').expect("name=value");
+    let seconds = |text: &str| text.parse::<f64>().expect("seconds");
+    match name {
+        "longest_lease" => config.longest_lease(seconds(value)),
+        "patience" => config.patience(seconds(value)),
+        "connect_timeout" => config.connect_timeout(seconds(value)),
+        "restart_guard" => config.restart_guard(value == "true"),
+        "replicas" => {
+            let (count, time) = value.split_once('/').expect("count/seconds");
+            config.replicas(count.parse().expect("a count"), seconds(time))
+        }
+        _ => panic!("no option of a worker: {option}"),
+    }
+}
+
+/// The program: `test-worker URL LEASE_MS [OPTION…]`.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(url), Some(lease)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: test-worker URL LEASE_MS");
+        eprintln!("usage: test-worker URL LEASE_MS [OPTION…]");
         return ExitCode::from(2);
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
     let config = Config::new(url.as_str()).map(|config| config.namespace("suite").lease(lease));
+    let config = config.map(|config| arguments.fold(config, |config, it| with_option(config, &it)));
     if let Err(error) = config.and_then(auto_mutex::setup) {
         say(&format!("failed setup {error:?}"));
         return ExitCode::FAILURE;
