@@ -72,7 +72,7 @@ pub(crate) async fn connect_by_sentinels(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let route = Route::Sentinel(Sentinels::new(endpoint));
+    let route = Route::Sentinel(Box::new(Sentinels::new(endpoint)));
     let connector = Connector::new(route, &endpoint.access, member, guard);
     open(connector, connect_timeout, replicas).await
 }
