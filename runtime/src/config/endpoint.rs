@@ -18,6 +18,19 @@ pub(crate) enum Endpoint {
     Quorum(QuorumEndpoint),
 }
 
+impl Endpoint {
+    /// How its URL begins.
+    pub(crate) fn scheme(&self) -> &'static str {
+        match self {
+            Self::Memory { .. } => "memory",
+            Self::Redis(_) => "redis",
+            Self::Sentinel(_) => "redis-sentinel",
+            Self::Cluster(_) => "redis-cluster",
+            Self::Quorum(_) => "redlock",
+        }
+    }
+}
+
 /// One Redis server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {
@@ -80,7 +93,7 @@ pub(crate) struct Tls {
 }
 
 /// How a server is reached. Its Display is what errors and logs show: never credentials.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),

@@ -120,6 +120,16 @@ pub enum LockError {
         name: String,
     },
 
+    /// The store cannot do this at all. The servers of a quorum, who know nothing of each other, cannot hand out the tokens of
+    /// a semaphore once each, for example.
+    #[error("the lock store ({store}) does not support {what}")]
+    Unsupported {
+        /// What was asked for, and why it cannot be had.
+        what: String,
+        /// The store, as its URL begins.
+        store: &'static str,
+    },
+
     /// No client is in force: `auto_mutex::setup` was not called.
     #[error(
         "no lock store: call auto_mutex::setup(\"redis://…\") at the top of main, or use Client::scope"

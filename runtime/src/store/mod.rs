@@ -5,12 +5,14 @@
 //! handles, futures or guards.
 
 mod closing;
+mod cluster;
 mod id;
 mod loan;
 pub(crate) mod memory;
 mod meta;
 mod op;
 mod open;
+mod quorum;
 mod redis;
 mod reply;
 mod seat;
@@ -83,6 +85,9 @@ pub(crate) trait Events: Send + Sync + 'static {
 
     /// Another attempt to connect failed, with the cause that counts now.
     fn still_disconnected(&self, node: Node, error: StoreError);
+
+    /// Nothing lives at `node` any more, nor ever will.
+    fn gone(&self, _node: Node) {}
 }
 
 /// Where locks live.

@@ -48,7 +48,10 @@ impl Redis {
             .expect("a temporary directory");
         // Somebody else may take the port between choosing and using it: then another one is tried.
         for _ in 0..50 {
-            let port = ports::free();
+            let port = match options.is_cluster() {
+                true => ports::free_with_bus(),
+                false => ports::free(),
+            };
             let tls_port = if options.has_tls() { ports::free() } else { 0 };
             options.write(dir.path(), port, tls_port);
             if let Some(server) = Server::start(dir.path(), options.is_sentinel()) {
@@ -148,6 +151,12 @@ impl Redis {
             .lines()
             .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         Some(found.unwrap_or_default().to_owned())
+    }
+
+    /// Whether it was not killed. (A suspended one runs.)
+    pub fn is_running(&self) -> bool {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        server.is_some()
     }
 
     /// A field of `INFO`.

@@ -12,6 +12,7 @@ pub struct Options {
     user: Option<(String, String)>,
     lines: Vec<String>,
     persistent: bool,
+    cluster: bool,
     tls: Option<Secure>,
     sentinel: bool,
 }
@@ -52,6 +53,17 @@ impl Options {
         self
     }
 
+    /// A node of a cluster, which has a second port.
+    #[must_use]
+    pub(crate) fn cluster(mut self) -> Self {
+        self.cluster = true;
+        self.line("cluster-enabled yes")
+    }
+
+    pub(super) fn is_cluster(&self) -> bool {
+        self.cluster
+    }
+
     /// Speaks TLS on a second port, as `identity`, and asks no client for a certificate.
     #[must_use]
     pub fn tls(mut self, authority: &Authority, identity: Identity) -> Self {
@@ -90,12 +102,12 @@ impl Options {
         format!("ca={}", tls.ca.display())
     }
 
-    pub(super) fn password_for_admin(&self) -> Option<&str> {
+    pub(crate) fn password_for_admin(&self) -> Option<&str> {
         self.password.as_deref()
     }
 
     /// `user:password@`, as far as there is one.
-    pub(super) fn credentials(&self) -> String {
+    pub(crate) fn credentials(&self) -> String {
         match (&self.user, &self.password) {
             (Some((name, password)), _) => format!("{name}:{password}@"),
             (None, Some(password)) => format!(":{password}@"),

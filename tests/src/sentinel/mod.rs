@@ -4,13 +4,11 @@
 //! The servers are numbered from 0; the first one is the primary at the beginning. Which one is by now, and what becomes of
 //! a service in trouble, is in [`watching`](self).
 
-mod disarmed;
 mod options;
 #[cfg(test)]
 mod tests;
 mod watching;
 
-pub use disarmed::Disarmed;
 pub use options::ServiceOptions;
 
 use crate::proxy::Proxy;

@@ -40,12 +40,6 @@ impl ServiceOptions {
         self.server_line("min-replicas-to-write 1")
     }
 
-    /// Lets [`Service::disarm`](super::Service::disarm) work.
-    #[must_use]
-    pub fn disarmable(self) -> Self {
-        self.server_line("enable-debug-command yes")
-    }
-
     /// A proxy stands before each server: sentinels, replicas and clients all come through it.
     #[must_use]
     pub fn proxied(mut self) -> Self {
@@ -55,10 +49,6 @@ impl ServiceOptions {
 
     pub(super) fn is_proxied(&self) -> bool {
         self.proxied
-    }
-
-    pub(super) fn password(&self) -> Option<String> {
-        self.server_password.clone()
     }
 
     pub(super) fn server(&self) -> Options {

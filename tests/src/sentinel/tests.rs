@@ -44,12 +44,11 @@ fn a_primary_that_is_isolated_goes_on_until_it_misses_its_replicas() {
 
 #[test]
 fn without_the_guard_the_new_primary_grants_at_once() {
-    let service = Service::with(ServiceOptions::default().disarmable());
-    let disarmed = service.disarm();
+    let service = Service::start();
     service.fail_over();
-    drop(disarmed);
     let config = Config::new(service.url()).expect("a good URL");
-    let client = Client::connect(config.restart_guard(false)).expect("a client");
+    let config = config.restart_guard(false).without_failover_guard();
+    let client = Client::connect(config).expect("a client");
     let guard = client.mutex("m").blocking_try_lock();
     assert!(guard.expect("an answer").is_some());
 }

@@ -27,33 +27,37 @@ enum End {
     Finish(String),
 }
 
-/// One more option of a configuration, as [`Setup::launch_with`](super::Setup::launch_with) gives it.
-fn with_option(config: Config, option: &str) -> Config {
-    let (name, value) = option.split_once('=').expect("name=value");
-    let seconds = |text: &str| text.parse::<f64>().expect("seconds");
-    match name {
-        "longest_lease" => config.longest_lease(seconds(value)),
-        "patience" => config.patience(seconds(value)),
-        "connect_timeout" => config.connect_timeout(seconds(value)),
-        "restart_guard" => config.restart_guard(value == "true"),
-        "replicas" => {
-            let (count, time) = value.split_once('/').expect("count/seconds");
-            config.replicas(count.parse().expect("a count"), seconds(time))
+/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// `guarded`, `unguarded`.
+pub fn configure(config: Config, word: &str) -> Config {
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    match word.split_once('=') {
+        Some(("patience", seconds)) => config.patience(number(seconds)),
+        Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
+        None if word == "guarded" => config.restart_guard(true),
+        None if word == "unguarded" => config.without_failover_guard(),
+        Some(("replicas", both)) => {
+            let (count, seconds) = both.split_once(':').expect("COUNT:SECONDS");
+            config.replicas(count.parse().expect("a number"), number(seconds))
         }
-        _ => panic!("no option of a worker: {option}"),
+        _ => panic!("no such option: {word:?}"),
     }
 }
 
-/// The program: `test-worker URL LEASE_MS [OPTION…]`.
+/// The program: `test-worker URL LEASE_MS OPTION…`.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(url), Some(lease)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: test-worker URL LEASE_MS [OPTION…]");
+        eprintln!("usage: test-worker URL LEASE_MS OPTION…");
         return ExitCode::from(2);
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
-    let config = Config::new(url.as_str()).map(|config| config.namespace("suite").lease(lease));
-    let config = config.map(|config| arguments.fold(config, |config, it| with_option(config, &it)));
+    let config = Config::new(url.as_str()).map(|config| {
+        // Servers of tests were started a moment ago, and nobody has a longer lease.
+        let config = config.namespace("suite").lease(lease);
+        let config = config.longest_lease(lease).restart_guard(false);
+        arguments.fold(config, |config, word| configure(config, &word))
+    });
     if let Err(error) = config.and_then(auto_mutex::setup) {
         say(&format!("failed setup {error:?}"));
         return ExitCode::FAILURE;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::check::Part;
 use super::facts::Facts;
 use super::refusal::Refusal;
 use super::reign::{self, Guard, Reign};
@@ -12,9 +13,10 @@ use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
-use crate::config::{Access, Login};
+use crate::config::{Access, Address, Login};
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
+use crate::name::Name;
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
@@ -26,6 +28,7 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 pub(super) struct Connector {
     pub(super) route: Route,
     access: Access,
+    part: Part,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
@@ -41,12 +44,20 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(super) fn new(route: Route, access: &Access, member: MemberId, guard: Guard) -> Self {
+    pub(super) fn new(
+        route: Route,
+        access: &Access,
+        part: Part,
+        member: MemberId,
+        scripts: Arc<Scripts>,
+        guard: Guard,
+    ) -> Self {
         Self {
             route,
             access: access.clone(),
+            part,
             member,
-            scripts: Arc::new(Scripts::new()),
+            scripts,
             guard,
             facts: OnceLock::new(),
         }
@@ -64,14 +75,18 @@ impl Connector {
         facts.guarantees(&self.guard, replicas)
     }
 
-    /// The first connection, with all checks. Waits for a server that is loading its data, and for a primary where there
-    /// are sentinels.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
+    /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, and
+    /// for a primary where there are sentinels.
+    pub(super) async fn first(
+        &self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                match self.attempt(end).await {
+                match self.attempt(end, probe).await {
                     Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
                         return Err(Refusal::Tls(TlsError::Required));
                     }
@@ -92,12 +107,12 @@ impl Connector {
     }
 
     /// One attempt at the first connection. Where the server may be elsewhere by now, not all the time is spent on one.
-    async fn attempt(&self, end: Instant) -> Result<Ready, Refusal> {
+    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
         if let Route::Fixed(_) = self.route {
-            return self.open_and_probe(end).await;
+            return self.open_and_probe(end, probe).await;
         }
         let end = end.min(Instant::now() + ATTEMPT);
-        let opened = timeout_at(end, self.open_and_probe(end)).await;
+        let opened = timeout_at(end, self.open_and_probe(end, probe)).await;
         opened.unwrap_or_else(|_| Err(silence()))
     }
 
@@ -129,9 +144,9 @@ impl Connector {
         })
     }
 
-    async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
+    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
         let mut ready = self.open(end).await?;
-        probe::run(&mut ready.connection, &self.scripts, self.member).await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
         let facts = Facts::ask(&mut ready.connection).await;
         let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
         self.facts.get_or_init(|| facts);
@@ -148,12 +163,13 @@ impl Connector {
     async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
         let server = self.route.resolve(end).await?;
-        let opened = Connection::open(&server.address, self.access.tls.as_ref(), end).await;
-        let mut connection = opened.map_err(lost)?;
         let mut question = Vec::new();
-        self.greet(&mut question);
-        connection.send(&question).await.map_err(lost)?;
-        check::greeting(&connection.reply().await.map_err(lost)?)?;
+        wire::command(&mut question, |words| {
+            greet(words, &self.access.login);
+            words.text("SETNAME");
+            words.word(format_args!("auto_mutex:{}", self.member));
+        });
+        let mut connection = hail(&server.address, &self.access, self.part, &question, end).await?;
         question.clear();
         let replies = self.prepare(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -191,15 +207,6 @@ impl Connector {
         Ok(ready)
     }
 
-    fn greet(&self, out: &mut Vec<u8>) {
-        wire::command(out, |words| {
-            words.texts(&["HELLO", "3"]);
-            login(words, &self.access.login);
-            words.text("SETNAME");
-            words.word(format_args!("auto_mutex:{}", self.member));
-        });
-    }
-
     /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
@@ -225,11 +232,28 @@ fn silence() -> Refusal {
     Refusal::Unreachable(StoreError::disconnected("the server does not answer"))
 }
 
-/// The part of HELLO that says who we are, if that matters.
-pub(super) fn login(words: &mut Words<'_>, login: &Login) {
-    if let Some(password) = &login.password {
+/// Connects, and checks who answers to `greeting`.
+pub(super) async fn hail(
+    address: &Address,
+    access: &Access,
+    part: Part,
+    greeting: &[u8],
+    end: Instant,
+) -> Result<Connection, Refusal> {
+    let lost = |error| Refusal::of_socket(&error);
+    let opened = Connection::open(address, access.tls.as_ref(), end).await;
+    let mut connection = opened.map_err(lost)?;
+    connection.send(greeting).await.map_err(lost)?;
+    check::greeting(&connection.reply().await.map_err(lost)?, part)?;
+    Ok(connection)
+}
+
+/// The beginning of HELLO: the protocol, and who logs in.
+pub(super) fn greet(words: &mut Words<'_>, who: &Login) {
+    words.texts(&["HELLO", "3"]);
+    if let Some(password) = &who.password {
         words.text("AUTH");
-        let user = login.user.as_ref();
+        let user = who.user.as_ref();
         words.text(user.map_or("default", |user| user.expose()));
         words.text(password.expose());
     }

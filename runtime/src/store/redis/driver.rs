@@ -1,9 +1,11 @@
 //! [`Driver`]: keeps a connection for as long as the store is open.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::time::sleep;
 
@@ -16,14 +18,22 @@ use super::replicas::{self, Barrier};
 use super::route::Primary;
 use super::store::lost;
 use super::wire::{Inbox, Reading};
-use crate::error::StoreError;
-use crate::store::{Events, Node};
+use crate::config::Replicas;
+use crate::error::{SetupError, StoreError};
+use crate::name::Name;
+use crate::store::{Events, Node, Request};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
     connector: Arc<Connector>,
+    replicas: Option<Replicas>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
+    first: Option<Serving>,
+}
+
+/// A connection that requests are taken for.
+struct Serving {
     server: Primary,
     reading: Reading,
     inbox: Inbox,
@@ -31,34 +41,42 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// With the first connection, which requests are taken for from now on.
+    /// Without a connection yet.
     pub(super) fn new(
         connector: Arc<Connector>,
-        barrier: Option<Barrier>,
-        first: Ready,
+        replicas: Option<Replicas>,
         line: Arc<Line>,
     ) -> Self {
-        let Ready {
-            server,
-            connection,
-            reign,
-        } = first;
-        line.connect(connection.writing, reign);
         Self {
             connector,
-            barrier,
+            replicas,
+            barrier: None,
             line,
-            server,
-            reading: connection.reading,
-            inbox: connection.inbox,
-            reign,
+            first: None,
         }
+    }
+
+    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on.
+    pub(crate) async fn open(
+        &mut self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<(), SetupError> {
+        let ready = self.connector.first(connect_timeout, probe).await?;
+        if let Some(replicas) = self.replicas {
+            let barrier = Barrier::open(self.connector.clone(), replicas);
+            self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
+        }
+        let (serving, _) = Serving::begin(&self.line, ready);
+        self.first = Some(serving);
+        Ok(())
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let connector = self.connector.clone();
-        let barrier = self.barrier.take();
+        let later = |replicas| Barrier::later(connector.clone(), replicas);
+        let barrier = self.barrier.take().or_else(|| self.replicas.map(later));
         let serving = async {
             match barrier {
                 Some(barrier) => {
@@ -75,38 +93,64 @@ impl Driver {
         let Self {
             connector,
             line,
-            mut server,
-            mut reading,
-            mut inbox,
-            mut reign,
+            first: mut serving,
             ..
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
-            events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
-            events.connected(Node::ONLY, generation);
-            let link = Link::new(&line, &*events, reading, inbox);
-            let Some(error) = link.serve(connector.route.replaced(&server)).await else {
-                return;
+            let error = match serving.take() {
+                Some(Serving {
+                    server,
+                    reading,
+                    inbox,
+                    reign,
+                }) => {
+                    events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
+                    events.connected(Node::ONLY, generation);
+                    let link = Link::new(&line, &*events, reading, inbox);
+                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
+                        return;
+                    };
+                    if line.is_done() {
+                        return;
+                    }
+                    tracing::warn!(address = connector.place(), %error, "the lock store is lost; reconnecting");
+                    error
+                }
+                None => StoreError::disconnected("there is no connection yet"),
             };
-            if line.is_done() {
-                return;
-            }
-            tracing::warn!(address = connector.place(), %error, "the lock store is lost; reconnecting");
             events.disconnected(Node::ONLY, error.clone());
             let connecting = reconnect(&connector, &*events);
-            let Some(next) = answering(connecting, &line, &*events, &error).await else {
+            let Some(ready) = answering(connecting, &line, &*events, &error).await else {
                 return;
             };
+            let (next, refused) = Serving::begin(&line, ready);
             // What was submitted before the new connection is never taken for part of it.
-            let connection = next.connection;
-            for request in line.connect(connection.writing, next.reign) {
+            for request in refused {
                 events.answered(lost(request, error.clone()));
             }
-            (server, reign) = (next.server, next.reign);
-            (reading, inbox) = (connection.reading, connection.inbox);
+            serving = Some(next);
             tracing::info!(address = connector.place(), "the lock store is back");
         }
+    }
+}
+
+impl Serving {
+    /// From now on requests are taken for this connection; those that came before it are returned.
+    fn begin(line: &Line, ready: Ready) -> (Self, VecDeque<Request>) {
+        let Ready {
+            server,
+            connection,
+            reign,
+        } = ready;
+        let refused = line.connect(connection.writing, reign);
+        let serving = Self {
+            server,
+            reading: connection.reading,
+            inbox: connection.inbox,
+            reign,
+        };
+        (serving, refused)
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) enum Refusal {
     Permission(StoreError),
     Version(String),
     Role(String),
+    /// A node of a cluster, where a server on its own was expected.
     Cluster,
     /// No sentinel answers.
     NoSentinel(StoreError),
@@ -22,13 +23,19 @@ pub(super) enum Refusal {
     NoPrimary(String, StoreError),
     /// Another server, at this place, is meant.
     At(String, Box<Refusal>),
+    /// The other way round.
+    NoCluster,
 }
 
 impl Refusal {
     /// What an error in an answer says about the server.
     pub(super) fn of(error: StoreError) -> Self {
         let text = error.to_string();
-        if text.starts_with("LOADING") {
+        // A cluster that is choosing a new primary, or moving the slot, is there in a moment.
+        if ["LOADING", "CLUSTERDOWN", "TRYAGAIN"]
+            .iter()
+            .any(|code| text.starts_with(code))
+        {
             Self::Loading(error)
         } else if text.starts_with("READONLY") || text.starts_with("MASTERDOWN") {
             Self::Role("replica".to_owned())
@@ -74,9 +81,12 @@ impl Refusal {
             Self::Version(found) => SetupError::UnsupportedServer { address, found },
             Self::Role(role) => SetupError::NotPrimary { address, role },
             Self::Cluster => SetupError::UnsupportedStore {
+                scheme: "redis".to_owned(),
+                reason: "the server is a node of a Redis Cluster: use `redis-cluster://`",
+            },
+            Self::NoCluster => SetupError::UnsupportedStore {
                 scheme: "redis-cluster".to_owned(),
-                reason: "the server is a node of a Redis Cluster, which is not supported yet; \
-                         use a standalone server",
+                reason: "the server is not a node of a Redis Cluster: use `redis://`",
             },
         }
     }

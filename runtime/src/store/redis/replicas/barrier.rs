@@ -59,6 +59,15 @@ impl Barrier {
         })
     }
 
+    /// Connects when it is needed.
+    pub(in super::super) fn later(connector: Arc<Connector>, replicas: Replicas) -> Self {
+        Self {
+            connector,
+            replicas,
+            ready: None,
+        }
+    }
+
     /// Decides about one grant after the other, those that came meanwhile together.
     pub(super) async fn run(
         mut self,
