@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::runtimes::current_thread;
+use auto_mutex_tests::stores::quorum_url;
 
 use crate::ground::{Contest, Ground};
 
@@ -27,6 +29,38 @@ fn a_semaphore_never_gives_more_than_it_has() {
     let verdict = Contest::begin(&mut ground, "semaphore:2", 1, CALM).end();
     assert_eq!(verdict.crowded, 0);
     assert_eq!(verdict.usage["suite:m"].most_units, 2);
+}
+
+/// A majority each would be enough for three of them: no server gives more than two, and together they give nine.
+#[test]
+fn servers_that_see_different_holders_give_no_third_permit() {
+    let ground = Ground::open("third");
+    let reaching = |away: [usize; 2]| {
+        let proxies: Vec<_> = ground
+            .servers
+            .iter()
+            .map(|server| Proxy::start(server.port()))
+            .collect();
+        let member = ground.member_at(quorum_url(proxies.iter().map(Proxy::port)), CALM.0);
+        for server in away {
+            proxies[server].refuse();
+            proxies[server].cut();
+        }
+        (proxies, member)
+    };
+    let (first, second, third) = (reaching([3, 4]), reaching([0, 1]), ground.member(CALM.0));
+    let permits: Vec<_> = [first.1, second.1, third]
+        .iter()
+        .map(|member| {
+            member
+                .semaphore("s", 2)
+                .block(Duration::from_millis(500))
+                .blocking_acquire()
+        })
+        .filter_map(Result::ok)
+        .collect();
+    assert!(permits.len() <= 2);
+    assert!(!permits.is_empty());
 }
 
 #[test]

@@ -69,7 +69,11 @@ impl Ground {
 
     /// A member whose way does not lead over the proxies.
     pub(crate) fn member_beside(&self, lease: Duration) -> Client {
-        let url = quorum_url(self.servers.iter().map(Redis::port));
+        self.member_at(quorum_url(self.servers.iter().map(Redis::port)), lease)
+    }
+
+    /// A member with a way of its own.
+    pub(crate) fn member_at(&self, url: String, lease: Duration) -> Client {
         Client::connect(self.config_at(url, lease)).unwrap()
     }
 

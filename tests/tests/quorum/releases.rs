@@ -47,31 +47,6 @@ fn a_release_is_owed_to_a_server_that_is_away() {
 }
 
 #[test]
-fn a_release_on_a_frozen_server_happens_when_it_goes_on() {
-    let mut ground = Ground::open("frozen");
-    let client = ground.member(LONG);
-    let guard = client.mutex("m").blocking_lock().unwrap();
-    let frozen = ground.some(1)[0];
-    eventually("all have granted", || {
-        ground
-            .member_of(frozen)
-            .mutex("m")
-            .blocking_is_locked()
-            .unwrap()
-    });
-    ground.proxies[frozen].freeze();
-    assert!(guard.blocking_unlock().unwrap());
-    // Long enough for the connection to be given up.
-    let there = ground.member_of(frozen);
-    std::thread::sleep(Duration::from_secs(4));
-    assert!(there.mutex("m").blocking_is_locked().unwrap());
-    ground.proxies[frozen].heal();
-    eventually("it is released there too", || {
-        !there.mutex("m").blocking_is_locked().unwrap()
-    });
-}
-
-#[test]
 fn a_process_killed_while_it_acquires_leaves_nothing_beyond_its_lease() {
     const LEASE: Duration = Duration::from_secs(1);
     let mut ground = Ground::open("dying");

@@ -105,11 +105,15 @@ impl Events for Relay {
     }
 
     fn told(&self, name: &Name, message: Message) {
-        // Every node passes on what it is told to publish: those copies are late, and of no use while the first one can be
-        // heard.
-        let map = self.store.map();
-        let home = map.primary(Slot::of(name));
-        if home.is_none_or(|home| Arc::ptr_eq(home, &self.primary) || !home.is_up()) {
+        // Every node passes on what it is told to publish; those copies are late. The first one of a grant counts, whoever
+        // sends it: while a slot moves, others than its owner grant too. Of the rest that of the owner will do.
+        let granted = matches!(message, Message::Grant { .. });
+        let counts = || {
+            let map = self.store.map();
+            let home = map.primary(Slot::of(name));
+            home.is_none_or(|home| Arc::ptr_eq(home, &self.primary) || !home.is_up())
+        };
+        if granted || counts() {
             self.events.told(name, message);
         }
     }

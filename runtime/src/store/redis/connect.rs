@@ -89,7 +89,7 @@ impl Connector {
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                let refusal = match self.open_and_probe(end, probe).await {
+                let refusal = match self.attempt(end, probe).await {
                     Err(refusal) => refusal,
                     ready => return ready,
                 };
@@ -104,17 +104,26 @@ impl Connector {
         })
         .await;
         let result = opened.unwrap_or_else(|_| {
-            let silence =
-                || StoreError::disconnected(format!("no answer within {connect_timeout:?}"));
-            Err(passing.unwrap_or_else(|| Refusal::Unreachable(silence())))
+            Err(passing.unwrap_or_else(|| {
+                let text = format!("no answer within {connect_timeout:?}");
+                Refusal::Unreachable(StoreError::disconnected(text))
+            }))
         });
         result.map_err(|refusal| refusal.at(&self.place()))
     }
 
+    /// One attempt at the first connection. Where the server may be elsewhere by now, not all the time is spent on one.
+    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
+        if let Route::Fixed(_) = self.route {
+            return self.open_and_probe(end, probe).await;
+        }
+        let end = end.min(Instant::now() + ATTEMPT);
+        let opened = timeout_at(end, self.open_and_probe(end, probe)).await;
+        opened.unwrap_or_else(|_| Err(silence()))
+    }
+
     /// The next connection, after one was lost.
     pub(super) async fn again(&self) -> Result<Ready, SetupError> {
-        let silence =
-            || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
         let end = Instant::now() + ATTEMPT;
         let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
@@ -235,6 +244,10 @@ impl Connector {
         reign::ask_lag(out);
         replies
     }
+}
+
+fn silence() -> Refusal {
+    Refusal::Unreachable(StoreError::disconnected("the server does not answer"))
 }
 
 /// Connects, and checks who answers to `greeting`.

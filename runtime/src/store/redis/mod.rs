@@ -85,7 +85,7 @@ pub(crate) async fn connect_by_sentinels(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let route = Route::Sentinel(Sentinels::new(endpoint));
+    let route = Route::Sentinel(Box::new(Sentinels::new(endpoint)));
     alone(
         route,
         &endpoint.access,
