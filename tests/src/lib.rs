@@ -6,6 +6,7 @@
 pub mod annotated;
 pub mod authority;
 pub mod belt;
+pub mod cluster;
 pub mod events;
 pub mod process;
 pub mod proxy;
@@ -13,6 +14,7 @@ pub mod redis;
 pub mod resp;
 pub mod runtimes;
 pub mod seed;
+pub mod sentinel;
 pub mod stores;
 pub mod witness;
 pub mod worker;

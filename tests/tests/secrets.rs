@@ -206,6 +206,22 @@ async fn an_outage_and_a_loss_are_logged() {
 }
 
 #[test]
+fn a_weakness_is_warned_about_once() {
+    LazyLock::force(&LOG);
+    let options = Options::default().line("maxmemory 100mb");
+    // No other test has this policy.
+    let redis = Redis::with(options.line("maxmemory-policy volatile-random"));
+    let client = Client::connect(redis.url()).unwrap();
+    redis.kill_clients();
+    eventually("it is connected again", || {
+        client.mutex("m").blocking_is_locked().is_ok()
+    });
+    let text = LOG.text();
+    let warnings = text.lines().filter(|line| line.contains("volatile-random"));
+    assert_eq!(warnings.count(), 1);
+}
+
+#[test]
 fn a_server_that_may_evict_locks_is_warned_about() {
     LazyLock::force(&LOG);
     let redis = Redis::with(

@@ -13,6 +13,7 @@ pub use global::{blocking_shutdown, client, setup, shutdown};
 use crate::config::Config;
 use crate::engine;
 use crate::error::{LockError, SetupError};
+use crate::guarantees::Guarantees;
 use crate::member::Member;
 use crate::process;
 use crate::site;
@@ -54,7 +55,7 @@ impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
     /// Blocks until the store has been reached and checked, for `connect_timeout` at most. Works with and
-    /// without a runtime.
+    /// without a runtime. Warns (by `tracing`) of each [`Weakness`](crate::Weakness) that it finds.
     ///
     /// # Errors
     ///
@@ -67,6 +68,9 @@ impl Client {
         let settings = config.try_into()?.validate()?;
         let member = engine::start(settings)?;
         process::watch(&member);
+        for weakness in member.store().guarantees().weaknesses() {
+            tracing::warn!("{weakness}");
+        }
         site::find_duplicates(member.settings().namespace.as_deref());
         Ok(Self {
             handle: Arc::new(Handle { member }),
@@ -77,6 +81,12 @@ impl Client {
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.member().settings().namespace.as_deref()
+    }
+
+    /// What the locks of this client are worth on the servers that it is connected to, as found at set-up.
+    #[must_use]
+    pub fn guarantees(&self) -> Guarantees {
+        self.member().store().guarantees()
     }
 
     /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks spawned

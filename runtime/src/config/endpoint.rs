@@ -93,20 +93,23 @@ pub(crate) struct Tls {
 }
 
 /// How a server is reached. Its Display is what errors and logs show: never credentials.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }
 
 impl Endpoint {
-    /// The database; the same on all servers.
+    /// The database; 0 only if it is on all servers.
     pub(crate) fn db(&self) -> u32 {
         match self {
             Self::Memory { .. } | Self::Cluster(_) => 0,
             Self::Redis(server) => server.access.db,
             Self::Sentinel(service) => service.access.db,
-            Self::Quorum(quorum) => quorum.nodes.first().map_or(0, |node| node.access.db),
+            Self::Quorum(quorum) => {
+                let databases = quorum.nodes.iter().map(|node| node.access.db);
+                databases.max().unwrap_or(0)
+            }
         }
     }
 

@@ -102,6 +102,35 @@ pub enum SetupError {
         role: String,
     },
 
+    /// None of the sentinels answers.
+    #[error("no sentinel answers at {address}: {source}")]
+    NoSentinel {
+        /// The sentinels of the URL.
+        address: String,
+        /// What the last one said, or the connection to it.
+        source: StoreError,
+    },
+
+    /// No sentinel that answers watches over a service of this name.
+    #[error(
+        "the sentinels at {address} know no service `{service}`: compare it with `sentinel monitor` in their configuration"
+    )]
+    UnknownService {
+        /// The name in the URL.
+        service: String,
+        /// The sentinels of the URL.
+        address: String,
+    },
+
+    /// What the sentinels say is the primary cannot be reached, or is none, for all of `connect_timeout`.
+    #[error("service `{service}` has no primary at present: {source}")]
+    NoPrimary {
+        /// The name in the URL.
+        service: String,
+        /// What its server said, or the connection to it.
+        source: StoreError,
+    },
+
     /// The background thread could not be started.
     #[error("cannot start the background thread: {reason}")]
     Engine {

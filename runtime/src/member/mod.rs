@@ -302,6 +302,11 @@ impl Events for Member {
     fn still_disconnected(&self, node: Node, error: StoreError) {
         self.links.still_down(node, error);
     }
+
+    fn gone(&self, node: Node) {
+        self.links.up(node);
+        self.links.closed(node, None);
+    }
 }
 
 // A panic of users cannot leave a member in a broken state: none of their code runs inside.

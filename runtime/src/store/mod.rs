@@ -5,6 +5,7 @@
 //! handles, futures or guards.
 
 mod closing;
+mod cluster;
 mod id;
 mod loan;
 pub(crate) mod memory;
@@ -31,6 +32,7 @@ pub(crate) use self::seat::Seat;
 pub(crate) use self::text::Text;
 use crate::clock::Instant;
 use crate::error::StoreError;
+use crate::guarantees::Guarantees;
 use crate::name::Name;
 
 /// A request on its way to the store: an operation, and who wants the reply.
@@ -83,6 +85,9 @@ pub(crate) trait Events: Send + Sync + 'static {
 
     /// Another attempt to connect failed, with the cause that counts now.
     fn still_disconnected(&self, node: Node, error: StoreError);
+
+    /// Nothing lives at `node` any more, nor ever will.
+    fn gone(&self, _node: Node) {}
 }
 
 /// Where locks live.
@@ -99,6 +104,11 @@ pub(crate) trait Store: Send + Sync + 'static {
 
     /// Takes no more requests. What runs the store ends when those it has are answered.
     fn close(&self);
+
+    /// What it gives, as found at set-up.
+    fn guarantees(&self) -> Guarantees {
+        Guarantees::unknown()
+    }
 
     /// Where `name` lives at present.
     fn node(&self, _name: &Name) -> Node {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::memory::MemoryStore;
 use super::redis::Guard;
-use super::{Events, MemberId, Store, quorum, redis};
+use super::{Events, MemberId, Store, cluster, quorum, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -42,8 +42,17 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-        Endpoint::Sentinel(_) => Err(unsupported("redis-sentinel")),
-        Endpoint::Cluster(_) => Err(unsupported("redis-cluster")),
+        Endpoint::Sentinel(endpoint) => {
+            let (store, driver) = redis::connect_by_sentinels(
+                endpoint,
+                settings.connect_timeout,
+                settings.replicas,
+                member,
+                Guard::of(settings),
+            )
+            .await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
         Endpoint::Quorum(endpoint) => {
             let (store, driver) = quorum::connect(
                 endpoint,
@@ -54,13 +63,10 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
-    }
-}
-
-fn unsupported(scheme: &str) -> SetupError {
-    SetupError::UnsupportedStore {
-        scheme: scheme.to_owned(),
-        reason: "not supported yet; use `redis://` with one server",
+        Endpoint::Cluster(endpoint) => {
+            let (store, keeper) = cluster::open(endpoint, settings, member).await?;
+            Ok(Opened::new(store, |events| keeper.run(events)))
+        }
     }
 }
 
@@ -85,5 +91,29 @@ impl Opened {
     /// Runs the store until it is closed.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> Running {
         (self.driver)(events)
+    }
+}
+
+#[cfg(all(test, not(feature = "tls")))]
+mod tests {
+    use crate::config::Config;
+    use crate::error::SetupError;
+
+    #[tokio::test]
+    async fn without_tls_a_url_that_asks_for_it_is_refused() {
+        for url in [
+            "rediss://h",
+            "redis://h?tls=true",
+            "redis-sentinel://h/s?tls=true",
+            "redis-cluster://h?tls=true",
+            "redlock://a,b,c?tls=true",
+        ] {
+            let settings = Config::new(url).unwrap().validate().unwrap();
+            let opened = super::open(&settings, crate::store::MemberId::random()).await;
+            let Err(SetupError::UnsupportedStore { reason, .. }) = opened.map(drop) else {
+                panic!("{url}");
+            };
+            assert!(reason.contains("feature `tls`"), "{reason}");
+        }
     }
 }

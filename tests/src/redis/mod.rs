@@ -48,10 +48,13 @@ impl Redis {
             .expect("a temporary directory");
         // Somebody else may take the port between choosing and using it: then another one is tried.
         for _ in 0..50 {
-            let port = ports::free();
+            let port = match options.is_cluster() {
+                true => ports::free_with_bus(),
+                false => ports::free(),
+            };
             let tls_port = if options.has_tls() { ports::free() } else { 0 };
             options.write(dir.path(), port, tls_port);
-            if let Some(server) = Server::start(dir.path()) {
+            if let Some(server) = Server::start(dir.path(), options.is_sentinel()) {
                 let redis = Self {
                     server: Mutex::new(Some(server)),
                     options,
@@ -114,7 +117,10 @@ impl Redis {
     }
 
     fn try_connect(&self) -> std::io::Result<Connection> {
-        let mut connection = Connection::tcp(self.port)?;
+        self.log_in(Connection::tcp(self.port)?)
+    }
+
+    fn log_in(&self, mut connection: Connection) -> std::io::Result<Connection> {
         if let Some(password) = self.options.password_for_admin() {
             connection
                 .try_call(&["AUTH", password])
@@ -129,15 +135,34 @@ impl Redis {
         self.connect().call(command)
     }
 
+    /// As [`command`](Self::command); what cannot be done, or nobody answers within a second, is an error.
+    pub fn try_command(&self, command: &[&str]) -> Result<Value, String> {
+        let connection = Connection::brief(self.port, Duration::from_secs(1));
+        let connection = connection.and_then(|connection| self.log_in(connection));
+        let mut connection = connection.map_err(|error| error.to_string())?;
+        connection.try_call(command)
+    }
+
+    /// As [`info`](Self::info); `None` if nobody answers.
+    pub fn try_info(&self, field: &str) -> Option<String> {
+        let info = self.try_command(&["INFO", "everything"]).ok()?;
+        let found = info
+            .text()
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        Some(found.unwrap_or_default().to_owned())
+    }
+
+    /// Whether it was not killed. (A suspended one runs.)
+    pub fn is_running(&self) -> bool {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        server.is_some()
+    }
+
     /// A field of `INFO`.
     #[track_caller]
     pub fn info(&self, field: &str) -> String {
-        let info = self.command(&["INFO", "everything"]);
-        info.text()
-            .lines()
-            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
-            .map(str::to_owned)
-            .unwrap_or_default()
+        self.try_info(field).expect("an answer to INFO")
     }
 
     /// How often `command` was run, rejected calls included.
@@ -195,7 +220,7 @@ impl Redis {
         assert!(server.is_none(), "the server is running");
         // The port may be in use for a moment by whoever connects to it meanwhile.
         eventually("redis-server starts again", || {
-            *server = Server::start(self.dir.path());
+            *server = Server::start(self.dir.path(), self.options.is_sentinel());
             server.is_some()
         });
     }

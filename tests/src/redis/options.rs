@@ -12,7 +12,9 @@ pub struct Options {
     user: Option<(String, String)>,
     lines: Vec<String>,
     persistent: bool,
+    cluster: bool,
     tls: Option<Secure>,
+    sentinel: bool,
 }
 
 /// What a server needs for TLS.
@@ -51,6 +53,17 @@ impl Options {
         self
     }
 
+    /// A node of a cluster, which has a second port.
+    #[must_use]
+    pub(crate) fn cluster(mut self) -> Self {
+        self.cluster = true;
+        self.line("cluster-enabled yes")
+    }
+
+    pub(super) fn is_cluster(&self) -> bool {
+        self.cluster
+    }
+
     /// Speaks TLS on a second port, as `identity`, and asks no client for a certificate.
     #[must_use]
     pub fn tls(mut self, authority: &Authority, identity: Identity) -> Self {
@@ -61,6 +74,17 @@ impl Options {
         self.line("tls-auth-clients no")
     }
 
+    /// No server, but a sentinel.
+    #[must_use]
+    pub fn sentinel(mut self) -> Self {
+        self.sentinel = true;
+        self
+    }
+
+    pub(super) fn is_sentinel(&self) -> bool {
+        self.sentinel
+    }
+
     /// Any other line of redis.conf.
     #[must_use]
     pub fn line(mut self, line: &str) -> Self {
@@ -68,22 +92,22 @@ impl Options {
         self
     }
 
-    pub(super) fn has_tls(&self) -> bool {
+    pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
     /// `ca=…`, as a part of a URL.
-    pub(super) fn trust(&self) -> String {
+    pub(crate) fn trust(&self) -> String {
         let tls = self.tls.as_ref().expect("a server with TLS");
         format!("ca={}", tls.ca.display())
     }
 
-    pub(super) fn password_for_admin(&self) -> Option<&str> {
+    pub(crate) fn password_for_admin(&self) -> Option<&str> {
         self.password.as_deref()
     }
 
     /// `user:password@`, as far as there is one.
-    pub(super) fn credentials(&self) -> String {
+    pub(crate) fn credentials(&self) -> String {
         match (&self.user, &self.password) {
             (Some((name, password)), _) => format!("{name}:{password}@"),
             (None, Some(password)) => format!(":{password}@"),

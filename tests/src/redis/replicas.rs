@@ -46,16 +46,10 @@ impl Redis {
 
     /// Whether this server is a primary now.
     pub fn is_primary(&self) -> bool {
-        self.try_connect()
-            .and_then(|mut connection| {
-                let role = connection
-                    .try_call(&["ROLE"])
-                    .map_err(std::io::Error::other)?;
-                Ok(role
-                    .list()
-                    .first()
-                    .is_some_and(|role| role.text() == "master"))
-            })
-            .unwrap_or(false)
+        let role = self.try_command(&["ROLE"]);
+        role.is_ok_and(|role| {
+            let first = role.list().first();
+            first.is_some_and(|role| role.text() == "master")
+        })
     }
 }

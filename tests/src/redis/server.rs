@@ -15,7 +15,7 @@ use crate::process;
 /// for a killed test too). Then it kills the server and waits until it is gone. From the second line on,
 /// only the server has the output open.
 const GUARDIAN: &str =
-    r#"redis-server "$1" & echo $!; exec >&-; read -r _; kill -9 $! 2>/dev/null; wait"#;
+    r#"redis-server "$@" & echo $!; exec >&-; read -r _; kill -9 $! 2>/dev/null; wait"#;
 
 pub(super) struct Server {
     guardian: Child,
@@ -24,12 +24,13 @@ pub(super) struct Server {
 
 impl Server {
     /// `None` if it ends at once: the port is taken.
-    pub(super) fn start(dir: &Path) -> Option<Self> {
+    pub(super) fn start(dir: &Path, sentinel: bool) -> Option<Self> {
         // A socket that a killed server left behind would look like a server that is up.
         let _ = std::fs::remove_file(dir.join("sock"));
         let mut guardian = Command::new("sh")
             .args(["-c", GUARDIAN, "sh"])
             .arg(dir.join("redis.conf"))
+            .args(sentinel.then_some("--sentinel"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 pub use value::Value;
 
@@ -22,9 +23,14 @@ pub struct Connection {
 impl Connection {
     /// Over TCP to this machine.
     pub fn tcp(port: u16) -> io::Result<Self> {
+        Self::brief(port, PATIENCE)
+    }
+
+    /// Over TCP to this machine, with so little patience for each reply.
+    pub fn brief(port: u16, patience: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(patience))?;
         Ok(Self::over(stream))
     }
 

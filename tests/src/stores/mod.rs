@@ -1,16 +1,20 @@
 //! One suite, every store: a test takes a [`TestStore`] and is run on each by [`conformance!`](crate::conformance).
 
+mod cluster;
 mod memory;
 mod quorum;
 mod redis;
+mod sentinel;
 
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
 
+pub use cluster::OnCluster;
 pub use memory::Memory;
 pub use quorum::{OnQuorum, quorum_url};
 pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
+pub use sentinel::OnSentinel;
 
 use crate::events::{LONG, finishes_within};
 use crate::redis::Redis;
@@ -21,7 +25,7 @@ pub trait TestStore: Send + Sync {
     /// The URL that all its members connect to.
     fn url(&self) -> String;
 
-    /// The server behind it, if there is one.
+    /// The server behind it, if there is just one.
     fn server(&self) -> Option<&Redis> {
         None
     }
@@ -76,6 +80,22 @@ macro_rules! conformance {
         mod redis {
             $(mod $module {
                 $($crate::conformance!(@test $module $test $crate::stores::OnRedis);)+
+            })+
+        }
+        mod sentinel {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
+                })+
+            })+
+        }
+        mod cluster {
+            $(mod $module {
+                $(#[test]
+                fn $test() {
+                    $crate::stores::run($crate::stores::OnCluster::new(), super::super::$module::$test);
+                })+
             })+
         }
         mod redis_over_tls {

@@ -3,3 +3,4 @@
 mod promotions;
 mod restarts;
 mod rig;
+mod sentinel;

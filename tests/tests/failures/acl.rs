@@ -27,6 +27,7 @@ fn refused(connection: &mut Connection, command: &[&str]) {
         "no permissions",
         "can't run this command",
         "can't access",
+        "can't publish",
     ];
     assert!(
         of_a_right.iter().any(|text| error.contains(text)),

@@ -8,6 +8,7 @@ mod bad_values;
 mod em_mutex;
 mod exp_lock;
 mod foreign;
+mod guarantees;
 mod kinds;
 mod link;
 mod others;

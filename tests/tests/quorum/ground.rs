@@ -85,11 +85,7 @@ impl Ground {
 
     /// Starts a process; its first line is `ready`.
     pub(crate) fn launch(&self, lease: Duration) -> Worker {
-        let setup = Setup {
-            program: env!("CARGO_BIN_EXE_test-worker"),
-            url: self.url(),
-            lease,
-        };
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), self.url(), lease);
         setup.launch_guarded(self.guard)
     }
 

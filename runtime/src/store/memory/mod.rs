@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use self::state::State;
 use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Request, Seat, Store, Ticket};
 use crate::clock::Instant;
+use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -115,6 +116,10 @@ impl Drop for MemoryStore {
 }
 
 impl Store for MemoryStore {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees::of_memory()
+    }
+
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
         // Under the lock: one that was read before others' would step the clock back, and end their leases early.

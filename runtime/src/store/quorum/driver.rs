@@ -14,6 +14,7 @@ use super::store::QuorumStore;
 use crate::clock::Instant;
 use crate::config::QuorumEndpoint;
 use crate::error::SetupError;
+use crate::guarantees::Guarantees;
 use crate::store::redis::Guard;
 use crate::store::{Events, MemberId, Node, Store, redis};
 
@@ -81,13 +82,26 @@ pub(crate) async fn connect(
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
-    let store = Arc::new(QuorumStore::new(inbox.clone()));
+    let store = Arc::new(QuorumStore::new(inbox.clone(), guarantees(&stores)));
     let driver = Driver {
         inbox,
         stores,
         drivers,
     };
     Ok((store, driver))
+}
+
+/// Any of the nodes may be the one that makes a second majority: the weakest counts. Those that are not there yet are not
+/// waited for.
+fn guarantees(stores: &[(Arc<dyn Store>, bool)]) -> Guarantees {
+    let connected = stores.iter().filter(|(_, connected)| *connected);
+    let found = connected
+        .map(|(store, _)| store.guarantees())
+        .reduce(Guarantees::and);
+    Guarantees {
+        fifo: false,
+        ..found.unwrap_or_else(Guarantees::unknown)
+    }
 }
 
 impl Driver {

@@ -9,7 +9,7 @@ use super::nodes::Purpose;
 use super::state::{Due, Job, Quorum};
 use super::votes::{Vote, Votes, is_granted};
 use crate::clock::Instant;
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Op, Reply, Request, Ticket};
 
 /// How long slow nodes are waited for while others have refused: three times as long as the majority took, within this.
@@ -239,7 +239,14 @@ impl Quorum {
         } else if let Some(reply) = votes.replies().find(|reply| ends(reply))
             && blocked(votes.count(ends))
         {
-            Some(Ok(reply.clone()))
+            // To the first request of a ticket no store says that it is over: to the next one it may.
+            let too_soon = entry.want.counter <= 1 && matches!(reply, Reply::Refused | Reply::Gone);
+            let lost =
+                || StoreError::new(StoreErrorKind::Busy, "the servers have lost the request");
+            Some(match too_soon {
+                true => Err(lost()),
+                false => Ok(reply.clone()),
+            })
         } else {
             None
         };

@@ -1,15 +1,25 @@
-//! Who answers: version, role, mode, and what it does when its memory is full.
+//! Who answers: version, role, mode.
 
 use super::error;
 use super::refusal::Refusal;
-use super::wire::{self, Connection, Value};
-use crate::config::Address;
+use super::wire::Value;
 
 /// The oldest version with all commands of the scripts.
 const OLDEST: (u32, u32) = (6, 2);
 
+/// What a server is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A primary on its own, or with replicas.
+    Alone,
+    /// A primary of a cluster.
+    Primary,
+    /// Any node of a cluster.
+    Node,
+}
+
 /// Checks the reply to HELLO, which every user may send.
-pub(super) fn greeting(reply: &Value<'_>) -> Result<(), Refusal> {
+pub(super) fn greeting(reply: &Value<'_>, part: Part) -> Result<(), Refusal> {
     let fields = match reply {
         Value::Map(fields) => fields.as_slice(),
         // Its text repeats the arguments, and one of them may be a password.
@@ -27,13 +37,15 @@ pub(super) fn greeting(reply: &Value<'_>) -> Result<(), Refusal> {
     if !is_new_enough(version) {
         return Err(Refusal::Version(version.to_owned()));
     }
-    match field("mode") {
-        "cluster" => return Err(Refusal::Cluster),
-        "sentinel" => return Err(Refusal::Role("sentinel".to_owned())),
+    match (field("mode"), part) {
+        ("sentinel", _) => return Err(Refusal::Role("sentinel".to_owned())),
+        ("cluster", Part::Alone) => return Err(Refusal::Cluster),
+        ("standalone", Part::Primary | Part::Node) => return Err(Refusal::NoCluster),
         _ => {}
     }
     match field("role") {
         "master" | "" => Ok(()),
+        _ if part == Part::Node => Ok(()),
         role => Err(Refusal::Role(role.to_owned())),
     }
 }
@@ -46,36 +58,6 @@ fn is_new_enough(version: &str) -> bool {
     match (numbers.next(), numbers.next()) {
         (Some(major), Some(minor)) => (major, minor) >= OLDEST,
         _ => true,
-    }
-}
-
-/// Warns of a server that evicts keys; stays quiet if it does not say.
-pub(super) async fn memory_policy(connection: &mut Connection, address: &Address) {
-    let mut question = Vec::new();
-    wire::command(&mut question, |words| {
-        words.texts(&["INFO", "memory"]);
-    });
-    if connection.send(&question).await.is_err() {
-        return;
-    }
-    let Ok(reply) = connection.reply().await else {
-        return;
-    };
-    let Some(info) = text(&reply) else {
-        return;
-    };
-    let policy = info
-        .lines()
-        .find_map(|line| line.strip_prefix("maxmemory_policy:"));
-    if let Some(policy) = policy
-        .map(str::trim)
-        .filter(|policy| *policy != "noeviction")
-    {
-        tracing::warn!(
-            %address,
-            policy,
-            "the lock store may evict locks when its memory is full: set maxmemory-policy to noeviction"
-        );
     }
 }
 
@@ -108,7 +90,7 @@ mod tests {
     fn a_primary_of_a_supported_version_is_accepted() {
         for version in ["6.2.0", "6.2", "7.0.15", "8.1.1", "10.0", "unstable"] {
             assert!(
-                greeting(&hello(version, "standalone", "master")).is_ok(),
+                greeting(&hello(version, "standalone", "master"), Part::Alone).is_ok(),
                 "{version}"
             );
         }
@@ -117,21 +99,35 @@ mod tests {
     #[test]
     fn everything_else_is_refused() {
         for version in ["6.0.16", "5.0.7", "2.8"] {
-            let refusal = greeting(&hello(version, "standalone", "master")).unwrap_err();
+            let refusal =
+                greeting(&hello(version, "standalone", "master"), Part::Alone).unwrap_err();
             assert!(matches!(refusal, Refusal::Version(found) if found == version));
         }
-        let refusal = greeting(&hello("7.0.15", "standalone", "replica")).unwrap_err();
+        let refusal = greeting(&hello("7.0.15", "standalone", "replica"), Part::Alone).unwrap_err();
         assert!(matches!(refusal, Refusal::Role(role) if role == "replica"));
-        let refusal = greeting(&hello("7.0.15", "sentinel", "master")).unwrap_err();
+        let refusal = greeting(&hello("7.0.15", "sentinel", "master"), Part::Alone).unwrap_err();
         assert!(matches!(refusal, Refusal::Role(role) if role == "sentinel"));
-        let refusal = greeting(&hello("7.0.15", "cluster", "master")).unwrap_err();
+        let refusal = greeting(&hello("7.0.15", "cluster", "master"), Part::Alone).unwrap_err();
         assert!(matches!(refusal, Refusal::Cluster));
+        let refusal =
+            greeting(&hello("7.0.15", "standalone", "master"), Part::Primary).unwrap_err();
+        assert!(matches!(refusal, Refusal::NoCluster));
+        let refusal = greeting(&hello("7.0.15", "cluster", "replica"), Part::Primary).unwrap_err();
+        assert!(matches!(refusal, Refusal::Role(role) if role == "replica"));
+    }
+
+    #[test]
+    fn nodes_of_a_cluster_are_accepted_where_one_is_wanted() {
+        let [primary, replica] = ["master", "replica"].map(|role| hello("6.2.6", "cluster", role));
+        assert!(greeting(&primary, Part::Primary).is_ok());
+        assert!(greeting(&primary, Part::Node).is_ok());
+        assert!(greeting(&replica, Part::Node).is_ok());
     }
 
     #[test]
     fn a_server_that_is_too_old_to_greet_repeats_no_password() {
         let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
-        let refusal = greeting(&Value::Error(ErrorReply::new(text))).unwrap_err();
+        let refusal = greeting(&Value::Error(ErrorReply::new(text)), Part::Alone).unwrap_err();
         assert!(matches!(&refusal, Refusal::Version(_)), "{refusal:?}");
         assert!(!format!("{refusal:?}").contains("canary"));
     }

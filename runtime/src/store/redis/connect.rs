@@ -1,90 +1,153 @@
 //! A connection, from the first byte to the confirmed subscription.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::check::Part;
+use super::facts::Facts;
 use super::refusal::Refusal;
 use super::reign::{self, Guard, Reign};
+use super::route::{Primary, Route};
 use super::scripts::Scripts;
-use super::wire::{self, Connection, Value};
+use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
-use crate::config::{Address, RedisEndpoint};
+use crate::config::{Access, Address, Login};
 use crate::error::{SetupError, StoreError, TlsError};
+use crate::guarantees::Guarantees;
+use crate::name::Name;
 use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
-const LOADING_PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long a server to which nothing is said may take to say why it refuses us.
+const SILENCE: Duration = Duration::from_secs(2);
 /// How long one attempt to reconnect may take.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
 /// Opens connections of one member to one server.
 pub(super) struct Connector {
-    endpoint: RedisEndpoint,
+    pub(super) route: Route,
+    access: Access,
+    part: Part,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
-    guard: Guard,
+    pub(super) guard: Guard,
+    /// Found by the first connection.
+    facts: OnceLock<Facts>,
 }
 
 /// A connection that is fit for use.
 pub(super) struct Ready {
+    pub(super) server: Primary,
     pub(super) connection: Connection,
     pub(super) reign: Reign,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, member: MemberId, guard: Guard) -> Self {
+    pub(super) fn new(
+        route: Route,
+        access: &Access,
+        part: Part,
+        member: MemberId,
+        scripts: Arc<Scripts>,
+        guard: Guard,
+    ) -> Self {
         Self {
-            endpoint: endpoint.clone(),
+            route,
+            access: access.clone(),
+            part,
             member,
-            scripts: Arc::new(Scripts::new()),
+            scripts,
             guard,
+            facts: OnceLock::new(),
         }
     }
 
-    pub(super) fn address(&self) -> &Address {
-        &self.endpoint.address
+    /// What errors and logs call the server.
+    pub(super) fn place(&self) -> String {
+        self.route.place()
     }
 
-    /// The first connection, with all checks. Waits for a server that is loading its data.
-    pub(super) async fn first(&self, connect_timeout: Duration) -> Result<Ready, SetupError> {
-        let mut loading = None;
+    /// What the server gives, as it was when the first connection was made, if it was.
+    pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
+        match self.facts.get() {
+            Some(facts) => facts.guarantees(&self.guard, replicas),
+            None => Guarantees::unknown(),
+        }
+    }
+
+    /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, and
+    /// for a primary where there are sentinels.
+    pub(super) async fn first(
+        &self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<Ready, SetupError> {
+        let mut passing = None;
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe(end).await {
-                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
-                        return Err(Refusal::Tls(TlsError::Required));
-                    }
-                    Err(Refusal::Loading(error)) => loading = Some(error),
-                    result => return result,
+                let refusal = match self.attempt(end, probe).await {
+                    Err(refusal) => refusal,
+                    ready => return ready,
+                };
+                if matches!(refusal, Refusal::Unreachable(_))
+                    && let Some(fault) = self.fault_of_tls(end).await
+                {
+                    return Err(Refusal::Tls(fault));
                 }
-                sleep(LOADING_PAUSE).await;
+                passing = Some(self.route.judge(refusal)?);
+                sleep(PAUSE).await;
             }
         })
         .await;
         let result = opened.unwrap_or_else(|_| {
-            let silence =
-                || StoreError::disconnected(format!("no answer within {connect_timeout:?}"));
-            Err(Refusal::Unreachable(loading.unwrap_or_else(silence)))
+            Err(passing.unwrap_or_else(|| {
+                let text = format!("no answer within {connect_timeout:?}");
+                Refusal::Unreachable(StoreError::disconnected(text))
+            }))
         });
-        result.map_err(|refusal| refusal.at(self.address()))
+        result.map_err(|refusal| refusal.at(&self.place()))
+    }
+
+    /// One attempt at the first connection. Where the server may be elsewhere by now, not all the time is spent on one.
+    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
+        if let Route::Fixed(_) = self.route {
+            return self.open_and_probe(end, probe).await;
+        }
+        let end = end.min(Instant::now() + ATTEMPT);
+        let opened = timeout_at(end, self.open_and_probe(end, probe)).await;
+        opened.unwrap_or_else(|_| Err(silence()))
     }
 
     /// The next connection, after one was lost.
     pub(super) async fn again(&self) -> Result<Ready, SetupError> {
-        let silence =
-            || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
         let end = Instant::now() + ATTEMPT;
         let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
-        result.map_err(|refusal| refusal.at(self.address()))
+        result.map_err(|refusal| refusal.at(&self.place()))
     }
 
-    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
-    async fn should_speak_tls(&self) -> bool {
-        self.endpoint.access.tls.is_none() && wire::speaks_tls(self.address()).await
+    /// Whether it is because of TLS that a connection was lost: who waits for it just closes the connection, and who
+    /// refuses us after the handshake may not be heard where he has not read all that we said.
+    async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
+        let Route::Fixed(address) = &self.route else {
+            return None;
+        };
+        let tls = self.access.tls.as_ref();
+        if tls.is_none() {
+            return wire::speaks_tls(address)
+                .await
+                .then_some(TlsError::Required);
+        }
+        let opened = Connection::open(address, tls, end).await;
+        let error = match opened {
+            Ok(mut connection) => timeout(SILENCE, connection.next()).await.ok()?.err()?,
+            Err(error) => error,
+        };
+        error.get_ref()?.downcast_ref().cloned()
     }
 
     /// What `connecting` comes to, if it does within `limit`.
@@ -95,33 +158,36 @@ impl Connector {
     ) -> Result<T, SetupError> {
         timeout(limit, connecting).await.unwrap_or_else(|_| {
             let silence = StoreError::disconnected(format!("no answer within {limit:?}"));
-            Err(Refusal::Unreachable(silence).at(self.address()))
+            Err(Refusal::Unreachable(silence).at(&self.place()))
         })
     }
 
-    async fn open_and_probe(&self, end: Instant) -> Result<Ready, Refusal> {
+    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
         let mut ready = self.open(end).await?;
-        probe::run(&mut ready.connection, &self.scripts, self.member).await?;
-        check::memory_policy(&mut ready.connection, self.address()).await;
+        probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
+        let facts = Facts::ask(&mut ready.connection).await;
+        let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
+        self.facts.get_or_init(|| facts);
         Ok(ready)
     }
 
     /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let prepared = self.prepared(Instant::now() + ATTEMPT).await;
-        prepared.map_err(|refusal| refusal.at(self.address()))
+        prepared.map_err(|refusal| refusal.at(&self.place()))
     }
 
     /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
     async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let tls = self.endpoint.access.tls.as_ref();
-        let opened = Connection::open(self.address(), tls, end).await;
-        let mut connection = opened.map_err(lost)?;
+        let server = self.route.resolve(end).await?;
         let mut question = Vec::new();
-        self.greet(&mut question);
-        connection.send(&question).await.map_err(lost)?;
-        check::greeting(&connection.reply().await.map_err(lost)?)?;
+        wire::command(&mut question, |words| {
+            greet(words, &self.access.login);
+            words.text("SETNAME");
+            words.word(format_args!("auto_mutex:{}", self.member));
+        });
+        let mut connection = hail(&server.address, &self.access, self.part, &question, end).await?;
         question.clear();
         let replies = self.prepare(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -130,7 +196,11 @@ impl Connector {
         }
         let lag = reign::lag(&connection.reply().await.map_err(lost)?);
         let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
-        Ok(Ready { connection, reign })
+        Ok(Ready {
+            server,
+            connection,
+            reign,
+        })
     }
 
     /// Connects, and subscribes.
@@ -155,28 +225,14 @@ impl Connector {
         Ok(ready)
     }
 
-    fn greet(&self, out: &mut Vec<u8>) {
-        wire::command(out, |words| {
-            words.texts(&["HELLO", "3"]);
-            if let Some(password) = &self.endpoint.access.login.password {
-                words.text("AUTH");
-                let user = self.endpoint.access.login.user.as_ref();
-                words.text(user.map_or("default", |user| user.expose()));
-                words.text(password.expose());
-            }
-            words.text("SETNAME");
-            words.word(format_args!("auto_mutex:{}", self.member));
-        });
-    }
-
     /// Returns the number of replies that must be good; after them comes that about the lag.
     fn prepare(&self, out: &mut Vec<u8>) -> usize {
         let mut replies = 0;
-        if self.endpoint.access.db != 0 {
+        if self.access.db != 0 {
             replies += 1;
             wire::command(out, |words| {
                 words.text("SELECT");
-                words.number(self.endpoint.access.db.into());
+                words.number(self.access.db.into());
             });
         }
         for text in self.scripts.texts() {
@@ -187,6 +243,37 @@ impl Connector {
         }
         reign::ask_lag(out);
         replies
+    }
+}
+
+fn silence() -> Refusal {
+    Refusal::Unreachable(StoreError::disconnected("the server does not answer"))
+}
+
+/// Connects, and checks who answers to `greeting`.
+pub(super) async fn hail(
+    address: &Address,
+    access: &Access,
+    part: Part,
+    greeting: &[u8],
+    end: Instant,
+) -> Result<Connection, Refusal> {
+    let lost = |error| Refusal::of_socket(&error);
+    let opened = Connection::open(address, access.tls.as_ref(), end).await;
+    let mut connection = opened.map_err(lost)?;
+    connection.send(greeting).await.map_err(lost)?;
+    check::greeting(&connection.reply().await.map_err(lost)?, part)?;
+    Ok(connection)
+}
+
+/// The beginning of HELLO: the protocol, and who logs in.
+pub(super) fn greet(words: &mut Words<'_>, who: &Login) {
+    words.texts(&["HELLO", "3"]);
+    if let Some(password) = &who.password {
+        words.text("AUTH");
+        let user = who.user.as_ref();
+        words.text(user.map_or("default", |user| user.expose()));
+        words.text(password.expose());
     }
 }
 

@@ -1,9 +1,11 @@
 //! [`Driver`]: keeps a connection for as long as the store is open.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::time::sleep;
 
@@ -13,97 +15,142 @@ use super::line::Line;
 use super::link::Link;
 use super::reign::Reign;
 use super::replicas::{self, Barrier};
+use super::route::Primary;
 use super::store::lost;
 use super::wire::{Inbox, Reading};
-use crate::error::StoreError;
-use crate::store::{Events, Node};
+use crate::config::Replicas;
+use crate::error::{SetupError, StoreError};
+use crate::name::Name;
+use crate::store::{Events, Node, Request};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
     connector: Arc<Connector>,
+    replicas: Option<Replicas>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
-    /// The connection that there is already.
-    first: Option<(Reading, Inbox, Reign)>,
+    first: Option<Serving>,
+}
+
+/// A connection that requests are taken for.
+struct Serving {
+    server: Primary,
+    reading: Reading,
+    inbox: Inbox,
+    reign: Reign,
 }
 
 impl Driver {
-    /// With the first connection, which requests are taken for from now on.
+    /// Without a connection yet.
     pub(super) fn new(
         connector: Arc<Connector>,
-        barrier: Option<Barrier>,
-        first: Ready,
+        replicas: Option<Replicas>,
         line: Arc<Line>,
     ) -> Self {
-        let Ready { connection, reign } = first;
-        line.connect(connection.writing, reign);
         Self {
             connector,
-            barrier,
-            line,
-            first: Some((connection.reading, connection.inbox, reign)),
-        }
-    }
-
-    /// Without a connection yet.
-    pub(super) fn without(connector: Arc<Connector>, line: Arc<Line>) -> Self {
-        Self {
-            connector,
+            replicas,
             barrier: None,
             line,
             first: None,
         }
     }
 
+    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on.
+    pub(crate) async fn open(
+        &mut self,
+        connect_timeout: Duration,
+        probe: &Name,
+    ) -> Result<(), SetupError> {
+        let ready = self.connector.first(connect_timeout, probe).await?;
+        if let Some(replicas) = self.replicas {
+            let barrier = Barrier::open(self.connector.clone(), replicas);
+            self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
+        }
+        let (serving, _) = Serving::begin(&self.line, ready);
+        self.first = Some(serving);
+        Ok(())
+    }
+
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        match self.barrier.take() {
-            Some(barrier) => {
-                replicas::confirmed(barrier, events, |events| self.serve(events)).await
+        let connector = self.connector.clone();
+        let later = |replicas| Barrier::later(connector.clone(), replicas);
+        let barrier = self.barrier.take().or_else(|| self.replicas.map(later));
+        let serving = async {
+            match barrier {
+                Some(barrier) => {
+                    replicas::confirmed(barrier, events, |events| self.serve(events)).await;
+                }
+                None => self.serve(events).await,
             }
-            None => self.serve(events).await,
-        }
+        };
+        // The listening has no end of its own.
+        first(serving, connector.route.watch()).await;
     }
 
     async fn serve(self, events: Arc<dyn Events>) {
         let Self {
             connector,
             line,
-            mut first,
+            first: mut serving,
             ..
         } = self;
         let _abandoned = Abandoned(&line);
-        let mut error = StoreError::disconnected("the server was not reached yet");
         for generation in 1.. {
-            let (reading, inbox, reign) = match first.take() {
-                Some(first) => first,
-                None => {
-                    events.disconnected(Node::ONLY, error.clone());
-                    let connecting = reconnect(&connector, &*events);
-                    let Some(next) = answering(connecting, &line, &*events, &error).await else {
+            let error = match serving.take() {
+                Some(Serving {
+                    server,
+                    reading,
+                    inbox,
+                    reign,
+                }) => {
+                    events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
+                    events.connected(Node::ONLY, generation);
+                    let link = Link::new(&line, &*events, reading, inbox);
+                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
-                    // What was submitted before the new connection is never taken for part of it.
-                    let Ready { connection, reign } = next;
-                    for request in line.connect(connection.writing, reign) {
-                        events.answered(lost(request, error.clone()));
+                    if line.is_done() {
+                        return;
                     }
-                    tracing::info!(address = %connector.address(), "the lock store is back");
-                    (connection.reading, connection.inbox, reign)
+                    tracing::warn!(address = connector.place(), %error, "the lock store is lost; reconnecting");
+                    error
                 }
+                None => StoreError::disconnected("there is no connection yet"),
             };
-            events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
-            events.connected(Node::ONLY, generation);
-            let link = Link::new(&line, &*events, reading, inbox);
-            let Some(cause) = link.serve().await else {
+            events.disconnected(Node::ONLY, error.clone());
+            let connecting = reconnect(&connector, &*events);
+            let Some(ready) = answering(connecting, &line, &*events, &error).await else {
                 return;
             };
-            if line.is_done() {
-                return;
+            let (next, refused) = Serving::begin(&line, ready);
+            // What was submitted before the new connection is never taken for part of it.
+            for request in refused {
+                events.answered(lost(request, error.clone()));
             }
-            error = cause;
-            tracing::warn!(address = %connector.address(), %error, "the lock store is lost; reconnecting");
+            serving = Some(next);
+            tracing::info!(address = connector.place(), "the lock store is back");
         }
+    }
+}
+
+impl Serving {
+    /// From now on requests are taken for this connection; those that came before it are returned.
+    fn begin(line: &Line, ready: Ready) -> (Self, VecDeque<Request>) {
+        let Ready {
+            server,
+            connection,
+            reign,
+        } = ready;
+        let refused = line.connect(connection.writing, reign);
+        let serving = Self {
+            server,
+            reading: connection.reading,
+            inbox: connection.inbox,
+            reign,
+        };
+        (serving, refused)
     }
 }
 
@@ -111,15 +158,36 @@ impl Driver {
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
-        match connector.again().await {
-            Ok(ready) => return ready,
-            Err(error) => {
-                tracing::debug!(%error, "no connection to the lock store yet");
-                events.still_disconnected(Node::ONLY, StoreError::disconnected(error.to_string()));
+        let attempt = async {
+            match connector.again().await {
+                Ok(ready) => return Some(ready),
+                Err(error) => {
+                    tracing::debug!(%error, "no connection to the lock store yet");
+                    let error = StoreError::disconnected(error.to_string());
+                    events.still_disconnected(Node::ONLY, error);
+                }
             }
+            sleep(backoff.next()).await;
+            None
+        };
+        let moved = async {
+            connector.route.moved().await;
+            None
+        };
+        if let Some(ready) = first(attempt, moved).await {
+            return ready;
         }
-        sleep(backoff.next()).await;
     }
+}
+
+/// The output of whichever is complete first.
+async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Pending => other.as_mut().poll(cx),
+        ready => ready,
+    })
+    .await
 }
 
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.

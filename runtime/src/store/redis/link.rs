@@ -2,8 +2,8 @@
 //!
 //! One read takes as many replies as there are; each belongs to the first that awaits one.
 
-use std::future::{Future as _, poll_fn};
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -65,12 +65,22 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Serves until the store is closed (`None`) or the connection is lost. What is under way is answered
-    /// before it returns; what has no room on the connection is not.
-    pub(super) async fn serve(mut self) -> Option<StoreError> {
+    /// Serves until the store is closed (`None`), the connection is lost, or the server is `replaced`. What is under way is
+    /// answered before it returns; what has no room on the connection is not.
+    pub(super) async fn serve(
+        mut self,
+        replaced: impl Future<Output = StoreError>,
+    ) -> Option<StoreError> {
+        let mut replaced = pin!(replaced);
         // Something may have come with the last words of the set-up.
         let lost = match self.take() {
-            Ok(()) => poll_fn(|cx| self.poll(cx)).await.err()?,
+            Ok(()) => {
+                let served = poll_fn(|cx| match replaced.as_mut().poll(cx) {
+                    Poll::Ready(error) => Poll::Ready(Err(error)),
+                    Poll::Pending => self.poll(cx),
+                });
+                served.await.err()?
+            }
             Err(error) => error,
         };
         let lost = StoreError::disconnected(lost.to_string());

@@ -3,11 +3,13 @@
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
 //! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
+//!   `facts.rs`: what it gives.
+//! - `route/`: where the server is, for each connection anew.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
 //! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
-//! - `rights.rs`: what all of this must be allowed to call.
+//! - `rights.rs`: what all of this must be allowed to call. `inquiry.rs`: a few questions on a connection of their own.
 //!
 //! Which locks there are and what they wait for is not known here.
 
@@ -18,6 +20,8 @@ mod connect;
 mod detours;
 mod driver;
 mod error;
+mod facts;
+mod inquiry;
 mod line;
 mod link;
 mod message;
@@ -28,6 +32,7 @@ mod reign;
 mod replicas;
 mod reply;
 pub(crate) mod rights;
+mod route;
 mod scripts;
 mod sending;
 mod store;
@@ -38,11 +43,18 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::check::Part;
+use self::connect::Connector;
 pub(crate) use self::driver::Driver;
-pub(crate) use self::reign::Guard;
+pub(super) use self::inquiry::inquire;
+use self::line::Line;
+pub(crate) use self::reign::{EpochKeys, Guard};
+use self::route::{Route, Sentinels};
+pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
+pub(super) use self::wire::Value;
 use super::MemberId;
-use crate::config::{RedisEndpoint, Replicas};
+use crate::config::{Access, RedisEndpoint, Replicas, SentinelEndpoint};
 use crate::error::SetupError;
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
@@ -53,19 +65,79 @@ pub(crate) async fn connect(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let connector = connect::Connector::new(endpoint, member, guard.clone());
+    let route = Route::Fixed(endpoint.address.clone());
+    alone(
+        route,
+        &endpoint.access,
+        connect_timeout,
+        replicas,
+        member,
+        guard,
+    )
+    .await
+}
+
+/// As [`connect`], to the primary of a service that sentinels watch over.
+pub(crate) async fn connect_by_sentinels(
+    endpoint: &SentinelEndpoint,
+    connect_timeout: Duration,
+    replicas: Option<Replicas>,
+    member: MemberId,
+    guard: Guard,
+) -> Result<(Arc<RedisStore>, Driver), SetupError> {
+    let route = Route::Sentinel(Box::new(Sentinels::new(endpoint)));
+    alone(
+        route,
+        &endpoint.access,
+        connect_timeout,
+        replicas,
+        member,
+        guard,
+    )
+    .await
+}
+
+async fn alone(
+    route: Route,
+    access: &Access,
+    connect_timeout: Duration,
+    replicas: Option<Replicas>,
+    member: MemberId,
+    guard: Guard,
+) -> Result<(Arc<RedisStore>, Driver), SetupError> {
+    let scripts = Arc::new(Scripts::new());
+    let connector = Connector::new(route, access, Part::Alone, member, scripts, guard);
+    let (store, mut driver) = apart(connector, replicas);
+    driver.open(connect_timeout, &probe::name(member)).await?;
+    Ok((store, driver))
+}
+
+/// A primary of a cluster, without a connection yet. `scripts` are those of a cluster.
+pub(super) fn primary(
+    endpoint: &RedisEndpoint,
+    replicas: Option<Replicas>,
+    member: MemberId,
+    scripts: Arc<Scripts>,
+    guard: Guard,
+) -> (Arc<RedisStore>, Driver) {
+    let route = Route::Fixed(endpoint.address.clone());
+    let connector = Connector::new(
+        route,
+        &endpoint.access,
+        Part::Primary,
+        member,
+        scripts,
+        guard,
+    );
+    apart(connector, replicas)
+}
+
+fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, Driver) {
     let connector = Arc::new(connector);
-    let ready = connector.first(connect_timeout).await?;
-    let barrier = match replicas {
-        Some(replicas) => {
-            let barrier = replicas::Barrier::open(connector.clone(), replicas);
-            Some(connector.within(connect_timeout, barrier).await?)
-        }
-        None => None,
-    };
-    let line = Arc::new(line::Line::new(connector.scripts.clone(), member, guard));
-    let store = Arc::new(RedisStore::new(line.clone()));
-    Ok((store, Driver::new(connector, barrier, ready, line)))
+    let line = Arc::new(Line::new(&connector));
+    let store = Arc::new(RedisStore::new(line.clone(), connector.clone(), replicas));
+    let driver = Driver::new(connector, replicas, line);
+    (store, driver)
 }
 
 /// A server that cannot be reached yet: it is connected to as soon as it can.
@@ -74,9 +146,8 @@ pub(crate) fn connect_later(
     member: MemberId,
     guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
-    let connector = connect::Connector::new(endpoint, member, guard.clone());
-    let connector = Arc::new(connector);
-    let line = Arc::new(line::Line::new(connector.scripts.clone(), member, guard));
-    let store = Arc::new(RedisStore::new(line.clone()));
-    (store, Driver::without(connector, line))
+    let route = Route::Fixed(endpoint.address.clone());
+    let scripts = Arc::new(Scripts::new());
+    let connector = Connector::new(route, &endpoint.access, Part::Alone, member, scripts, guard);
+    apart(connector, None)
 }

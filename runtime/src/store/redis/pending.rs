@@ -50,7 +50,7 @@ impl Pending {
                     events.closed(Node::ONLY, Some(closing));
                 }
             }
-            Awaited::Load | Awaited::Ping => {
+            Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
                     // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
                     tracing::debug!(code = %error.code, "the lock store refused a command");
@@ -127,7 +127,7 @@ impl Pending {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
-                Awaited::Load | Awaited::Reign | Awaited::Ping => {}
+                Awaited::Load | Awaited::Reign | Awaited::Asking | Awaited::Ping => {}
             }
         }
     }

@@ -3,12 +3,18 @@
 use std::time::Duration;
 
 use super::command::{self, SUFFIXES, Way};
+use super::error;
 use super::refusal::Refusal;
 use super::reply;
 use super::scripts::Scripts;
-use super::wire::{self, Connection};
+use super::wire::{self, Connection, Value};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
+
+/// The name of a member's own. Users cannot have one that begins with a colon.
+pub(super) fn name(member: MemberId) -> Name {
+    Name::from_escaped(&format!(":probe:{member}"))
+}
 
 /// One holder, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
 /// together they run every command of the scripts.
@@ -16,8 +22,8 @@ pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
     member: MemberId,
+    name: &Name,
 ) -> Result<(), Refusal> {
-    let name = Name::from_escaped(&format!(":probe:{member}"));
     let [first, second, signal] = [(); 3].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         ticket,
@@ -53,11 +59,13 @@ pub(super) async fn run(
     ];
     let mut questions = Vec::new();
     for op in &life {
-        command::evaluate(&mut questions, scripts, member, &name, op, Way::Long, 0);
+        command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
     }
+    // What keeps an idle connection alive.
+    wire::command(&mut questions, |words| words.text("PING"));
     wire::command(&mut questions, |words| {
         words.text("DEL");
-        command::keys(words, &name, &SUFFIXES);
+        command::keys(words, name, &SUFFIXES);
     });
     let lost = |error| Refusal::of_socket(&error);
     connection.send(&questions).await.map_err(lost)?;
@@ -65,6 +73,9 @@ pub(super) async fn run(
     for op in &life {
         let reply = reply::parse(&connection.reply().await.map_err(lost)?, op);
         result = result.and(reply.map(drop));
+    }
+    if let Value::Error(error) = connection.reply().await.map_err(lost)? {
+        result = result.and(Err(error::of_server(&error)));
     }
     // This one only tidies up.
     connection.reply().await.map_err(lost)?;

@@ -1,7 +1,6 @@
 //! [`Refusal`]: why a server cannot be used.
 
 use super::error;
-use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 
 /// Why a server cannot be used.
@@ -14,14 +13,29 @@ pub(super) enum Refusal {
     Permission(StoreError),
     Version(String),
     Role(String),
+    /// A node of a cluster, where a server on its own was expected.
     Cluster,
+    /// No sentinel answers.
+    NoSentinel(StoreError),
+    /// No sentinel that answers knows this service.
+    UnknownService(String),
+    /// What the sentinels say is the primary of this service is none.
+    NoPrimary(String, StoreError),
+    /// Another server, at this place, is meant.
+    At(String, Box<Refusal>),
+    /// The other way round.
+    NoCluster,
 }
 
 impl Refusal {
     /// What an error in an answer says about the server.
     pub(super) fn of(error: StoreError) -> Self {
         let text = error.to_string();
-        if text.starts_with("LOADING") {
+        // A cluster that is choosing a new primary, or moving the slot, is there in a moment.
+        if ["LOADING", "CLUSTERDOWN", "TRYAGAIN"]
+            .iter()
+            .any(|code| text.starts_with(code))
+        {
             Self::Loading(error)
         } else if text.starts_with("READONLY") || text.starts_with("MASTERDOWN") {
             Self::Role("replica".to_owned())
@@ -50,10 +64,14 @@ impl Refusal {
         }
     }
 
-    /// As the error of a set-up at `address`.
-    pub(super) fn at(self, address: &Address) -> SetupError {
-        let address = address.to_string();
+    /// As the error of a set-up at `place`.
+    pub(super) fn at(self, place: &str) -> SetupError {
+        let address = place.to_owned();
         match self {
+            Self::At(place, refusal) => refusal.at(&place),
+            Self::NoSentinel(source) => SetupError::NoSentinel { address, source },
+            Self::UnknownService(service) => SetupError::UnknownService { service, address },
+            Self::NoPrimary(service, source) => SetupError::NoPrimary { service, source },
             Self::Unreachable(source) | Self::Loading(source) => {
                 SetupError::Unreachable { address, source }
             }
@@ -63,9 +81,12 @@ impl Refusal {
             Self::Version(found) => SetupError::UnsupportedServer { address, found },
             Self::Role(role) => SetupError::NotPrimary { address, role },
             Self::Cluster => SetupError::UnsupportedStore {
+                scheme: "redis".to_owned(),
+                reason: "the server is a node of a Redis Cluster: use `redis-cluster://`",
+            },
+            Self::NoCluster => SetupError::UnsupportedStore {
                 scheme: "redis-cluster".to_owned(),
-                reason: "the server is a node of a Redis Cluster, which is not supported yet; \
-                         use a standalone server",
+                reason: "the server is not a node of a Redis Cluster: use `redis://`",
             },
         }
     }

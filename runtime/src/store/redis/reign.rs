@@ -2,6 +2,7 @@
 //!
 //! The rule is `scripts/reign.lua`. Here it is asked, on every connection and now and then after that.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::refusal::Refusal;
@@ -10,31 +11,77 @@ use super::wire::{self, Connection, Value};
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::store::closing::{Cause, Closing};
+use crate::sync::Mutex;
+use crate::wait::lock;
 
 /// The key in which the clients of a server note its reign.
 const EPOCH: &str = "auto_mutex:epoch";
+/// The key is not here, or on its way elsewhere.
+const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN"];
 /// The server's own default, where it does not say what it is.
-const USUAL_LAG: Duration = Duration::from_secs(10);
+pub(super) const USUAL_LAG: Duration = Duration::from_secs(10);
 
 /// What a client asks of a server that was restarted or promoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
-    /// The epoch key: one for each server. In a cluster it must be in a slot that the server owns.
-    pub(crate) key: String,
-    /// Whether a restart closes the server. (A failover always does.)
+    pub(crate) keys: EpochKeys,
+    /// Whether a restart closes the server.
     pub(crate) restart: bool,
+    /// Whether a failover does: always, but where it is shown what that is good for.
+    pub(crate) failover: bool,
     /// No client has a longer lease.
     pub(crate) longest_lease: Duration,
+}
+
+/// The epoch key: one for each server. In a cluster it is in a slot that the server owns, which may be another one
+/// tomorrow; and if that is on its way elsewhere just now, the next one will do.
+#[derive(Clone, Debug)]
+pub(crate) struct EpochKeys(Arc<Mutex<Vec<String>>>);
+
+impl EpochKeys {
+    /// The first one is used that can be.
+    pub(crate) fn new(keys: Vec<String>) -> Self {
+        Self(Arc::new(Mutex::new(keys)))
+    }
+
+    /// From now on it is one of these.
+    pub(crate) fn set(&self, keys: Vec<String>) {
+        *lock(&self.0) = keys;
+    }
+
+    /// A node of a cluster that serves no slot has none: whatever comes to it comes with its leases.
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
+    fn all(&self) -> Vec<String> {
+        lock(&self.0).clone()
+    }
+
+    fn first(&self) -> String {
+        lock(&self.0).first().cloned().unwrap_or_default()
+    }
 }
 
 impl Guard {
     /// As the settings say, with the key of a server that stands alone.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
-            key: EPOCH.to_owned(),
+            keys: EpochKeys::new(vec![EPOCH.to_owned()]),
             restart: settings.restart_guard,
+            failover: settings.failover_guard,
             longest_lease: settings.longest_lease,
         }
+    }
+
+    /// For how long a restarted server grants nothing, unless another client has said a longer lease.
+    pub(super) fn after_restart(&self) -> Duration {
+        self.longest_lease + Duration::from_secs(1)
+    }
+
+    /// For how long a promoted server grants nothing, unless another client has said more.
+    pub(super) fn after_failover(&self, lag: Duration) -> Duration {
+        self.longest_lease + lag + Duration::from_secs(2)
     }
 }
 
@@ -104,12 +151,17 @@ pub(super) fn lag(reply: &Value<'_>) -> Duration {
 
 /// Appends the question from when on the server grants.
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, lag: Duration) {
+    ask_by(out, scripts, guard, &guard.keys.first(), lag);
+}
+
+fn ask_by(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, key: &str, lag: Duration) {
     let millis = |duration: Duration| duration.as_millis().min(1 << 42) as u64;
     wire::command(out, |words| {
-        words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", &guard.key]);
+        words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", key]);
         words.number(millis(guard.longest_lease));
         words.number(millis(lag));
         words.number(u64::from(guard.restart));
+        words.number(u64::from(guard.failover));
     });
 }
 
@@ -139,13 +191,24 @@ pub(super) async fn check(
     lag: Duration,
 ) -> Result<Reign, Refusal> {
     let lost = |error| Refusal::of_socket(&error);
-    let mut question = Vec::new();
-    ask(&mut question, scripts, guard, lag);
-    connection.send(&question).await.map_err(lost)?;
-    let reply = connection.reply().await.map_err(lost)?;
-    if let Value::Error(error) = &reply {
-        return Err(Refusal::of(super::error::of_server(error)));
+    if guard.keys.is_empty() {
+        return Ok(Reign { lag, opening: None });
     }
-    let opening = opening(&reply, Instant::now()).ok_or_else(Refusal::nonsense)?;
-    Ok(Reign { lag, opening })
+    let mut refusal = Refusal::nonsense();
+    for key in guard.keys.all() {
+        let mut question = Vec::new();
+        ask_by(&mut question, scripts, guard, &key, lag);
+        connection.send(&question).await.map_err(lost)?;
+        let reply = connection.reply().await.map_err(lost)?;
+        if let Value::Error(error) = &reply {
+            refusal = Refusal::of(super::error::of_server(error));
+            if ELSEWHERE.contains(&&*error.code) {
+                continue;
+            }
+            return Err(refusal);
+        }
+        let opening = opening(&reply, Instant::now()).ok_or_else(Refusal::nonsense)?;
+        return Ok(Reign { lag, opening });
+    }
+    Err(refusal)
 }

@@ -15,13 +15,7 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 /// Of the nodes of a cluster.
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|slots"];
 /// Of sentinels.
-pub(crate) const SENTINEL: &[&str] = &[
-    "ping",
-    "role",
-    "sentinel|get-master-addr-by-name",
-    "sentinel|sentinels",
-    "subscribe",
-];
+pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channels of sentinels.
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &["+switch-master"];
 

@@ -2,6 +2,8 @@
 
 use redis::Script;
 
+use super::command::{SUFFIXES, SUFFIXES_OF_CLUSTER};
+
 /// One per operation, and the short ways of those that are frequent; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
@@ -111,16 +113,30 @@ return {released, released and acquire(KEYS, {ARGV[1]})}
 
 /// All operations, ready to load.
 #[derive(Debug)]
-pub(super) struct Scripts([(String, String); 15]);
+pub(crate) struct Scripts {
+    /// Text and digest.
+    all: [(String, String); 15],
+    /// What follows a name in the keys of those that can do everything.
+    pub(super) suffixes: &'static [&'static str],
+}
 
 impl Scripts {
-    pub(super) fn new() -> Self {
+    /// For a server on its own.
+    pub(crate) fn new() -> Self {
         Self::on_clock(CLOCK)
+    }
+
+    /// For the nodes of a cluster.
+    pub(crate) fn of_cluster() -> Self {
+        Self {
+            suffixes: &SUFFIXES_OF_CLUSTER,
+            ..Self::new()
+        }
     }
 
     /// With another source of time: `clock` defines the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
-        Self(Operation::ALL.map(|operation| {
+        let all = Operation::ALL.map(|operation| {
             let text = [
                 clock,
                 operation.common(),
@@ -130,14 +146,18 @@ impl Scripts {
             .concat();
             let digest = Script::new(&text).get_hash().to_owned();
             (text, digest)
-        }))
+        });
+        Self {
+            all,
+            suffixes: &SUFFIXES,
+        }
     }
 
     pub(super) fn digest(&self, operation: Operation) -> &str {
-        &self.0[operation as usize].1
+        &self.all[operation as usize].1
     }
 
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(text, _)| text.as_str())
+        self.all.iter().map(|(text, _)| text.as_str())
     }
 }

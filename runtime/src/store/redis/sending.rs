@@ -17,6 +17,8 @@ pub(super) enum Awaited {
     Cycle([Sending; 2]),
     /// A script, loaded again.
     Load,
+    /// What comes before a request for a slot that is on its way to this node.
+    Asking,
     /// From when on the server grants.
     Reign,
     Ping,
@@ -27,6 +29,8 @@ pub(super) enum Awaited {
 pub(super) struct Sending {
     pub(super) request: Request,
     pub(super) way: Way,
+    /// Another node of the cluster said that this one has it by now, although the slot is not its own yet.
+    pub(super) asking: bool,
     reloads: u32,
     /// What it was answered before it was written again behind another one.
     pub(super) before: Option<Box<Reply>>,
@@ -46,6 +50,7 @@ impl Sending {
         Self {
             request,
             way,
+            asking: false,
             reloads: 0,
             before: None,
         }

@@ -1,20 +1,33 @@
 //! [`RedisStore`]: takes requests from any thread.
 
+use std::fmt;
 use std::sync::Arc;
 
+use super::connect::Connector;
 use super::line::Line;
+use crate::config::Replicas;
 use crate::error::StoreError;
+use crate::guarantees::Guarantees;
 use crate::store::{Answer, Request, Store};
 
 /// A member's access to a Redis server.
-#[derive(Debug)]
 pub(crate) struct RedisStore {
     line: Arc<Line>,
+    connector: Arc<Connector>,
+    replicas: Option<Replicas>,
 }
 
 impl RedisStore {
-    pub(super) fn new(line: Arc<Line>) -> Self {
-        Self { line }
+    pub(super) fn new(
+        line: Arc<Line>,
+        connector: Arc<Connector>,
+        replicas: Option<Replicas>,
+    ) -> Self {
+        Self {
+            line,
+            connector,
+            replicas,
+        }
     }
 
     /// How many bytes wait to be written.
@@ -24,7 +37,25 @@ impl RedisStore {
     }
 }
 
+/// As a node of a cluster.
+impl RedisStore {
+    /// Takes a request that another node sent here, as [`submit`](Store::submit); or gives it back, not executed.
+    pub(crate) fn ask(&self, request: Request) -> Option<Request> {
+        self.line.ask(request)
+    }
+
+    /// Takes no more requests; those under way are answered at once: they may or may not have run.
+    pub(crate) fn cut(&self) {
+        self.line.cut();
+    }
+}
+
 impl Store for RedisStore {
+    fn guarantees(&self) -> Guarantees {
+        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
+        self.connector.guarantees(replicas)
+    }
+
     fn submit(&self, request: Request) -> Option<Answer> {
         let refused = self.line.submit(request)?;
         let error = StoreError::disconnected("the connection is closed");
@@ -45,5 +76,13 @@ pub(super) fn lost(request: Request, error: StoreError) -> Answer {
     Answer {
         request,
         result: Err(error),
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("server", &self.connector.place())
+            .finish_non_exhaustive()
     }
 }

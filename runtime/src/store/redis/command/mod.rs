@@ -13,6 +13,12 @@ use crate::store::{MemberId, Mode, Op};
 /// What follows a name in its keys, in the order of KEYS; see `scripts/common/base.lua`.
 pub(super) const SUFFIXES: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
 
+/// The same, and a key that is never there. While a slot is moved to another node, a node refuses what names a key that
+/// it does not have: so no script sees a part of a name's keys, or finds one gone that it removed itself.
+pub(super) const SUFFIXES_OF_CLUSTER: [&str; 7] = [
+    "", ":tickets", ":held", ":queue", ":gone", ":signals", ":whole",
+];
+
 /// How an operation is put to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -104,7 +110,7 @@ pub(super) fn evaluate(
         Way::Short => script(out, digest, name, &SUFFIXES[..1], |words| {
             short::write(words, member, op);
         }),
-        Way::Long => script(out, digest, name, &SUFFIXES, |words| {
+        Way::Long => script(out, digest, name, scripts.suffixes, |words| {
             long::write(words, member, op, opens);
         }),
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::super::sending::Sending;
 use super::Line;
 use crate::store::{Op, Request};
 use crate::wait::lock;
@@ -22,6 +23,21 @@ impl Line {
         } else {
             state.waiting.push_back(request);
         }
+        self.touched.store(true, Ordering::Relaxed);
+        None
+    }
+
+    /// Takes a request that another node of the cluster sent here, or gives it back if there is no room for it now.
+    pub(in super::super) fn ask(&self, request: Request) -> Option<Request> {
+        let mut state = lock(&self.state);
+        if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
+            return Some(request);
+        }
+        let way = state.detours.way(&request);
+        let mut sending = Sending::new(request, way);
+        sending.asking = true;
+        self.append(&mut state, sending);
+        state.urgent = true;
         self.touched.store(true, Ordering::Relaxed);
         None
     }
@@ -50,6 +66,16 @@ impl Line {
     pub(in super::super) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
+        Self::wake(state);
+    }
+
+    /// Takes no more requests, and hears no more of those that are under way.
+    pub(in super::super) fn cut(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        if let Some(socket) = state.out.socket() {
+            socket.close();
+        }
         Self::wake(state);
     }
 

@@ -128,6 +128,9 @@ impl Line {
 
     /// Asks from when on the server grants, which may have been another one's replica in between.
     pub(in super::super) fn ask_reign(&self) {
+        if self.guard.keys.is_empty() {
+            return;
+        }
         let mut state = lock(&self.state);
         let lag = state.reign.lag;
         reign::ask(state.out.filling(), &self.scripts, &self.guard, lag);

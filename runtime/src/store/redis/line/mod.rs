@@ -21,11 +21,12 @@ use std::task::Waker;
 use std::thread::{self, ThreadId};
 
 use super::command::{self, Way};
+use super::connect::Connector;
 use super::detours::Detours;
 use super::reign::{Guard, Reign};
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
-use super::wire::Outbox;
+use super::wire::{self, Outbox};
 use crate::store::{MemberId, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
@@ -79,7 +80,7 @@ struct State {
 }
 
 impl Line {
-    pub(super) fn new(scripts: Arc<Scripts>, member: MemberId, guard: Guard) -> Self {
+    pub(super) fn new(connector: &Connector) -> Self {
         let mut out = Outbox::default();
         out.open(None);
         let state = State {
@@ -100,9 +101,9 @@ impl Line {
             engine: None,
         };
         Self {
-            scripts,
-            member,
-            guard,
+            scripts: connector.scripts.clone(),
+            member: connector.member,
+            guard: connector.guard.clone(),
             state: Mutex::new(state),
             under_way: AtomicUsize::new(0),
             touched: AtomicBool::new(false),
@@ -140,13 +141,19 @@ impl Line {
         if opens > 0 {
             sending.way = Way::Long;
         }
+        let asking = sending.asking;
+        if asking {
+            wire::command(state.out.filling(), |words| words.text("ASKING"));
+            self.expect(state, Awaited::Asking);
+        }
         let start = state.out.filling().len();
         let Request { name, op, .. } = &sending.request;
         let (out, way) = (state.out.filling(), sending.way);
         command::evaluate(out, &self.scripts, self.member, name, op, way, opens);
         let end = out.len();
         self.expect(state, Awaited::Request(sending));
-        state.last = (start, end);
+        // Nothing is put together with what needs a word before it.
+        state.last = if asking { (0, 0) } else { (start, end) };
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {

@@ -51,12 +51,21 @@ impl Barrier {
             }
         };
         let asked: Result<(), Refusal> = asked.await;
-        asked.map_err(|refusal| refusal.at(connector.address()))?;
+        asked.map_err(|refusal| refusal.at(&connector.place()))?;
         Ok(Self {
             connector,
             replicas,
             ready: Some(ready),
         })
+    }
+
+    /// Connects when it is needed.
+    pub(in super::super) fn later(connector: Arc<Connector>, replicas: Replicas) -> Self {
+        Self {
+            connector,
+            replicas,
+            ready: None,
+        }
     }
 
     /// Decides about one grant after the other, those that came meanwhile together.
@@ -91,7 +100,9 @@ impl Barrier {
         reached: &mut [u32],
     ) -> Result<(), String> {
         let late = |_| "no answer in time".to_owned();
-        let Ready { connection, reign } = match &mut self.ready {
+        let Ready {
+            connection, reign, ..
+        } = match &mut self.ready {
             Some(ready) => ready,
             none => {
                 let opened = timeout_at(ends, self.connector.beside()).await;

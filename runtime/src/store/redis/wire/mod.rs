@@ -20,5 +20,6 @@ pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::{Reading, Writing, speaks_tls};
-pub(super) use self::value::{ErrorReply, Value};
+pub(super) use self::value::ErrorReply;
+pub(in crate::store) use self::value::Value;
 pub(super) use self::words::{Words, command};

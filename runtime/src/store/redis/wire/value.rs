@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// One reply, one push, or a part of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) enum Value<'a> {
+pub(in crate::store) enum Value<'a> {
     Nil,
     Integer(i64),
     /// Strings of all kinds, and numbers that no integer can hold.
@@ -19,7 +19,7 @@ pub(in super::super) enum Value<'a> {
 
 /// An error that the server answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct ErrorReply<'a> {
+pub(in crate::store) struct ErrorReply<'a> {
     /// The first word.
     pub(in super::super) code: Cow<'a, str>,
     pub(in super::super) details: Cow<'a, str>,

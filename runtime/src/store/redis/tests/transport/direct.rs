@@ -27,8 +27,11 @@ fn until_run(admin: &mut Connection, count: u64) {
 #[tokio::test]
 async fn a_caller_writes_by_itself_when_little_is_under_way() {
     let server = Server::start();
+    writes_by_itself(&server, Peer::new(&server).await).await;
+}
+
+pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     let mut admin = server.connection();
-    let mut peer = Peer::new(&server).await;
     // The driver is told that it may sleep.
     assert_eq!(
         peer.ask("n", release(Ticket::random())).await.unwrap(),

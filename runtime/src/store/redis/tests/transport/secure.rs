@@ -6,7 +6,7 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
 
 use super::super::server::endpoint;
-use super::direct::{does_not_read, many_threads};
+use super::direct::{does_not_read, many_threads, writes_by_itself};
 use super::*;
 
 /// A server that speaks TLS, and the directory of its certificate.
@@ -37,6 +37,13 @@ async fn secured() -> (Server, Peer, TempDir) {
     let endpoint = endpoint(&format!("rediss://127.0.0.1:{port}?ca={cert}"));
     let peer = Peer::at(&endpoint).await;
     (server, peer, directory)
+}
+
+/// The driver of the test runs only where the test waits for it.
+#[tokio::test]
+async fn a_caller_encrypts_and_writes_by_itself() {
+    let (server, peer, _directory) = secured().await;
+    writes_by_itself(&server, peer).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

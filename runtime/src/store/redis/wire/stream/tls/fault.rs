@@ -81,6 +81,12 @@ fn of_alert(alert: AlertDescription) -> TlsError {
             refused("the server cannot use it")
         }
         Alert::AccessDenied => refused("its owner has no access"),
+        // With TLS 1.2 it says no more, where a certificate is missing too.
+        Alert::HandshakeFailure => TlsError::Handshake {
+            reason: "nothing in common, or the server asks for a certificate of its clients: name its files by `cert` and \
+                     `key` in the URL"
+                .to_owned(),
+        },
         other => TlsError::Handshake {
             reason: format!("the server says {other:?}"),
         },

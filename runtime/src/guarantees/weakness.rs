@@ -1,0 +1,91 @@
+//! [`Weakness`]: what a deployment does not give, and what to do about it.
+
+use thiserror::Error;
+
+use super::{AfterFailover, AfterRestart, Eviction, Guarantees};
+
+/// Something that may let two believe in the same lock. Its Display says what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Weakness {
+    /// A lock may be evicted.
+    #[error(
+        "the lock store may evict locks when its memory is full (maxmemory-policy is {policy}): set maxmemory-policy \
+         to noeviction"
+    )]
+    Eviction {
+        /// The policy of the server.
+        policy: String,
+    },
+
+    /// A server that is killed forgets its latest locks.
+    #[error(
+        "the lock store may forget its latest locks when it is killed: set appendonly to yes and appendfsync to always, \
+         or use `Config::restart_guard`, or check fencing tokens"
+    )]
+    RestartForgetsLast,
+
+    /// A server that is killed forgets its locks.
+    #[error(
+        "the lock store forgets all locks when it is killed: set appendonly to yes and appendfsync to always, or use \
+         `Config::restart_guard`, or check fencing tokens"
+    )]
+    RestartForgets,
+
+    /// An old primary grants although a new one does.
+    #[error(
+        "the lock store has replicas, and goes on granting when it is cut off from them and replaced: set \
+         min-replicas-to-write to 1 or more"
+    )]
+    OldPrimaryGoesOn,
+
+    /// Something is not known.
+    #[error("it is not known {what}: {reason}")]
+    Unknown {
+        /// What.
+        what: &'static str,
+        /// Why, and what to do about it.
+        reason: String,
+    },
+}
+
+pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
+    let rights: Vec<_> = guarantees
+        .missing_rights
+        .iter()
+        .map(|right| format!("+{right}"))
+        .collect();
+    let reason = match rights.is_empty() {
+        true => "a server of the lock store could not be asked".to_owned(),
+        false => format!(
+            "the user of the lock store lacks {} (see `auto_mutex::acl_rule`)",
+            rights.join(" ")
+        ),
+    };
+    let unknown = |what| Weakness::Unknown {
+        what,
+        reason: reason.clone(),
+    };
+    let eviction = match &guarantees.eviction {
+        Eviction::Never | Eviction::NoLimit { .. } => None,
+        Eviction::Possible { policy } => Some(Weakness::Eviction {
+            policy: policy.clone(),
+        }),
+        Eviction::Unknown => Some(unknown("whether locks may be evicted when memory is full")),
+    };
+    let restart = match guarantees.restart {
+        AfterRestart::NoServer | AfterRestart::Kept | AfterRestart::Closed { .. } => None,
+        AfterRestart::LastForgotten => Some(Weakness::RestartForgetsLast),
+        AfterRestart::Forgotten => Some(Weakness::RestartForgets),
+        AfterRestart::Unknown => Some(unknown("whether locks survive a restart of the server")),
+    };
+    let failover = match guarantees.failover {
+        AfterFailover::NoReplicas | AfterFailover::Closed { .. } => None,
+        AfterFailover::OldPrimaryGoesOn { .. } => Some(Weakness::OldPrimaryGoesOn),
+        AfterFailover::Unknown => Some(unknown("what a failover does to locks")),
+    };
+    [eviction, restart, failover]
+        .into_iter()
+        .flatten()
+        .collect()
+}

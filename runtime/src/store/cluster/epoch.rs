@@ -1,0 +1,92 @@
+//! [`epoch_keys`]: where the guard of a node keeps its notes, in slots that the node serves.
+
+use std::sync::LazyLock;
+
+use super::slot::Slot;
+use super::view::View;
+use crate::config::Address;
+
+/// How many keys a node can do with: one whose slot is on its way elsewhere does not serve.
+const SPARE: usize = 3;
+
+/// All members of a cluster choose the same ones. Slots that come or go seldom change that: the order of choice has nothing
+/// to do with that of their numbers.
+pub(super) fn epoch_keys(view: &View, address: &Address) -> Vec<String> {
+    let ranges = view.ranges.iter().filter(|range| range.2 == *address);
+    let mut slots: Vec<Slot> = ranges
+        .flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
+        .collect();
+    slots.sort_by_key(|slot| slot.0.wrapping_mul(40503));
+    slots.truncate(SPARE);
+    slots.into_iter().map(key).collect()
+}
+
+/// A key in the slot that is no name's.
+fn key(slot: Slot) -> String {
+    /// A number for each slot that hashes to it.
+    static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        let mut tags = vec![u32::MAX; usize::from(Slot::COUNT)];
+        let mut left = tags.len();
+        for number in 0.. {
+            let tag = &mut tags[usize::from(Slot::of_tag(&number.to_string()).0)];
+            if *tag == u32::MAX {
+                *tag = number;
+                left -= 1;
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        tags
+    });
+    format!("auto_mutex:epoch:{{{}}}", TAGS[usize::from(slot.0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(ranges: &[(u16, u16, u16)]) -> View {
+        let ranges = ranges.iter();
+        View {
+            ranges: ranges
+                .map(|(first, last, port)| (Slot(*first), Slot(*last), at(*port)))
+                .collect(),
+            ..View::default()
+        }
+    }
+
+    fn at(port: u16) -> Address {
+        let host = "h".to_owned();
+        Address::Tcp { host, port }
+    }
+
+    fn slot(key: &str) -> Slot {
+        let tag = key.strip_prefix("auto_mutex:epoch:{").unwrap();
+        Slot::of_tag(tag.strip_suffix('}').unwrap())
+    }
+
+    #[test]
+    fn keys_are_in_slots_of_the_node() {
+        let view = view(&[(0, 99, 1), (100, 16382, 2), (16383, 16383, 1)]);
+        for (port, fits) in [(1, true), (2, false)] {
+            let keys = epoch_keys(&view, &at(port));
+            assert_eq!(keys.len(), SPARE);
+            for key in keys {
+                let slot = slot(&key).0;
+                assert_eq!(slot < 100 || slot == 16383, fits, "{slot}");
+            }
+        }
+        assert_eq!(epoch_keys(&view, &at(3)), [""; 0]);
+    }
+
+    #[test]
+    fn they_stay_while_most_slots_stay() {
+        let before = epoch_keys(&view(&[(0, 5460, 1)]), &at(1));
+        let changed = (1..100)
+            .filter(|moved| epoch_keys(&view(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
+            .count();
+        // As redis-cli moves them: the first ones first.
+        assert!(changed < 99, "each move changed the key");
+    }
+}

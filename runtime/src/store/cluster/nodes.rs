@@ -1,0 +1,95 @@
+//! [`Nodes`]: how the nodes of the cluster are reached.
+
+use std::sync::Arc;
+
+use super::epoch::epoch_keys;
+use super::map::Map;
+use super::primary::Primary;
+use super::survey::shuffle;
+use super::view::View;
+use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
+use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
+use crate::store::{MemberId, Node};
+
+/// Makes connections of one member, and knows where to ask.
+pub(super) struct Nodes {
+    seeds: Vec<Address>,
+    access: Access,
+    replicas: Option<Replicas>,
+    member: MemberId,
+    scripts: Arc<Scripts>,
+    guard: Guard,
+    next: u32,
+}
+
+impl Nodes {
+    pub(super) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
+        Self {
+            seeds: endpoint.nodes.clone(),
+            access: endpoint.access.clone(),
+            replicas: settings.replicas,
+            member,
+            scripts: Arc::new(Scripts::of_cluster()),
+            guard: Guard::of(settings),
+            next: 0,
+        }
+    }
+
+    /// A node of the view that nobody is connected to yet. `first`: nothing is asked before somebody is.
+    pub(super) fn primary(
+        &mut self,
+        address: Address,
+        view: &View,
+        first: bool,
+    ) -> (Arc<Primary>, Driver) {
+        let endpoint = self.endpoint(address.clone());
+        let epoch = EpochKeys::new(epoch_keys(view, &address));
+        let guard = Guard {
+            keys: epoch.clone(),
+            ..self.guard.clone()
+        };
+        let scripts = self.scripts.clone();
+        let (store, driver) = redis::primary(&endpoint, self.replicas, self.member, scripts, guard);
+        let node = Node(self.next);
+        self.next += 1;
+        let primary = Primary::new(node, address, store, epoch, first);
+        (Arc::new(primary), driver)
+    }
+
+    /// The nodes that the URL names.
+    pub(super) fn seeds(&self) -> Vec<RedisEndpoint> {
+        let mut seeds = self.seeds.clone();
+        shuffle(&mut seeds);
+        seeds.into_iter().map(|seed| self.endpoint(seed)).collect()
+    }
+
+    /// Whom to ask who serves what: those that surely answer first.
+    pub(super) fn candidates(&self, map: &Map, view: &View) -> Vec<RedisEndpoint> {
+        let address = |primary: &Arc<Primary>| primary.address.clone();
+        let (up, down): (Vec<_>, Vec<_>) =
+            map.primaries().iter().partition(|primary| primary.is_up());
+        let mut groups = [
+            up.into_iter().map(address).collect(),
+            view.replicas.clone(),
+            self.seeds.clone(),
+            down.into_iter().map(address).collect(),
+        ];
+        let mut all: Vec<Address> = Vec::new();
+        for group in &mut groups {
+            shuffle(group);
+            for address in group.drain(..) {
+                if !all.contains(&address) {
+                    all.push(address);
+                }
+            }
+        }
+        all.into_iter().map(|one| self.endpoint(one)).collect()
+    }
+
+    fn endpoint(&self, address: Address) -> RedisEndpoint {
+        RedisEndpoint {
+            address,
+            access: self.access.clone(),
+        }
+    }
+}

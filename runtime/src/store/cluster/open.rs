@@ -1,0 +1,111 @@
+//! [`open`]: the first look at a cluster, and the first connections to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use super::draw::draw;
+use super::keeper::Keeper;
+use super::map::Map;
+use super::nodes::Nodes;
+use super::primary::Primary;
+use super::slot::Slot;
+use super::store::{ClusterStore, Turned};
+use super::survey::{is_passing, survey};
+use crate::clock::Instant;
+use crate::config::{ClusterEndpoint, Settings};
+use crate::error::SetupError;
+use crate::name::Name;
+use crate::store::MemberId;
+use crate::store::redis::Driver;
+
+/// How long one node may take to say who serves what.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// Finds the nodes that serve slots, connects to them and checks them, for the connect timeout at most. One that cannot be
+/// reached is left to the keeper, if others can.
+pub(crate) async fn open(
+    endpoint: &ClusterEndpoint,
+    settings: &Settings,
+    member: MemberId,
+) -> Result<(Arc<ClusterStore>, Keeper), SetupError> {
+    let ends = Instant::now().after(settings.connect_timeout);
+    let mut nodes = Nodes::new(endpoint, settings, member);
+    let seen = Instant::now();
+    let view = survey(nodes.seeds(), 0, settings.connect_timeout.min(ANSWER)).await?;
+    let mut opening = JoinSet::new();
+    let mut primaries: Vec<Arc<Primary>> = Vec::new();
+    for (_, _, address) in &view.ranges {
+        if primaries.iter().any(|primary| primary.address == *address) {
+            continue;
+        }
+        let (primary, driver) = nodes.primary(address.clone(), &view, true);
+        primaries.push(primary.clone());
+        let mut slots = view.ranges.iter().filter(|range| range.2 == *address);
+        let served: Vec<_> = slots.by_ref().map(|range| (range.0, range.1)).collect();
+        let probe = probe(member, &served);
+        let limit = Instant::now().until(ends);
+        opening.spawn(first(primary, driver, limit, probe));
+    }
+    let mut drivers = Vec::new();
+    let mut failed = None;
+    while let Some(opened) = opening.join_next().await {
+        let Ok((primary, driver, result)) = opened else {
+            continue;
+        };
+        match result {
+            Ok(()) => primary.set_up(true),
+            Err(error) if is_passing(&error) => {
+                tracing::warn!(%error, "a node of the lock store cannot be reached");
+                primary.set_up(false);
+                failed = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+        drivers.push((primary, driver));
+    }
+    if let Some(error) = failed
+        && !primaries.iter().any(|primary| primary.is_up())
+    {
+        return Err(error);
+    }
+    let nobody = Map::new(Vec::new());
+    let map = draw(&nobody, &view, &Turned::new(), primaries).map;
+    let store = Arc::new(ClusterStore::new(map));
+    let keeper = Keeper {
+        store: store.clone(),
+        nodes,
+        view,
+        seen,
+        drivers,
+    };
+    Ok((store, keeper))
+}
+
+async fn first(
+    primary: Arc<Primary>,
+    mut driver: Driver,
+    limit: Duration,
+    probe: Name,
+) -> (Arc<Primary>, Driver, Result<(), SetupError>) {
+    let result = driver.open(limit, &probe).await;
+    (primary, driver, result)
+}
+
+/// A name of the member's own, in one of the slots.
+fn probe(member: MemberId, slots: &[(Slot, Slot)]) -> Name {
+    let mut number = 0_u32;
+    loop {
+        let name = Name::from_escaped(&format!(":probe:{member}:{number}"));
+        let slot = Slot::of(&name);
+        let served = slots
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&slot));
+        // More than enough numbers to meet any slot.
+        if served || number > 1 << 20 {
+            return name;
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,201 @@
+//! [`View`]: what one node of a cluster says of all of it.
+
+use super::slot::Slot;
+use crate::config::Address;
+use crate::store::redis::Value;
+
+/// Who serves which slots, as one node sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    /// First and last slot, and the primary that serves them.
+    pub(super) ranges: Vec<(Slot, Slot, Address)>,
+    pub(super) replicas: Vec<Address>,
+    /// The node is a part of a cluster that works.
+    pub(super) works: bool,
+    /// How many changes the node has heard of.
+    pub(super) epoch: u64,
+}
+
+impl View {
+    /// What to ask; the replies go to [`read`](Self::read).
+    pub(super) const QUESTIONS: [&[&str]; 2] = [&["CLUSTER", "SLOTS"], &["CLUSTER", "INFO"]];
+
+    /// The reply to the question with this index, of the node at `asked`.
+    pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
+        match (index, reply) {
+            (0, Value::List(ranges)) => {
+                for range in ranges {
+                    self.range(range, asked);
+                }
+            }
+            (1, Value::Text(info)) => {
+                for line in String::from_utf8_lossy(info).lines() {
+                    match line.split_once(':') {
+                        Some(("cluster_state", state)) => self.works = state == "ok",
+                        Some(("cluster_current_epoch", epoch)) => {
+                            self.epoch = epoch.parse().unwrap_or_default();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// First and last slot, the primary, its replicas. What makes no sense is left out.
+    fn range(&mut self, range: &Value<'_>, asked: &Address) {
+        let Value::List(words) = range else {
+            return;
+        };
+        let [
+            Value::Integer(first),
+            Value::Integer(last),
+            primary,
+            replicas @ ..,
+        ] = words.as_slice()
+        else {
+            return;
+        };
+        let slots = (Slot::numbered(*first), Slot::numbered(*last));
+        let (Some(first), Some(last)) = slots else {
+            return;
+        };
+        if let Some(address) = node(primary, asked) {
+            self.ranges.push((first, last, address));
+        }
+        for address in replicas.iter().filter_map(|replica| node(replica, asked)) {
+            if !self.replicas.contains(&address) {
+                self.replicas.push(address);
+            }
+        }
+    }
+}
+
+/// Host, port, id, and more about it.
+fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
+    let Value::List(words) = value else {
+        return None;
+    };
+    let [host, Value::Integer(port), ..] = words.as_slice() else {
+        return None;
+    };
+    let host = match host {
+        // Its name is not known; it may say more about itself.
+        Value::Text(b"?") => words.get(3).and_then(ip).unwrap_or_default(),
+        Value::Text(host) => std::str::from_utf8(host).ok()?,
+        _ => "",
+    };
+    address(host, (*port).try_into().ok()?, asked)
+}
+
+/// What stands behind `ip` in a map or a list of pairs.
+fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
+    let of = |key: &Value<'a>, value: &Value<'a>| match (key, value) {
+        (Value::Text(b"ip"), Value::Text(ip)) => std::str::from_utf8(ip).ok(),
+        _ => None,
+    };
+    match more {
+        Value::Map(fields) => fields.iter().find_map(|(key, value)| of(key, value)),
+        Value::List(words) => words
+            .chunks_exact(2)
+            .find_map(|pair| of(&pair[0], &pair[1])),
+        _ => None,
+    }
+}
+
+/// A node as another one names it. Without a host it is where the other one was asked.
+pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address> {
+    let host = match (host, asked) {
+        ("", Address::Tcp { host, .. }) => host,
+        ("", Address::Unix(_)) => return None,
+        (host, _) => host,
+    };
+    let host = host.to_owned();
+    Some(Address::Tcp { host, port })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(host: &str, port: u16) -> Address {
+        let host = host.to_owned();
+        Address::Tcp { host, port }
+    }
+
+    fn text(text: &str) -> Value<'_> {
+        Value::Text(text.as_bytes())
+    }
+
+    fn range<'a>(first: i64, last: i64, nodes: Vec<Value<'a>>) -> Value<'a> {
+        let mut words = vec![Value::Integer(first), Value::Integer(last)];
+        words.extend(nodes);
+        Value::List(words)
+    }
+
+    fn slots(reply: Value<'_>) -> View {
+        let mut view = View::default();
+        view.read(0, &reply, &at("seed", 7000));
+        view
+    }
+
+    #[test]
+    fn hosts_that_are_not_told_are_the_one_that_was_asked() {
+        let node = |host| Value::List(vec![host, Value::Integer(7001), text("id")]);
+        let ip = Value::Map(vec![(text("ip"), text("10.0.0.1"))]);
+        let unnamed = |more| Value::List(vec![text("?"), Value::Integer(7001), text("id"), more]);
+        for (host, expected) in [
+            (node(text("h")), "h"),
+            (node(text("")), "seed"),
+            (node(Value::Nil), "seed"),
+            (node(text("?")), "seed"),
+            (unnamed(ip.clone()), "10.0.0.1"),
+            (
+                unnamed(Value::List(vec![text("ip"), text("10.0.0.2")])),
+                "10.0.0.2",
+            ),
+        ] {
+            let view = slots(Value::List(vec![range(0, 16383, vec![host])]));
+            let all = (Slot(0), Slot(16383), at(expected, 7001));
+            assert_eq!(view.ranges, [all]);
+        }
+    }
+
+    #[test]
+    fn replicas_are_kept_apart() {
+        let node = |port| Value::List(vec![text("h"), Value::Integer(port), text("id")]);
+        let view = slots(Value::List(vec![
+            range(0, 99, vec![node(1), node(2), node(3)]),
+            range(100, 100, vec![node(4), node(2)]),
+        ]));
+        assert_eq!(view.ranges.len(), 2);
+        assert_eq!(view.replicas, [at("h", 2), at("h", 3)]);
+    }
+
+    #[test]
+    fn nonsense_is_left_out() {
+        let node = |port| Value::List(vec![text("h"), Value::Integer(port)]);
+        for reply in [
+            Value::Nil,
+            Value::List(vec![Value::Nil]),
+            Value::List(vec![range(0, 16384, vec![node(1)])]),
+            Value::List(vec![range(-1, 1, vec![node(1)])]),
+            Value::List(vec![range(0, 1, vec![node(65536)])]),
+            Value::List(vec![range(0, 1, vec![])]),
+            Value::List(vec![range(0, 1, vec![Value::Text(b"h")])]),
+        ] {
+            assert_eq!(slots(reply), View::default());
+        }
+    }
+
+    #[test]
+    fn a_node_says_whether_its_cluster_works() {
+        let mut view = View::default();
+        let info = "cluster_state:ok\r\ncluster_slots_ok:16384\r\ncluster_current_epoch:17\r\n";
+        view.read(1, &text(info), &at("seed", 7000));
+        assert!(view.works && view.epoch == 17);
+        view.read(1, &text("cluster_state:fail\r\n"), &at("seed", 7000));
+        assert!(!view.works);
+    }
+}

@@ -1,0 +1,128 @@
+//! [`Facts`]: what a server says about how it keeps data, and what that means for locks.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use super::reign::{self, Guard};
+use super::wire::{self, Connection, Value};
+use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
+
+/// Settings that INFO does not tell.
+const SETTINGS: [&str; 4] = [
+    "appendfsync",
+    "save",
+    "min-replicas-to-write",
+    "min-replicas-max-lag",
+];
+/// As the server says; `None`: it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    info: Option<String>,
+    settings: [Option<String>; SETTINGS.len()],
+}
+
+impl Facts {
+    /// Asks all there is to ask, in one round trip.
+    pub(super) async fn ask(connection: &mut Connection) -> io::Result<Self> {
+        let mut question = Vec::new();
+        wire::command(&mut question, |words| words.text("INFO"));
+        for name in SETTINGS {
+            wire::command(&mut question, |words| words.texts(&["CONFIG", "GET", name]));
+        }
+        connection.send(&question).await?;
+        let mut facts = Self {
+            info: text(&connection.reply().await?),
+            ..Self::default()
+        };
+        for setting in &mut facts.settings {
+            *setting = match connection.reply().await? {
+                Value::Map(pairs) => pairs.first().and_then(|(_, value)| text(value)),
+                _ => None,
+            };
+        }
+        Ok(facts)
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.info.as_deref()?.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
+    }
+
+    fn setting(&self, name: &str) -> Option<&str> {
+        let index = SETTINGS.iter().position(|known| *known == name)?;
+        self.settings[index].as_deref()
+    }
+
+    /// What this means for locks.
+    pub(super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
+        let mut missing_rights = BTreeSet::new();
+        if self.info.is_none() {
+            missing_rights.insert("info");
+        }
+        if self.settings.contains(&None) {
+            missing_rights.insert("config|get");
+        }
+        Guarantees {
+            restart: self.restart(guard),
+            failover: self.failover(guard),
+            eviction: self.eviction(),
+            replicas,
+            fifo: true,
+            fencing_tokens: true,
+            missing_rights,
+        }
+    }
+
+    fn restart(&self, guard: &Guard) -> AfterRestart {
+        let aof = self.field("aof_enabled").map(|value| value != "0");
+        let snapshots = self.setting("save").is_some_and(|times| !times.is_empty());
+        let data = match (aof, self.setting("appendfsync")) {
+            (Some(true), Some("always")) => AfterRestart::Kept,
+            (Some(true), Some(_)) => AfterRestart::LastForgotten,
+            (Some(false), _) if snapshots => AfterRestart::LastForgotten,
+            (Some(false), _) => AfterRestart::Forgotten,
+            (Some(true), None) | (None, _) => AfterRestart::Unknown,
+        };
+        if guard.restart && data != AfterRestart::Kept {
+            let time = guard.after_restart();
+            return AfterRestart::Closed { time };
+        }
+        data
+    }
+
+    fn failover(&self, guard: &Guard) -> AfterFailover {
+        let number = |text: Option<&str>| text.and_then(|digits| digits.parse::<u64>().ok());
+        match number(self.field("connected_slaves")) {
+            None => return AfterFailover::Unknown,
+            Some(0) => return AfterFailover::NoReplicas,
+            Some(_) => {}
+        }
+        let lag = number(self.setting("min-replicas-max-lag"));
+        let time = guard.after_failover(lag.map_or(reign::USUAL_LAG, Duration::from_secs));
+        match number(self.setting("min-replicas-to-write")) {
+            None => AfterFailover::Unknown,
+            Some(0) => AfterFailover::OldPrimaryGoesOn { time },
+            Some(_) => AfterFailover::Closed { time },
+        }
+    }
+
+    fn eviction(&self) -> Eviction {
+        let policy = match self.field("maxmemory_policy") {
+            None => return Eviction::Unknown,
+            Some("noeviction") => return Eviction::Never,
+            Some(policy) => policy.to_owned(),
+        };
+        match self.field("maxmemory") {
+            Some("0") => Eviction::NoLimit { policy },
+            _ => Eviction::Possible { policy },
+        }
+    }
+}
+
+fn text(value: &Value<'_>) -> Option<String> {
+    match value {
+        Value::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => None,
+    }
+}

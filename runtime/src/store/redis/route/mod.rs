@@ -1,0 +1,79 @@
+//! [`Route`]: where the server is that is to be connected to. Looked up anew for every connection.
+//!
+//! How a server is talked to is not known here.
+
+mod primary;
+mod question;
+mod sentinels;
+mod watch;
+
+use std::future::pending;
+
+use tokio::time::Instant;
+
+pub(super) use self::primary::Primary;
+pub(super) use self::sentinels::Sentinels;
+use super::refusal::Refusal;
+use crate::config::Address;
+use crate::error::StoreError;
+
+pub(super) enum Route {
+    /// One server, always.
+    Fixed(Address),
+    /// Whichever the sentinels say.
+    Sentinel(Box<Sentinels>),
+}
+
+impl Route {
+    /// The server at present.
+    pub(super) async fn resolve(&self, end: Instant) -> Result<Primary, Refusal> {
+        match self {
+            Self::Fixed(address) => Ok(Primary {
+                address: address.clone(),
+                epoch: 0,
+            }),
+            Self::Sentinel(sentinels) => sentinels.resolve(end).await,
+        }
+    }
+
+    /// What errors and logs call the server.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Fixed(address) => address.to_string(),
+            Self::Sentinel(sentinels) => sentinels.place(),
+        }
+    }
+
+    /// What `refusal` of the first attempt to connect means; `Ok`: it passes, and should be tried again.
+    pub(super) fn judge(&self, refusal: Refusal) -> Result<Refusal, Refusal> {
+        match (self, refusal) {
+            (_, refusal @ Refusal::Loading(_)) => Ok(refusal),
+            (Self::Sentinel(sentinels), refusal) => sentinels.judge(refusal),
+            (Self::Fixed(_), refusal) => Err(refusal),
+        }
+    }
+
+    /// Completes when another server has taken the place of `server`.
+    pub(super) async fn replaced(&self, server: &Primary) -> StoreError {
+        match self {
+            Self::Fixed(_) => pending().await,
+            Self::Sentinel(sentinels) => sentinels.replaced(server).await,
+        }
+    }
+
+    /// Completes when it becomes known that the server is elsewhere than where it was looked for last.
+    pub(super) async fn moved(&self) {
+        match self {
+            Self::Fixed(_) => pending().await,
+            Self::Sentinel(sentinels) => sentinels.moved().await,
+        }
+    }
+
+    /// Listens for that; runs for as long as it is polled.
+    pub(super) async fn watch(&self) {
+        match self {
+            Self::Fixed(_) => pending().await,
+            Self::Sentinel(sentinels) => watch::run(sentinels).await,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! [`Primary`]: what a sentinel says of a service.
+
+use super::super::wire::Value;
+use crate::config::Address;
+
+/// The primary of a service, as a sentinel knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Primary {
+    pub(in super::super) address: Address,
+    /// Grows with each failover: of two sentinels the one with the higher epoch knows better.
+    pub(super) epoch: u64,
+}
+
+impl Primary {
+    /// From the reply to SENTINEL MASTER.
+    pub(super) fn read(reply: &Value<'_>) -> Option<Self> {
+        Some(Self {
+            address: address(reply)?,
+            epoch: field(reply, "config-epoch")?.parse().ok()?,
+        })
+    }
+
+    /// Whether this is a newer word than `other`, and another server.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.epoch > other.epoch && self.address != other.address
+    }
+}
+
+/// The addresses in the reply to SENTINEL SENTINELS.
+pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
+    match reply {
+        Value::List(all) => all.iter().filter_map(address).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn address(instance: &Value<'_>) -> Option<Address> {
+    Some(Address::Tcp {
+        host: field(instance, "ip")?.to_owned(),
+        port: field(instance, "port")?.parse().ok()?,
+    })
+}
+
+fn field<'a>(instance: &Value<'a>, name: &str) -> Option<&'a str> {
+    let Value::Map(fields) = instance else {
+        return None;
+    };
+    let named = |pair: &&(Value<'_>, Value<'_>)| matches!(pair.0, Value::Text(key) if key == name.as_bytes());
+    match fields.iter().find(named)?.1 {
+        Value::Text(value) => std::str::from_utf8(value).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance<'a>(pairs: &[(&'a str, &'a str)]) -> Value<'a> {
+        let text = |text: &'a str| Value::Text(text.as_bytes());
+        let pairs = pairs.iter().map(|pair| (text(pair.0), text(pair.1)));
+        Value::Map(pairs.collect())
+    }
+
+    #[test]
+    fn what_a_sentinel_says_is_understood() {
+        let said = instance(&[
+            ("name", "s"),
+            ("ip", "::1"),
+            ("port", "7000"),
+            ("config-epoch", "3"),
+        ]);
+        let primary = Primary::read(&said).unwrap();
+        assert_eq!(primary.address.to_string(), "[::1]:7000");
+        assert_eq!(primary.epoch, 3);
+        let others = Value::List(vec![said, Value::Nil, instance(&[("ip", "h")])]);
+        assert_eq!(addresses(&others), [primary.address]);
+    }
+
+    #[test]
+    fn everything_else_is_not() {
+        let table: &[&[(&str, &str)]] = &[
+            &[],
+            &[("ip", "h"), ("port", "7000")],
+            &[("ip", "h"), ("port", "70000"), ("config-epoch", "1")],
+            &[("ip", "h"), ("port", "7000"), ("config-epoch", "-1")],
+        ];
+        for pairs in table {
+            assert_eq!(Primary::read(&instance(pairs)), None, "{pairs:?}");
+        }
+        assert_eq!(Primary::read(&Value::Nil), None);
+    }
+
+    #[test]
+    fn only_a_newer_word_about_another_server_replaces_it() {
+        let primary = |port, epoch| Primary {
+            address: Address::Tcp {
+                host: "h".to_owned(),
+                port,
+            },
+            epoch,
+        };
+        assert!(primary(2, 2).replaces(&primary(1, 1)));
+        assert!(!primary(1, 2).replaces(&primary(1, 1)));
+        assert!(!primary(2, 1).replaces(&primary(1, 1)));
+        assert!(!primary(2, 1).replaces(&primary(1, 2)));
+    }
+}

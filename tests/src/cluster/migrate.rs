@@ -1,0 +1,111 @@
+//! Moving a slot from one node to another, step by step, as `redis-cli --cluster reshard` does it.
+
+use super::Cluster;
+use crate::redis::Redis;
+
+/// How many keys are moved at a time.
+const BATCH: &str = "10";
+
+/// A slot on its way.
+pub struct Migration<'a> {
+    cluster: &'a Cluster,
+    slot: u16,
+    from: usize,
+    to: usize,
+}
+
+impl Cluster {
+    /// Begins to move a slot: from now on what is not at `from` any more is to be looked for at `to`.
+    #[track_caller]
+    pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Migration<'_> {
+        let migration = Migration {
+            cluster: self,
+            slot,
+            from,
+            to,
+        };
+        migration.set(migration.target(), "IMPORTING", &migration.id(from));
+        migration.set(migration.source(), "MIGRATING", &migration.id(to));
+        migration
+    }
+
+    /// Moves a slot with all its keys, and returns when the primaries know.
+    #[track_caller]
+    pub fn move_slot(&self, slot: u16, from: usize, to: usize) {
+        let migration = self.migrate(slot, from, to);
+        migration.move_keys();
+        migration.finish();
+    }
+}
+
+impl Migration<'_> {
+    fn source(&self) -> &Redis {
+        self.cluster.node(self.from)
+    }
+
+    fn target(&self) -> &Redis {
+        self.cluster.node(self.to)
+    }
+
+    fn id(&self, index: usize) -> String {
+        let standing = self.cluster.standing(index);
+        standing.expect("a running node").id
+    }
+
+    fn set(&self, node: &Redis, state: &str, id: &str) {
+        let slot = self.slot.to_string();
+        node.command(&["CLUSTER", "SETSLOT", &slot, state, id]);
+    }
+
+    /// The keys of the slot that are still where they were.
+    pub fn left(&self) -> Vec<String> {
+        let slot = self.slot.to_string();
+        let keys = self
+            .source()
+            .command(&["CLUSTER", "GETKEYSINSLOT", &slot, BATCH]);
+        keys.texts()
+    }
+
+    /// Moves one key, if it is still there.
+    pub fn move_key(&self, key: &str) {
+        let port = self.target().port().to_string();
+        let mut command = vec!["MIGRATE", "127.0.0.1", &port, key, "0", "5000"];
+        let password = self.cluster.options.password_for_admin();
+        if let Some(password) = password {
+            command.extend(["AUTH", password]);
+        }
+        self.source().command(&command);
+    }
+
+    /// Moves all keys that are left, one by one.
+    pub fn move_keys(&self) {
+        loop {
+            let keys = self.left();
+            if keys.is_empty() {
+                return;
+            }
+            keys.iter().for_each(|key| self.move_key(key));
+        }
+    }
+
+    /// The slot belongs to the new node from now on; keys that come to the old one until it knows are refused.
+    #[track_caller]
+    pub fn finish(self) {
+        let id = self.id(self.to);
+        self.set(self.target(), "NODE", &id);
+        self.set(self.source(), "NODE", &id);
+        for index in 0..super::PRIMARIES {
+            if self.cluster.primary_of(index) == Some(index) {
+                self.set(self.cluster.node(index), "NODE", &id);
+            }
+        }
+    }
+
+    /// Nothing becomes of it: the slot stays where it was. No key may have been moved.
+    pub fn cancel(self) {
+        let slot = self.slot.to_string();
+        for node in [self.source(), self.target()] {
+            node.command(&["CLUSTER", "SETSLOT", &slot, "STABLE"]);
+        }
+    }
+}

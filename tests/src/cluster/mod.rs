@@ -1,0 +1,295 @@
+//! A Redis Cluster of a test's own: three primaries and three replicas, gone when the test ends.
+
+mod form;
+mod migrate;
+#[cfg(test)]
+mod tests;
+
+use std::ops::RangeInclusive;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use migrate::Migration;
+
+use crate::events::eventually_within;
+use crate::redis::{Options, Redis};
+
+/// How many primaries there are, and how many replicas.
+pub const PRIMARIES: usize = 3;
+/// How many slots.
+pub const SLOTS: u16 = 16384;
+
+/// How long the nodes may take to agree on something, on a slow machine.
+const AGREE: Duration = Duration::from_secs(60);
+
+/// How a cluster is configured.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    options: Options,
+    node_timeout: Duration,
+    full_coverage: bool,
+    replicas: bool,
+}
+
+impl Default for Shape {
+    /// Nobody takes over by itself; what is left of a cluster serves what it has.
+    fn default() -> Self {
+        Self {
+            options: Options::default(),
+            node_timeout: Duration::from_secs(30),
+            full_coverage: false,
+            replicas: true,
+        }
+    }
+}
+
+impl Shape {
+    /// Options of every node.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// How long a node must be silent before its replica takes over.
+    #[must_use]
+    pub fn node_timeout(mut self, timeout: Duration) -> Self {
+        self.node_timeout = timeout;
+        self
+    }
+
+    /// As the servers have it by default: while a slot is not served, none is.
+    #[must_use]
+    pub fn full_coverage(mut self) -> Self {
+        self.full_coverage = true;
+        self
+    }
+
+    /// Primaries only.
+    #[must_use]
+    pub fn without_replicas(mut self) -> Self {
+        self.replicas = false;
+        self
+    }
+}
+
+/// A private cluster. Its nodes are told apart by index: the primaries at first are 0, 1, 2; the replica of each is
+/// three further.
+pub struct Cluster {
+    nodes: Vec<Redis>,
+    options: Options,
+}
+
+/// What a node says of the node that it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its id in the cluster.
+    pub id: String,
+    /// Whether it is a primary.
+    pub primary: bool,
+    /// How many slots it serves.
+    pub slots: usize,
+}
+
+impl Cluster {
+    /// Starts one whose nodes ask for no password.
+    pub fn start() -> Self {
+        Self::with(Shape::default())
+    }
+
+    /// Starts one.
+    pub fn with(shape: Shape) -> Self {
+        form::form(shape)
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> &[Redis] {
+        &self.nodes
+    }
+
+    /// The node with this index.
+    pub fn node(&self, index: usize) -> &Redis {
+        &self.nodes[index]
+    }
+
+    /// The URL, with all nodes and the credentials of the options.
+    pub fn url(&self) -> String {
+        let all: Vec<_> = (0..self.nodes.len()).collect();
+        self.url_of(&all)
+    }
+
+    /// The URL with some of the nodes.
+    pub fn url_of(&self, nodes: &[usize]) -> String {
+        let hosts: Vec<_> = nodes
+            .iter()
+            .map(|index| format!("127.0.0.1:{}", self.nodes[*index].port()))
+            .collect();
+        format!(
+            "redis-cluster://{}{}",
+            self.options.credentials(),
+            hosts.join(",")
+        )
+    }
+
+    /// The slot of a lock, by its whole name (with its namespace, escaped).
+    pub fn slot(&self, name: &str) -> u16 {
+        let key = format!("auto_mutex:{{{name}}}");
+        let running = self.running().next().expect("a running node");
+        let slot = running.command(&["CLUSTER", "KEYSLOT", &key]).int();
+        slot.try_into().expect("a slot")
+    }
+
+    /// A name of the namespace, beginning with `prefix`, whose lock is at the node that serves so many at first.
+    pub fn name_at(&self, namespace: &str, prefix: &str, node: usize) -> String {
+        (0..)
+            .map(|number| format!("{prefix}{number}"))
+            .find(|name| Self::home(self.slot(&format!("{namespace}:{name}"))) == node)
+            .expect("there are enough names")
+    }
+
+    /// The primary that serves a slot at first.
+    pub fn home(slot: u16) -> usize {
+        (0..PRIMARIES)
+            .find(|index| form::slots(*index).contains(&slot))
+            .expect("every slot is served")
+    }
+
+    /// The slots that a primary serves at first.
+    pub fn home_slots(index: usize) -> RangeInclusive<u16> {
+        form::slots(index)
+    }
+
+    /// Makes a node that was reset known to the others again.
+    #[track_caller]
+    pub fn meet(&self, index: usize) {
+        for other in self.running() {
+            let port = other.port().to_string();
+            self.nodes[index].command(&["CLUSTER", "MEET", "127.0.0.1", &port]);
+        }
+        let id = self.standing(index).expect("a running node").id;
+        eventually_within(AGREE, "the node is known", || {
+            pause();
+            self.running().all(|node| {
+                let known = node.command(&["CLUSTER", "NODES"]);
+                let mut lines = known.text().lines();
+                lines.any(|line| line.starts_with(&id) && line.contains(" connected"))
+                    && !known.text().contains("handshake")
+            })
+        });
+        self.works();
+    }
+
+    /// What the node says of itself; `None` if it does not answer.
+    pub fn standing(&self, index: usize) -> Option<Standing> {
+        let node = self.nodes.get(index).filter(|node| node.is_running())?;
+        let text = node.try_command(&["CLUSTER", "NODES"]).ok()?;
+        let line = text
+            .text()
+            .lines()
+            .find(|line| line.contains("myself"))?
+            .to_owned();
+        let words: Vec<_> = line.split(' ').collect();
+        let slots = words[8..].iter().map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            match (first.parse::<usize>(), last.parse::<usize>()) {
+                (Ok(first), Ok(last)) => last - first + 1,
+                _ => 0,
+            }
+        });
+        Some(Standing {
+            id: words[0].to_owned(),
+            primary: words[2].contains("master"),
+            slots: slots.sum(),
+        })
+    }
+
+    /// The node that serves the slots which belong to the primary `home` at first.
+    pub fn primary_of(&self, home: usize) -> Option<usize> {
+        [home, home + PRIMARIES].into_iter().find(|index| {
+            self.standing(*index)
+                .is_some_and(|standing| standing.primary && standing.slots > 0)
+        })
+    }
+
+    /// Has the replica of a group take over by command, and returns when all nodes know.
+    #[track_caller]
+    pub fn fail_over(&self, home: usize) {
+        let primary = self.primary_of(home).expect("a primary");
+        let replica = if primary == home {
+            home + PRIMARIES
+        } else {
+            home
+        };
+        self.in_step(primary);
+        let mut asked: Option<Instant> = None;
+        eventually_within(AGREE, "the replica takes over by command", || {
+            // Given up by the replica after five seconds, on a slow machine.
+            if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
+                let _ = self.nodes[replica].try_command(&["CLUSTER", "FAILOVER"]);
+                asked = Some(Instant::now());
+            }
+            self.primary_of(home) == Some(replica)
+        });
+        self.taken_over(replica);
+    }
+
+    /// Waits until `index` is the primary of its group, and every node that answers knows it.
+    #[track_caller]
+    pub fn taken_over(&self, index: usize) {
+        eventually_within(AGREE, "the replica takes over", || {
+            self.standing(index)
+                .is_some_and(|standing| standing.primary && standing.slots > 0)
+        });
+        let slot = form::slots(index % PRIMARIES).start().to_string();
+        let port = i64::from(self.nodes[index].port());
+        eventually_within(AGREE, "all know the new primary", || {
+            self.running().all(|node| {
+                let Ok(slots) = node.try_command(&["CLUSTER", "SLOTS"]) else {
+                    return true;
+                };
+                slots.list().iter().any(|range| {
+                    let range = range.list();
+                    range[0].int().to_string() == slot && range[2].list()[1].int() == port
+                })
+            })
+        });
+    }
+
+    /// Waits until the replicas of the node have all that it has.
+    #[track_caller]
+    pub fn in_step(&self, index: usize) {
+        let other = (index + PRIMARIES) % self.nodes.len();
+        eventually_within(AGREE, "the replica is in step", || {
+            self.nodes[other].info("master_link_status") == "up"
+                && self.nodes[other].info("slave_repl_offset")
+                    == self.nodes[index].info("master_repl_offset")
+        });
+    }
+
+    /// Waits until every node that answers says that the cluster works.
+    #[track_caller]
+    pub fn works(&self) {
+        eventually_within(AGREE, "the cluster works", || {
+            self.running().all(|node| {
+                node.try_command(&["CLUSTER", "INFO"])
+                    .is_ok_and(|info| info.text().contains("cluster_state:ok"))
+            })
+        });
+    }
+
+    /// Forgets all data; nodes must be running.
+    pub fn flush(&self) {
+        for node in self.running() {
+            let _ = node.try_command(&["FLUSHALL"]);
+        }
+    }
+
+    /// Those that were not killed.
+    pub fn running(&self) -> impl Iterator<Item = &Redis> {
+        self.nodes.iter().filter(|node| node.is_running())
+    }
+}
+
+fn pause() {
+    thread::sleep(Duration::from_millis(10));
+}

@@ -1,0 +1,87 @@
+//! After a failover, and after a restart, a node grants nothing until every lease has ended that was given before.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::events::soon;
+
+use crate::rig::{LEASE, config, patient};
+
+const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// What is said of a node that grants nothing yet.
+#[track_caller]
+fn closed<T>(result: Result<T, LockError>, happened: &str) {
+    match result {
+        Err(LockError::Unavailable { source }) => {
+            let text = source.to_string();
+            assert!(text.contains(happened), "{text}");
+        }
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("granted, or found busy"),
+    }
+}
+
+#[tokio::test]
+async fn nodes_that_were_just_started_grant_nothing_unless_told_to() {
+    let cluster = Cluster::with(Shape::default().without_replicas());
+    let guarded = Client::connect(config(&cluster).restart_guard(true).patience(1)).unwrap();
+    for node in 0..PRIMARIES {
+        let name = cluster.name_at("suite", "m", node);
+        let mutex = guarded.mutex(&name).block(BRIEFLY);
+        closed(soon("an answer", mutex.lock()).await, "was restarted");
+    }
+}
+
+#[tokio::test]
+async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
+    let cluster = Cluster::start();
+    let [a, b] = [(); 2].map(|()| patient(&cluster));
+    let [here, there] = [0, 1].map(|node| cluster.name_at("suite", "m", node));
+    // The replica hears nothing of what comes now.
+    cluster.in_step(1);
+    cluster.node(1 + PRIMARIES).stop();
+    cluster
+        .node(1)
+        .command(&["CLIENT", "KILL", "TYPE", "replica"]);
+    let guard = a.mutex(&there).lock().await.unwrap();
+    cluster.node(1).kill9();
+    cluster.node(1 + PRIMARIES).cont();
+    cluster
+        .node(1 + PRIMARIES)
+        .command(&["CLUSTER", "FAILOVER", "TAKEOVER"]);
+    cluster.taken_over(1 + PRIMARIES);
+    let asking = tokio::spawn({
+        let mutex = b.mutex(&there);
+        async move { mutex.lock().await }
+    });
+    // Nothing is wrong with the names of others.
+    let other = soon("at once", b.mutex(&here).lock()).await.unwrap();
+    assert!(other.unlock().await.unwrap());
+    soon("told of the loss", guard.lost()).await;
+    assert!(!asking.is_finished(), "granted before");
+    let next = soon("granted", asking).await.unwrap().unwrap();
+    assert!(next.fencing_token() > guard.fencing_token());
+    assert!(next.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
+    let cluster = Cluster::start();
+    let first = patient(&cluster);
+    let name = cluster.name_at("suite", "m", 2);
+    cluster.fail_over(2);
+    let leasing = config(&cluster).longest_lease(LEASE).lease(LEASE);
+    let late = Client::connect(leasing.patience(1)).unwrap();
+    let mutex = late.mutex(&name).block(BRIEFLY);
+    closed(soon("an answer", mutex.lock()).await, "was failed over");
+    let guard = soon("open again", first.mutex(&name).lock()).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+    // The notes are in a slot of the node: all agree that it is over.
+    let mutex = late.mutex(&name).block(BRIEFLY);
+    assert!(soon("at once", mutex.lock()).await.is_ok());
+    let newcomer = patient(&cluster);
+    let mutex = newcomer.mutex(&name).block(BRIEFLY);
+    assert!(soon("at once", mutex.lock()).await.is_ok());
+}

@@ -1,0 +1,150 @@
+//! Nodes that are gone, for a while or for good, without anybody to take over.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::redis::Options;
+
+use crate::rig::{client, config, waiters};
+
+fn persistent() -> Shape {
+    let options = Options::default().persistent();
+    Shape::default().options(options).without_replicas()
+}
+
+#[tokio::test]
+async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
+    let cluster = Cluster::with(persistent());
+    let client = Client::connect(config(&cluster).patience(1)).unwrap();
+    let [here, there] = [0, 1].map(|node| cluster.name_at("suite", "m", node));
+    let holder = self::client(&cluster);
+    let held = holder.mutex(&there).lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let mutex = client.mutex(&there).block(Duration::from_secs(60));
+        async move { mutex.lock().await }
+    });
+    waiters(&holder.mutex(&there), 1).await;
+    let asking = tokio::spawn({
+        let mutex = client.mutex(&there).block(Duration::from_millis(100));
+        async move { mutex.lock().await }
+    });
+    cluster.node(1).kill9();
+    for task in [waiting, asking] {
+        let error = soon("patience ends", task).await.unwrap().unwrap_err();
+        assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    }
+    // Meanwhile the others are as fast as ever.
+    let started = Instant::now();
+    for _ in 0..20 {
+        let guard = client.mutex(&here).lock().await.unwrap();
+        assert!(guard.unlock().await.unwrap());
+    }
+    assert!(started.elapsed() < Duration::from_secs(1));
+    let busy = client.mutex(&here).lock().await.unwrap();
+    let error = self::client(&cluster)
+        .mutex(&here)
+        .block(Duration::from_millis(50))
+        .lock()
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
+    drop(busy);
+    cluster.node(1).start_again();
+    held.check().unwrap();
+    assert!(soon("released", held.unlock()).await.unwrap());
+    let guard = soon("free", client.mutex(&there).lock()).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn the_whole_cluster_goes_and_comes_back() {
+    let cluster = Cluster::with(persistent().full_coverage());
+    let client = Client::connect(config(&cluster).patience(60)).unwrap();
+    let names = [0, 1, 2].map(|node| cluster.name_at("suite", "m", node));
+    let mut guards = Vec::new();
+    for name in &names {
+        guards.push(client.mutex(name).lock().await.unwrap());
+    }
+    for node in cluster.nodes() {
+        node.kill9();
+    }
+    let impatient = client.clone();
+    let asking = tokio::spawn(async move { impatient.mutex("other").lock().await });
+    for node in cluster.nodes() {
+        node.start_again();
+    }
+    cluster.works();
+    let other = soon("asked again", asking).await.unwrap().unwrap();
+    assert!(other.unlock().await.unwrap());
+    for guard in guards {
+        guard.check().unwrap();
+        assert!(soon("released", guard.unlock()).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_that_serves_nothing_is_unavailable_and_no_timeout() {
+    let cluster = Cluster::with(persistent().full_coverage());
+    let client = Client::connect(config(&cluster).patience(1)).unwrap();
+    let name = cluster.name_at("suite", "m", 0);
+    let holder = self::client(&cluster);
+    let held = holder.mutex(&name).lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let mutex = client.mutex(&name).block(Duration::from_secs(3));
+        async move { mutex.lock().await }
+    });
+    waiters(&holder.mutex(&name), 1).await;
+    // A slot of another node is not served any more, so none is.
+    let lost = (Cluster::home_slots(2).start()).to_string();
+    for node in cluster.nodes() {
+        node.command(&["CLUSTER", "DELSLOTS", &lost]);
+    }
+    let error = soon("an answer", client.mutex(&name).lock())
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        matches!(&error, LockError::Unavailable { source } if source.to_string().contains("CLUSTERDOWN")),
+        "{error:?}"
+    );
+    let error = soon("an answer", waiting)
+        .await
+        .unwrap()
+        .map(drop)
+        .unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    cluster.node(2).command(&["CLUSTER", "ADDSLOTS", &lost]);
+    cluster.works();
+    held.check().unwrap();
+    assert!(soon("released", held.unlock()).await.unwrap());
+    let guard = soon("free", client.mutex(&name).lock()).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn connections_that_break_at_every_node_cost_nothing() {
+    let cluster = Cluster::with(persistent());
+    let [a, b] = [(); 2].map(|()| client(&cluster));
+    // They are taken in the order of their bytes.
+    let names = [("a", 0), ("b", 1), ("c", 2)];
+    let names = names.map(|(prefix, node)| cluster.name_at("suite", prefix, node));
+    for round in 0..5 {
+        let guard = a.multi(&names).lock().await.unwrap();
+        let waiting = tokio::spawn({
+            let (b, names) = (b.clone(), names.clone());
+            async move { b.multi(&names).lock().await }
+        });
+        waiters(&a.mutex(&names[0]), 1).await;
+        cluster.node(round % PRIMARIES).kill_clients();
+        becomes("all are back", async || {
+            (0..PRIMARIES).all(|node| cluster.node(node).members() == 2)
+        })
+        .await;
+        assert!(soon("released", guard.unlock()).await.unwrap());
+        let next = soon("woken", waiting).await.unwrap().unwrap();
+        assert!(next.unlock().await.unwrap());
+    }
+}

@@ -1,0 +1,150 @@
+//! Clients of a cluster, and contests between processes on it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, Config, Mutex};
+use auto_mutex_tests::cluster::Cluster;
+use auto_mutex_tests::events::{LONG, PATIENCE, becomes};
+use auto_mutex_tests::seed::Seed;
+use auto_mutex_tests::witness::{Verdict, Witness};
+use auto_mutex_tests::worker::{Setup, Worker};
+
+/// The nodes were started a moment ago, and nobody had a lock before.
+pub(crate) fn config(cluster: &Cluster) -> Config {
+    let config = Config::new(cluster.url()).expect("a good URL");
+    let config = config.namespace("suite").restart_guard(false);
+    config.lease(LONG)
+}
+
+/// The longest lease of anybody where replicas take over: for so long, and some seconds more, nothing is granted then.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+
+/// A client that waits for that.
+pub(crate) fn patient(cluster: &Cluster) -> Client {
+    let config = config(cluster).longest_lease(LEASE).lease(LEASE);
+    Client::connect(config.patience(60)).expect("a client")
+}
+
+/// A client with a lease that no test outlives.
+pub(crate) fn client(cluster: &Cluster) -> Client {
+    Client::connect(config(cluster)).expect("a client")
+}
+
+/// The slot of a lock of the namespace.
+pub(crate) fn slot(cluster: &Cluster, name: &str) -> u16 {
+    cluster.slot(&format!("suite:{name}"))
+}
+
+/// The first key of a lock of the namespace.
+pub(crate) fn key(name: &str) -> String {
+    format!("auto_mutex:{{suite:{name}}}")
+}
+
+/// Waits until this many members wait for the lock.
+pub(crate) async fn waiters(observer: &Mutex, count: usize) {
+    becomes(&format!("{count} waiters are seen"), async || {
+        observer
+            .info()
+            .await
+            .is_ok_and(|info| info.waiters.len() == count)
+    })
+    .await;
+}
+
+/// Processes that compete for a lock, under the eyes of a witness.
+pub(crate) struct Contest {
+    witness: Witness,
+    workers: Vec<Worker>,
+    until: Instant,
+    said: Vec<String>,
+}
+
+impl Contest {
+    pub(crate) fn begin(
+        cluster: &Cluster,
+        what: &str,
+        (kind, name): (&str, &str),
+        lease: Duration,
+        duration: Duration,
+    ) -> Self {
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), cluster.url(), lease);
+        let witness = Witness::new();
+        let mut seed = Seed::announce(what);
+        let mut workers: Vec<_> = (0..4).map(|_| setup.launch()).collect();
+        for worker in &mut workers {
+            worker.expect("ready");
+            worker.say(&format!(
+                "contest {kind} {name} {} 3 {} {}",
+                duration.as_millis(),
+                witness.port(),
+                seed.below(u64::MAX),
+            ));
+            worker.expect("begun");
+        }
+        Self {
+            witness,
+            workers,
+            until: Instant::now() + duration,
+            said: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Waits until somebody has got on since; the time that took.
+    pub(crate) fn gets_on(&self) -> Duration {
+        let (started, before) = (Instant::now(), self.witness.progress());
+        while self.witness.progress() < before + 2 && !self.is_over() {
+            assert!(started.elapsed() < 2 * PATIENCE, "nobody gets on any more");
+            thread::sleep(Duration::from_millis(2));
+        }
+        started.elapsed()
+    }
+
+    /// Waits for the end; returns what was seen.
+    pub(crate) fn verdict(&mut self) -> Verdict {
+        for worker in &self.workers {
+            let started = Instant::now();
+            loop {
+                match worker.overhear() {
+                    Some(line) if line == "done" => break,
+                    Some(line) => self.said.push(line),
+                    None => thread::sleep(Duration::from_millis(5)),
+                }
+                assert!(
+                    started.elapsed() < 4 * PATIENCE,
+                    "a worker does not end: {:#?}",
+                    self.said
+                );
+            }
+        }
+        let bad = |line: &&String| line.starts_with("violation") || line.starts_with("failed");
+        let bad: Vec<_> = self.said.iter().filter(bad).collect();
+        assert!(bad.is_empty(), "{bad:#?}");
+        self.witness.verdict()
+    }
+
+    /// As [`verdict`](Self::verdict): never too many inside, and tokens that grow.
+    pub(crate) fn clean(&mut self) -> Verdict {
+        let verdict = self.verdict();
+        assert_eq!(verdict.overlaps, [""; 0], "too many at the same time");
+        assert_eq!(verdict.token_faults, [""; 0], "a token that did not grow");
+        assert!(verdict.proven > 0, "nobody was ever inside");
+        println!(
+            "{} turns, longest gap {:?}, {} losses",
+            verdict.proven,
+            verdict.longest_gap,
+            self.losses()
+        );
+        verdict
+    }
+
+    /// How often somebody noticed a loss.
+    pub(crate) fn losses(&self) -> usize {
+        let lost = self.said.iter().filter(|line| line.starts_with("lost "));
+        lost.count()
+    }
+}

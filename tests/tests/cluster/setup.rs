@@ -1,0 +1,135 @@
+//! What a URL leads to, and what is said of it.
+
+use auto_mutex::{Client, Config, SetupError};
+use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::events::{LONG, eventually};
+use auto_mutex_tests::redis::{Options, Redis};
+
+use crate::rig::{client, config};
+
+fn refused(url: &str) -> SetupError {
+    let config = Config::new(url).unwrap().connect_timeout(3);
+    Client::connect(config).map(drop).unwrap_err()
+}
+
+fn without_replicas() -> Cluster {
+    Cluster::with(Shape::default().without_replicas())
+}
+
+#[test]
+fn a_server_on_its_own_is_no_cluster_and_a_node_is_no_server_on_its_own() {
+    let (redis, cluster) = (Redis::start(), without_replicas());
+    let error = refused(&format!("redis-cluster://127.0.0.1:{}", redis.port()));
+    assert!(
+        matches!(&error, SetupError::UnsupportedStore { scheme, reason }
+            if scheme == "redis-cluster" && reason.contains("`redis://`")),
+        "{error:?}"
+    );
+    let error = refused(&cluster.node(0).url());
+    assert!(
+        matches!(&error, SetupError::UnsupportedStore { scheme, reason }
+            if scheme == "redis" && reason.contains("`redis-cluster://`")),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_wrong_password_is_told_and_not_shown() {
+    let options = Options::default()
+        .password("canary")
+        .line("masterauth canary");
+    let cluster = Cluster::with(Shape::default().options(options).without_replicas());
+    let right = Client::connect(config(&cluster)).unwrap();
+    assert!(right.mutex("m").blocking_try_lock().unwrap().is_some());
+    let error = refused(&cluster.url().replace("canary", "wrong"));
+    assert!(
+        matches!(error, SetupError::Authentication { .. }),
+        "{error:?}"
+    );
+    assert!(!format!("{error:?} {error}").contains("wrong:"));
+}
+
+#[test]
+fn the_rule_of_the_rights_is_enough_and_no_right_is_too_many() {
+    let rule = auto_mutex::acl_rule("redis-cluster://h")
+        .unwrap()
+        .to_string();
+    for missing in ["", "+cluster|slots", "+publish"] {
+        let rule = rule.replace(missing, "");
+        let options = Options::default().user("locks", "canary", &rule);
+        let cluster = Cluster::with(Shape::default().options(options).without_replicas());
+        let connected = Client::connect(config(&cluster));
+        if missing.is_empty() {
+            let client = connected.unwrap();
+            let name = cluster.name_at("suite", "m", 1);
+            let guard = client.mutex(&name).blocking_lock().unwrap();
+            let slot = cluster.slot(&format!("suite:{name}"));
+            let migration = cluster.migrate(slot, 1, 0);
+            migration.move_keys();
+            guard.blocking_refresh(LONG).unwrap();
+            migration.finish();
+            assert!(guard.blocking_unlock().unwrap());
+        } else {
+            let error = connected.map(drop).unwrap_err();
+            assert!(matches!(error, SetupError::Permission { .. }), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn dead_nodes_of_the_url_are_skipped_and_those_not_named_are_found() {
+    let cluster = Cluster::start();
+    // One of the nodes that are named is a replica, another one is nothing at all.
+    let url = format!("{},127.0.0.1:1", cluster.url_of(&[PRIMARIES]));
+    let config = Config::new(url).unwrap().restart_guard(false);
+    let client = Client::connect(config.namespace("suite")).unwrap();
+    for node in 0..PRIMARIES {
+        let name = cluster.name_at("suite", "m", node);
+        assert!(client.mutex(&name).blocking_try_lock().unwrap().is_some());
+    }
+    for node in 0..PRIMARIES {
+        assert_eq!(
+            cluster.node(node).members(),
+            1,
+            "subscribed at each primary"
+        );
+    }
+}
+
+#[test]
+fn nobody_at_home_is_unreachable() {
+    let error = refused("redis-cluster://127.0.0.1:1,127.0.0.1:2");
+    assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+    // A node that belongs to no cluster yet.
+    let lonely = Redis::with(Options::default().line("cluster-enabled yes"));
+    let error = refused(&format!("redis-cluster://127.0.0.1:{}", lonely.port()));
+    assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+}
+
+#[test]
+fn one_primary_that_is_down_keeps_nobody_from_the_others() {
+    let cluster = without_replicas();
+    cluster.node(2).kill9();
+    let client = Client::connect(config(&cluster).patience(0.5)).unwrap();
+    for node in 0..2 {
+        let name = cluster.name_at("suite", "m", node);
+        assert!(client.mutex(&name).blocking_try_lock().unwrap().is_some());
+    }
+    let name = cluster.name_at("suite", "m", 2);
+    let error = client.mutex(&name).blocking_lock().map(drop).unwrap_err();
+    assert!(
+        matches!(error, auto_mutex::LockError::Unavailable { .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn members_leave_no_connection_behind() {
+    let cluster = without_replicas();
+    let member = client(&cluster);
+    assert!(member.mutex("m").blocking_try_lock().unwrap().is_some());
+    member.blocking_shutdown();
+    eventually("all are closed", || {
+        (0..PRIMARIES).all(|node| cluster.node(node).members() == 0)
+    });
+}

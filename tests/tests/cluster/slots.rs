@@ -1,0 +1,175 @@
+//! A slot moves: what is held, what is waited for, and what comes new.
+
+use std::time::Duration;
+
+use auto_mutex::Client;
+use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::events::{becomes, soon};
+
+use crate::rig::{client, config, key, slot, waiters};
+
+fn cluster() -> Cluster {
+    Cluster::with(Shape::default().without_replicas())
+}
+
+/// Where a lock is, and where it could go.
+fn places(cluster: &Cluster, name: &str) -> (u16, usize, usize) {
+    let slot = slot(cluster, name);
+    let from = Cluster::home(slot);
+    (slot, from, (from + 1) % PRIMARIES)
+}
+
+#[tokio::test]
+async fn a_lock_and_its_queue_move_with_their_slot() {
+    let cluster = cluster();
+    let [holder, waiter, late] = [(); 3].map(|()| client(&cluster));
+    let guard = holder.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
+    waiters(&holder.mutex("m"), 1).await;
+    let (slot, from, to) = places(&cluster, "m");
+    cluster.move_slot(slot, from, to);
+    // Whoever comes now is told where it is, and finds what is there.
+    assert!(late.mutex("m").try_lock().await.unwrap().is_none());
+    guard.refresh(Duration::from_secs(60)).await.unwrap();
+    let token = guard.fencing_token();
+    assert!(guard.unlock().await.unwrap());
+    let next = soon("woken at the new node", waiting)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(next.fencing_token() > token);
+    assert!(next.unlock().await.unwrap());
+    // And back.
+    cluster.move_slot(slot, to, from);
+    let last = late.mutex("m").lock().await.unwrap();
+    assert!(last.fencing_token() > token);
+}
+
+#[tokio::test]
+async fn names_half_way_are_found_wherever_they_are() {
+    let cluster = cluster();
+    let [a, b] = [(); 2].map(|()| client(&cluster));
+    let (slot, from, to) = places(&cluster, "m");
+    let guard = a.mutex("m").lock().await.unwrap();
+    let migration = cluster.migrate(slot, from, to);
+    // Still at the old node.
+    assert!(b.mutex("m").try_lock().await.unwrap().is_none());
+    migration.move_key(&key("m"));
+    // At the new one, which does not own it.
+    assert!(b.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(
+        b.mutex("m")
+            .block(Duration::from_millis(100))
+            .lock()
+            .await
+            .is_err()
+    );
+    let waiting = tokio::spawn({
+        let b = b.clone();
+        async move { b.mutex("m").lock().await }
+    });
+    soon("renewed there", guard.refresh(Duration::from_secs(60)))
+        .await
+        .unwrap();
+    becomes("it waits at the new node", async || {
+        let mut connection = cluster.node(to).connect();
+        connection.call(&["ASKING"]);
+        let form = connection.call(&["GETRANGE", &key("m"), "0", "2"]);
+        form.text() == "1 q"
+    })
+    .await;
+    assert!(guard.unlock().await.unwrap());
+    let next = soon("woken there", waiting).await.unwrap().unwrap();
+    assert!(next.unlock().await.unwrap());
+    assert_eq!(cluster.node(from).keys(), [], "nothing was begun anew");
+    migration.finish();
+    assert!(a.mutex("m").try_lock().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_name_that_comes_new_while_its_slot_moves_begins_at_the_new_node() {
+    let cluster = cluster();
+    let [a, b] = [(); 2].map(|()| client(&cluster));
+    let (slot, from, to) = places(&cluster, "new");
+    let migration = cluster.migrate(slot, from, to);
+    let guard = soon("a grant", a.mutex("new").lock()).await.unwrap();
+    assert!(b.mutex("new").try_lock().await.unwrap().is_none());
+    assert_eq!(cluster.node(from).keys(), []);
+    migration.move_keys();
+    migration.finish();
+    guard.check().unwrap();
+    assert!(b.mutex("new").try_lock().await.unwrap().is_none());
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn what_has_many_keys_waits_until_all_are_together() {
+    let cluster = cluster();
+    let client = Client::connect(config(&cluster).patience(60)).unwrap();
+    let semaphore = client.semaphore("s", 3);
+    let permits = [
+        semaphore.acquire().await.unwrap(),
+        semaphore.acquire().await.unwrap(),
+    ];
+    let waiting = tokio::spawn({
+        let semaphore = semaphore.clone();
+        async move { semaphore.acquire_many(3).await }
+    });
+    waiters(&client.mutex("s"), 1).await;
+    for token in ["first", "second"] {
+        semaphore.signal(token).await.unwrap();
+    }
+    let (slot, from, to) = places(&cluster, "s");
+    let migration = cluster.migrate(slot, from, to);
+    let left = migration.left();
+    assert_eq!(left.len(), 6, "all that a name can have: {left:?}");
+    // Not executed, anywhere, neither at the beginning nor in between.
+    let stuck = async |what: &str| {
+        let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;
+        assert!(asked.is_err(), "{what}: {asked:?}");
+    };
+    stuck("none moved").await;
+    for key in &left {
+        migration.move_key(key);
+        stuck(key).await;
+    }
+    assert_eq!(migration.left(), [""; 0]);
+    let asking = tokio::spawn({
+        let semaphore = semaphore.clone();
+        async move { semaphore.available().await }
+    });
+    migration.finish();
+    assert_eq!(soon("an answer", asking).await.unwrap().unwrap(), 3);
+    for permit in permits {
+        soon("released", permit.release()).await.unwrap();
+    }
+    let all = soon("woken", waiting).await.unwrap().unwrap();
+    assert_eq!(all.units(), 3);
+    let token = soon("a token", semaphore.acquire()).await.unwrap();
+    assert_eq!(token.token(), Some("first"));
+}
+
+#[tokio::test]
+async fn a_slot_goes_to_a_node_that_nobody_knew() {
+    // The first slots of all go to what was a replica and has joined as a primary of its own.
+    let cluster = Cluster::start();
+    let client = client(&cluster);
+    let newcomer = PRIMARIES;
+    let (slot, from, _) = places(&cluster, "m");
+    let guard = client.mutex("m").lock().await.unwrap();
+    cluster
+        .node(newcomer)
+        .command(&["CLUSTER", "RESET", "SOFT"]);
+    cluster.meet(newcomer);
+    let migration = cluster.migrate(slot, from, newcomer);
+    migration.move_keys();
+    soon("renewed there", guard.refresh(Duration::from_secs(60)))
+        .await
+        .unwrap();
+    migration.finish();
+    soon("renewed there", guard.refresh(Duration::from_secs(60)))
+        .await
+        .unwrap();
+    assert!(guard.unlock().await.unwrap());
+    assert_eq!(cluster.node(newcomer).members(), 1);
+}

@@ -1,0 +1,114 @@
+//! The primary is found, through whichever sentinel lives.
+
+use auto_mutex::Client;
+use auto_mutex_tests::events::{becomes, eventually, soon};
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::sentinel::{Service, ServiceOptions};
+
+use crate::rig::{closed, config};
+
+/// A client that does not wait for a service that was just started, and has patience for a failover.
+pub(super) fn client(url: &str) -> Client {
+    Client::connect(config(url).restart_guard(false).patience(60)).expect("a client")
+}
+
+/// How many connections of the library a server has.
+pub(super) fn members(redis: &Redis) -> usize {
+    redis
+        .try_command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
+        .map_or(0, |channels| channels.list().len())
+}
+
+#[tokio::test]
+async fn one_sentinel_that_lives_is_enough() {
+    let service = Service::start();
+    service.sentinel(0).kill9();
+    service.sentinel(1).stop();
+    let client = client(&service.url());
+    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+    assert_eq!(members(service.server(0)), 1);
+    service.sentinel(1).cont();
+}
+
+#[tokio::test]
+async fn sentinels_that_the_url_does_not_name_are_learned() {
+    let service = Service::start();
+    let url = service.url_of(&[service.sentinel(2).port()]);
+    let client = client(&url);
+    service.sentinel(2).kill9();
+    service.server(0).kill_clients();
+    becomes("it is back", async || {
+        client.mutex("m").is_locked().await.is_ok()
+    })
+    .await;
+    // Somebody is listened to, too.
+    let listened = |index: usize| {
+        let clients = service.sentinel(index).command(&["CLIENT", "LIST"]);
+        clients
+            .text()
+            .lines()
+            .any(|line| line.contains("sub=1 ") && !line.contains("name=sentinel"))
+    };
+    eventually("a living sentinel is listened to", || {
+        listened(0) || listened(1)
+    });
+}
+
+#[tokio::test]
+async fn users_and_passwords_of_sentinels_are_their_own() {
+    let options = ServiceOptions::default().server_password("serve");
+    let service = Service::with(options.sentinel_password("watch"));
+    let client = client(&service.url());
+    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+}
+
+#[tokio::test]
+async fn the_rule_for_sentinels_is_enough() {
+    let service = Service::start();
+    let rule = auto_mutex::acl_rule(service.url()).unwrap();
+    let rule = rule.sentinels().unwrap();
+    for sentinel in service.sentinels() {
+        let words = ["ACL", "SETUSER", "finder", "reset", "on", ">found"];
+        let words: Vec<_> = words.into_iter().chain(rule.split(' ')).collect();
+        sentinel.command(&words);
+    }
+    let url = format!("{}?sentinel_user=finder&sentinel_pass=found", service.url());
+    let client = client(&url);
+    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+    let listens = |sentinel: &Redis| {
+        let clients = sentinel.command(&["CLIENT", "LIST"]);
+        let mut lines = clients.text().lines();
+        lines.any(|line| line.contains("user=finder") && line.contains("sub=1 "))
+    };
+    let mut sentinels = service.sentinels().iter();
+    eventually("one is listened to", || sentinels.clone().any(listens));
+    assert!(sentinels.all(|sentinel| {
+        let log = sentinel.command(&["ACL", "LOG"]);
+        log.list().is_empty()
+    }));
+}
+
+#[tokio::test]
+async fn a_sentinel_that_slept_through_a_failover_misleads_nobody() {
+    let service = Service::start();
+    service.sentinel(0).stop();
+    let former = service.wait_for_primary();
+    service.begin_failover_by(1);
+    let primary = service.wait_until_replaced(former);
+    service.sentinel(0).cont();
+    // It alone may still name the old one, which is a replica by now.
+    let misled = client(&service.url_of(&[service.sentinel(0).port()]));
+    let client = client(&service.url());
+    for client in [&misled, &client] {
+        assert!(!client.mutex("m").is_locked().await.unwrap());
+    }
+    assert_eq!(members(service.server(primary)), 2);
+}
+
+#[tokio::test]
+async fn a_service_that_was_just_started_grants_nothing_yet() {
+    let service = Service::start();
+    let url = service.url();
+    let client = Client::connect(config(&url).longest_lease(30)).unwrap();
+    closed(client.mutex("m").try_lock().await, "was restarted");
+}

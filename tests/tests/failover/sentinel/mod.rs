@@ -1,0 +1,6 @@
+//! Servers behind sentinels.
+
+mod failovers;
+mod finding;
+mod refused;
+mod secure;

@@ -1,0 +1,88 @@
+//! What is wrong with a set-up by sentinels has an error of its own each, and none shows a password.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, SetupError};
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::sentinel::{Service, ServiceOptions};
+
+use crate::rig::config;
+
+#[track_caller]
+fn refused(url: &str) -> SetupError {
+    let config = config(url).connect_timeout(Duration::from_millis(900));
+    let error = match Client::connect(config) {
+        Ok(_) => panic!("{url} works"),
+        Err(error) => error,
+    };
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains("hunter2"), "{shown}");
+    error
+}
+
+#[test]
+fn every_fault_has_an_error_of_its_own() {
+    let options = ServiceOptions::default().server_password("right");
+    let service = Service::with(options.sentinel_password("watch"));
+    let url = service.url();
+    let error = refused(&url.replace("/the-service", "/another"));
+    assert!(
+        matches!(&error, SetupError::UnknownService { service, .. } if service == "another"),
+        "{error:?}"
+    );
+    let of_sentinel = |address: &str| {
+        let mut sentinels = service.sentinels().iter();
+        sentinels.any(|sentinel| address.ends_with(&sentinel.port().to_string()))
+    };
+    for wrong in [
+        "sentinel_pass=hunter2",
+        "sentinel_user=x&sentinel_pass=hunter2",
+        "",
+    ] {
+        let error = refused(&url.replace("sentinel_pass=watch", wrong));
+        assert!(
+            matches!(&error, SetupError::Authentication { address, .. } if of_sentinel(address)),
+            "{error:?}"
+        );
+    }
+    let error = refused(&url.replace(":right@", ":hunter2@"));
+    let port = service.port(0).to_string();
+    assert!(
+        matches!(&error, SetupError::Authentication { address, .. } if address.ends_with(&port)),
+        "{error:?}"
+    );
+    // Longer than a set-up waits here, and shorter than a failover takes.
+    service.server(0).kill9();
+    let error = refused(&url);
+    assert!(
+        matches!(&error, SetupError::NoPrimary { service, .. } if service == "the-service"),
+        "{error:?}"
+    );
+    for sentinel in service.sentinels() {
+        sentinel.kill9();
+    }
+    let error = refused(&url);
+    assert!(matches!(&error, SetupError::NoSentinel { .. }), "{error:?}");
+}
+
+#[test]
+fn a_server_is_no_sentinel() {
+    let redis = Redis::start();
+    let error = refused(&format!("redis-sentinel://127.0.0.1:{}/s", redis.port()));
+    let text = error.to_string();
+    assert!(matches!(error, SetupError::NoSentinel { .. }), "{text}");
+    assert!(text.contains("not a sentinel"), "{text}");
+}
+
+#[test]
+fn sentinels_that_answer_nothing_are_not_waited_for() {
+    let service = Service::start();
+    for sentinel in service.sentinels() {
+        sentinel.stop();
+    }
+    let error = refused(&service.url());
+    assert!(matches!(error, SetupError::NoSentinel { .. }), "{error:?}");
+    for sentinel in service.sentinels() {
+        sentinel.cont();
+    }
+}

@@ -1,0 +1,155 @@
+//! What a server really gives is found out at set-up, whatever weakens it.
+
+use std::time::Duration;
+
+use auto_mutex::{
+    AfterFailover, AfterRestart, Client, Config, Eviction, Guarantees, Weakness, acl_rule,
+};
+use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::redis::{Options, Redis};
+
+use crate::rig::config;
+
+fn of(redis: &Redis) -> Guarantees {
+    Client::connect(config(&redis.url())).unwrap().guarantees()
+}
+
+fn with(options: Options) -> Guarantees {
+    of(&Redis::with(options))
+}
+
+#[test]
+fn a_server_that_keeps_everything_has_no_weakness() {
+    let found = with(Options::default().persistent());
+    assert_eq!(found.restart, AfterRestart::Kept);
+    assert_eq!(found.failover, AfterFailover::NoReplicas);
+    assert_eq!(found.eviction, Eviction::Never);
+    assert!(found.fifo && found.fencing_tokens && found.replicas == 0);
+    assert!(found.missing_rights.is_empty(), "{found:?}");
+    assert_eq!(found.weaknesses(), []);
+}
+
+#[test]
+fn how_much_a_restart_forgets_is_known() {
+    let cases = [
+        ("", AfterRestart::Forgotten, Weakness::RestartForgets),
+        (
+            "save 60 1",
+            AfterRestart::LastForgotten,
+            Weakness::RestartForgetsLast,
+        ),
+        (
+            "appendonly yes\nappendfsync everysec",
+            AfterRestart::LastForgotten,
+            Weakness::RestartForgetsLast,
+        ),
+        (
+            "appendonly yes\nappendfsync no",
+            AfterRestart::LastForgotten,
+            Weakness::RestartForgetsLast,
+        ),
+    ];
+    for (lines, restart, weakness) in cases {
+        let found = with(Options::default().line(lines));
+        assert_eq!(found.restart, restart, "{lines}");
+        assert_eq!(found.weaknesses(), [weakness], "{lines}");
+    }
+}
+
+#[test]
+fn a_server_that_evicts_is_known() {
+    let policy = "maxmemory-policy volatile-ttl";
+    let name = "volatile-ttl".to_owned();
+    let found = with(Options::default().persistent().line(policy));
+    assert_eq!(
+        found.eviction,
+        Eviction::NoLimit {
+            policy: name.clone()
+        }
+    );
+    assert_eq!(found.weaknesses(), []);
+    let options = Options::default().persistent().line(policy);
+    let found = with(options.line("maxmemory 100mb"));
+    assert_eq!(
+        found.eviction,
+        Eviction::Possible {
+            policy: name.clone()
+        }
+    );
+    assert_eq!(found.weaknesses(), [Weakness::Eviction { policy: name }]);
+}
+
+#[test]
+fn the_restart_guard_makes_good_for_data_that_is_not_kept() {
+    let redis = Redis::start();
+    let guarded = |config: Config| {
+        let client = Client::connect(config.restart_guard(true)).unwrap();
+        let found = client.guarantees();
+        assert_eq!(found.weaknesses(), []);
+        found.restart
+    };
+    let time = Duration::from_secs(31);
+    assert_eq!(guarded(config(&redis.url())), AfterRestart::Closed { time });
+    let time = Duration::from_secs(6);
+    let short = config(&redis.url()).lease(5).longest_lease(5);
+    assert_eq!(guarded(short), AfterRestart::Closed { time });
+    let kept = Redis::with(Options::default().persistent());
+    assert_eq!(guarded(config(&kept.url())), AfterRestart::Kept);
+}
+
+/// A primary whose locks survive a restart, and its replica.
+fn pair() -> (Redis, Redis) {
+    let rule = acl_rule("redis://h").unwrap().without_optional();
+    let options = Options::default().persistent();
+    let options = options.line("repl-diskless-sync-delay 0");
+    let primary = Redis::with(options.user("locks", "least", &rule.to_string()));
+    let replica = format!("replicaof 127.0.0.1 {}", primary.port());
+    let replica = Redis::with(Options::default().line(&replica));
+    eventually("the replica is there", || {
+        primary.info("connected_slaves") == "1"
+    });
+    (primary, replica)
+}
+
+#[test]
+fn an_old_primary_that_is_cut_off_must_stop() {
+    let (primary, _replica) = pair();
+    let url = format!("redis://127.0.0.1:{}", primary.port());
+    let found = |config: Config| Client::connect(config).unwrap().guarantees();
+    let usual = found(config(&url));
+    let time = Duration::from_secs(42);
+    assert_eq!(usual.failover, AfterFailover::OldPrimaryGoesOn { time });
+    assert_eq!(usual.weaknesses(), [Weakness::OldPrimaryGoesOn]);
+    primary.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    primary.command(&["CONFIG", "SET", "min-replicas-max-lag", "2"]);
+    eventually("the replica keeps up", || {
+        primary.info("min_slaves_good_slaves") == "1"
+    });
+    let short = config(&url).lease(5).longest_lease(5).replicas(1, 1);
+    let short = found(short);
+    let time = Duration::from_secs(9);
+    assert_eq!(short.failover, AfterFailover::Closed { time });
+    assert_eq!(short.weaknesses(), []);
+    assert_eq!(short.replicas, 1);
+    let text = short.to_string();
+    assert!(
+        text.contains("after a failover: nothing is granted for 9s"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let (primary, _replica) = pair();
+    let found = of(&primary);
+    assert_eq!(found.restart, AfterRestart::Unknown);
+    assert_eq!(found.failover, AfterFailover::Unknown);
+    assert_eq!(found.eviction, Eviction::Never);
+    assert_eq!(found.missing_rights, ["config|get"].into());
+    let weaknesses = found.weaknesses();
+    assert_eq!(weaknesses.len(), 2);
+    for weakness in weaknesses {
+        let text = weakness.to_string();
+        assert!(text.contains("lacks +config|get"), "{text}");
+    }
+}
