@@ -4,6 +4,7 @@
 
 mod contests;
 mod ground;
+mod limits;
 mod majority;
 mod minority;
 mod releases;

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use super::jitter::between;
 use super::state::Quorum;
 use crate::clock::Instant;
 use crate::name::{Name, NameMap};
@@ -67,10 +66,10 @@ impl Crowds {
 
 impl Quorum {
     /// How long whoever asks for `name` now gives way.
-    pub(super) fn gives_way(&self, name: &Name) -> Option<Duration> {
+    pub(super) fn gives_way(&mut self, name: &Name) -> Option<Duration> {
         let comes =
             !self.crowds.is_empty() && self.crowds.comes(&super::entry::beside(name), self.now);
         let way = FIRST.max(self.took * 3);
-        comes.then(|| between(way, way * 2))
+        comes.then(|| self.jitter.between(way, way * 2))
     }
 }

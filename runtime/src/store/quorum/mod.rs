@@ -26,6 +26,8 @@ mod release;
 mod renew;
 mod round;
 mod side;
+#[cfg(test)]
+mod simulation;
 mod state;
 mod store;
 mod votes;

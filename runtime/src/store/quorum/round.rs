@@ -3,16 +3,13 @@
 
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use super::enough::{majority, needed};
 use super::entry::Phase;
-use super::jitter::{backoff, between};
 use super::nodes::Purpose;
 use super::state::{Due, Job, Quorum};
 use super::votes::{Vote, Votes, is_granted};
 use crate::clock::Instant;
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Op, Reply, Request, Ticket};
 
 /// How long slow nodes are waited for while others have refused: three times as long as the majority took, within this.
@@ -24,6 +21,8 @@ const PERSISTENCE: Duration = Duration::from_millis(200);
 const AHEAD: u64 = 10_000;
 /// And by how much more at most, so that two who write at the same time seldom write the same.
 const SPREAD: u64 = 1_000;
+/// When whoever waits looks again, if nobody wakes him before.
+const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 /// How often an attempt that does not wait is made again when nobody has won.
 const TRIES: u32 = 6;
 
@@ -167,7 +166,7 @@ impl Quorum {
             let tokens = round.votes.replies().filter_map(token_of);
             let highest = tokens.max().unwrap_or(0);
             if highest >= round.token {
-                let spread = Uuid::new_v4().as_u128() as u64 % SPREAD;
+                let spread = self.jitter.below(SPREAD);
                 round.token = highest + AHEAD + spread;
                 round.raised = Votes::new(self.nodes.len());
             }
@@ -240,7 +239,14 @@ impl Quorum {
         } else if let Some(reply) = votes.replies().find(|reply| ends(reply))
             && blocked(votes.count(ends))
         {
-            Some(Ok(reply.clone()))
+            // To the first request of a ticket no store says that it is over: to the next one it may.
+            let too_soon = entry.want.counter <= 1 && matches!(reply, Reply::Refused | Reply::Gone);
+            let lost =
+                || StoreError::new(StoreErrorKind::Busy, "the servers have lost the request");
+            Some(match too_soon {
+                true => Err(lost()),
+                false => Ok(reply.clone()),
+            })
         } else {
             None
         };
@@ -274,10 +280,12 @@ impl Quorum {
             if is_held || call.rounds >= TRIES || !persists {
                 return self.end(call, Ok(Reply::Busy { holder }));
             }
-            return self.pause(call, backoff(collisions, took));
+            let wait = self.jitter.backoff(collisions, took);
+            return self.pause(call, wait);
         }
         if entry.woken && persists {
-            return self.pause(call, between(Duration::ZERO, took));
+            let wait = self.jitter.between(Duration::ZERO, took);
+            return self.pause(call, wait);
         }
         if is_held && !registered {
             // Once more when it would be told of a release: there may have been one in between.
@@ -285,8 +293,8 @@ impl Quorum {
             return self.round(call);
         }
         let wait = match is_held {
-            true => between(Duration::from_millis(750), Duration::from_millis(1250)),
-            false => backoff(collisions, took),
+            true => self.jitter.between(LOOK.0, LOOK.1),
+            false => self.jitter.backoff(collisions, took),
         };
         if !is_held && persists && wait < PERSISTENCE {
             return self.pause(call, wait);

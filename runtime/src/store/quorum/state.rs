@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::crowd::Crowds;
 use super::entry::Entry;
 use super::inbox::Input;
+use super::jitter::Jitter;
 use super::listen::Listen;
 use super::nodes::{Nodes, Part, Purpose};
 use super::query::Query;
@@ -56,6 +57,7 @@ pub(super) struct Quorum {
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) now: Instant,
     pub(super) crowds: Crowds,
+    pub(super) jitter: Jitter,
     /// How long the last round took that was won.
     pub(super) took: Duration,
     timers: BTreeMap<(Instant, u64), Due>,
@@ -75,6 +77,7 @@ impl Quorum {
             jobs: HashMap::new(),
             now: Instant::now(),
             crowds: Crowds::default(),
+            jitter: Jitter::new(),
             took: Duration::ZERO,
             timers: BTreeMap::new(),
             out: VecDeque::new(),
