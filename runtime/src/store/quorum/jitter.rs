@@ -18,7 +18,7 @@ pub(super) fn between(from: Duration, to: Duration) -> Duration {
 
 /// How long to wait after so many collisions in a row, of rounds that take `round`: from a few milliseconds to a second.
 pub(super) fn backoff(collisions: u32, round: Duration) -> Duration {
-    let whole = FIRST.max(round * 2) * (1 << collisions.clamp(1, DOUBLINGS) - 1);
+    let whole = FIRST.max(round * 2) * (1 << (collisions.clamp(1, DOUBLINGS) - 1));
     let whole = whole.min(Duration::from_secs(1));
     between(whole / 8, whole)
 }
