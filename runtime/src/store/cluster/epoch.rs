@@ -16,7 +16,8 @@ pub(super) fn epoch_keys(view: &View, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = ranges
         .flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
         .collect();
-    slots.sort_by_key(|slot| slot.0.wrapping_mul(40503));
+    // (Not the product alone: 0 would always come first.)
+    slots.sort_by_key(|slot| (slot.0 ^ 0x2545).wrapping_mul(40503));
     slots.truncate(SPARE);
     slots.into_iter().map(key).collect()
 }
