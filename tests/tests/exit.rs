@@ -12,11 +12,7 @@ use auto_mutex_tests::worker::Setup;
 const AT_ONCE: Duration = Duration::from_secs(2);
 
 fn setup(redis: &Redis, lease: Duration) -> Setup {
-    Setup {
-        program: env!("CARGO_BIN_EXE_test-worker"),
-        url: redis.url(),
-        lease,
-    }
+    Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), lease)
 }
 
 /// The lease outlives the test, so only a release can make it free.

@@ -18,6 +18,19 @@ pub(crate) enum Endpoint {
     Quorum(QuorumEndpoint),
 }
 
+impl Endpoint {
+    /// How its URL begins.
+    pub(crate) fn scheme(&self) -> &'static str {
+        match self {
+            Self::Memory { .. } => "memory",
+            Self::Redis(_) => "redis",
+            Self::Sentinel(_) => "redis-sentinel",
+            Self::Cluster(_) => "redis-cluster",
+            Self::Quorum(_) => "redlock",
+        }
+    }
+}
+
 /// One Redis server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {
@@ -87,13 +100,16 @@ pub(crate) enum Address {
 }
 
 impl Endpoint {
-    /// The database; the same on all servers.
+    /// The database; 0 only if it is on all servers.
     pub(crate) fn db(&self) -> u32 {
         match self {
             Self::Memory { .. } | Self::Cluster(_) => 0,
             Self::Redis(server) => server.access.db,
             Self::Sentinel(service) => service.access.db,
-            Self::Quorum(quorum) => quorum.nodes.first().map_or(0, |node| node.access.db),
+            Self::Quorum(quorum) => {
+                let databases = quorum.nodes.iter().map(|node| node.access.db);
+                databases.max().unwrap_or(0)
+            }
         }
     }
 

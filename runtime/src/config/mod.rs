@@ -13,7 +13,8 @@ mod url;
 use std::time::Duration;
 
 pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
+    Access, Address, ClusterEndpoint, Endpoint, Login, QuorumEndpoint, RedisEndpoint,
+    SentinelEndpoint, Tls,
 };
 pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
@@ -85,6 +86,7 @@ pub struct Config {
     connect_timeout: Option<Result<Duration, &'static str>>,
     handover: Option<(u32, Result<Duration, &'static str>)>,
     restart_guard: Option<bool>,
+    failover_guard: bool,
     longest_lease: Option<Result<Duration, &'static str>>,
     replicas: Option<(u32, Result<Duration, &'static str>)>,
 }
@@ -97,8 +99,35 @@ impl Config {
     /// [`SetupError::InvalidUrl`] if the URL cannot be understood, [`SetupError::UnsupportedStore`] if this
     /// build cannot serve it.
     pub fn new(url: impl AsRef<str>) -> Result<Self, SetupError> {
-        Ok(Self {
-            endpoint: url::parse(url.as_ref())?,
+        url::parse(url.as_ref()).map(Self::at)
+    }
+
+    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases or
+    /// sockets. Where all that is the same, `redlock://h1,h2,h3` says it shorter.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::Config;
+    ///
+    /// let config = Config::quorum([
+    ///     "redis://:one@10.0.0.1",
+    ///     "redis://:two@10.0.0.2/3",
+    ///     "unix:///run/redis/redis.sock",
+    /// ])?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::InvalidUrl`] if a URL cannot be understood or is not that of one server, if there are not 3, 5, 7 … 15 of
+    /// them, or if two name the same server.
+    pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
+        url::several(urls).map(Self::at)
+    }
+
+    fn at(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
             namespace: None,
             lease: None,
             expire: None,
@@ -108,9 +137,10 @@ impl Config {
             connect_timeout: None,
             handover: None,
             restart_guard: None,
+            failover_guard: true,
             longest_lease: None,
             replicas: None,
-        })
+        }
     }
 
     /// From the environment: the URL in `AUTO_MUTEX_URL`, the namespace, if any, in `AUTO_MUTEX_NAMESPACE`.
@@ -195,6 +225,13 @@ impl Config {
     /// not outlive its clients and needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.restart_guard = Some(on);
+        self
+    }
+
+    /// Takes the guard against failovers away: two may then hold the same lock after one. For the campaign that shows it.
+    #[doc(hidden)]
+    pub fn without_failover_guard(mut self) -> Self {
+        self.failover_guard = false;
         self
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) handover: Handover,
     /// Whether a server that was restarted grants nothing for a while.
     pub(crate) restart_guard: bool,
+    /// Whether a replica that became the primary does.
+    pub(crate) failover_guard: bool,
     /// No client of the store has a longer lease.
     pub(crate) longest_lease: Duration,
     /// Which replicas must have a grant.
@@ -112,6 +114,7 @@ impl Settings {
         let replicas = replicas(config.replicas, &config.endpoint, lease)?;
         Ok(Self {
             restart_guard: config.restart_guard.unwrap_or(several),
+            failover_guard: config.failover_guard,
             longest_lease,
             endpoint: config.endpoint,
             namespace,

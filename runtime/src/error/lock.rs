@@ -75,7 +75,8 @@ pub enum LockError {
         reached: u32,
     },
 
-    /// The store does not answer or cannot serve. Nothing is known about the lock.
+    /// The store does not answer or cannot serve; or it was restarted or failed over, and grants nothing yet (see
+    /// [`Config::restart_guard`](crate::Config::restart_guard)). Nothing is known about the lock.
     #[error("the lock store is unavailable: {source}")]
     Unavailable {
         /// What the store or the connection said.
@@ -118,6 +119,16 @@ pub enum LockError {
     ForeignKey {
         /// The lock.
         name: String,
+    },
+
+    /// The store cannot do this at all. The servers of a quorum, who know nothing of each other, cannot hand out the tokens of
+    /// a semaphore once each, for example.
+    #[error("the lock store ({store}) does not support {what}")]
+    Unsupported {
+        /// What was asked for, and why it cannot be had.
+        what: String,
+        /// The store, as its URL begins.
+        store: &'static str,
     },
 
     /// No client is in force: `auto_mutex::setup` was not called.

@@ -28,6 +28,8 @@ pub(crate) enum StoreErrorKind {
     Foreign,
     /// The reply makes no sense.
     Protocol,
+    /// This kind of store cannot do it at all.
+    Unsupported,
     /// Too few replicas have a grant.
     Unreplicated { wanted: u32, reached: u32 },
 }

@@ -40,14 +40,12 @@ pub enum Weakness {
     OldPrimaryGoesOn,
 
     /// Something is not known.
-    #[error(
-        "it is not known {what}: the user of the lock store lacks {rights} (see `auto_mutex::acl_rule`)"
-    )]
+    #[error("it is not known {what}: {reason}")]
     Unknown {
         /// What.
         what: &'static str,
-        /// The rights that would tell, as an ACL rule has them; empty if the server does not say.
-        rights: String,
+        /// Why, and what to do about it.
+        reason: String,
     },
 }
 
@@ -57,13 +55,16 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
         .iter()
         .map(|right| format!("+{right}"))
         .collect();
-    let rights = match rights.is_empty() {
-        true => "what the server does not tell".to_owned(),
-        false => rights.join(" "),
+    let reason = match rights.is_empty() {
+        true => "a server of the lock store could not be asked".to_owned(),
+        false => format!(
+            "the user of the lock store lacks {} (see `auto_mutex::acl_rule`)",
+            rights.join(" ")
+        ),
     };
     let unknown = |what| Weakness::Unknown {
         what,
-        rights: rights.clone(),
+        reason: reason.clone(),
     };
     let eviction = match &guarantees.eviction {
         Eviction::Never | Eviction::NoLimit { .. } => None,

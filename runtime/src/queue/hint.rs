@@ -63,6 +63,7 @@ impl Step<'_> {
                     self.state.asks.insert(index, ask);
                 }
             }
+            Message::Ask { ticket } => self.ask_again(|ask| ask.sendings.ticket == ticket),
             Message::Near { ticket } => {
                 let soon = self.now.after(NEAR);
                 if let Some(index) = self.find_ask(ticket) {

@@ -21,7 +21,8 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then it may or may not be added.
-    /// [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unsupported`] on a quorum, whose servers cannot hand it out just once. [`LockError::ForeignKey`], and
+    /// those of an unusable client or name.
     ///
     /// # Cancel safety
     ///

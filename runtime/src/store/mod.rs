@@ -12,6 +12,7 @@ pub(crate) mod memory;
 mod meta;
 mod op;
 mod open;
+mod quorum;
 mod redis;
 mod reply;
 mod seat;

@@ -103,6 +103,12 @@ pub(crate) enum Op {
         owner: Text,
         expire: Duration,
     },
+    /// The fencing time of a holder becomes `token`, or the next one that was not given: what other servers shall have for
+    /// the same grant.
+    Raise {
+        ticket: Ticket,
+        token: u64,
+    },
     Signal {
         /// Unique for ever, so that it is executed once.
         ticket: Ticket,
@@ -121,6 +127,7 @@ impl Op {
             | Self::Touch { ticket, .. }
             | Self::Adopt { ticket, .. }
             | Self::Release { ticket, .. }
+            | Self::Raise { ticket, .. }
             | Self::Signal { ticket, .. } => Some(*ticket),
             Self::Force { .. } | Self::Refresh { .. } | Self::Delete | Self::Inspect => None,
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::memory::MemoryStore;
 use super::redis::Guard;
-use super::{Events, MemberId, Store, cluster, redis};
+use super::{Events, MemberId, Store, cluster, quorum, redis};
 use crate::config::{Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -53,18 +53,20 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))
         }
+        Endpoint::Quorum(endpoint) => {
+            let (store, driver) = quorum::connect(
+                endpoint,
+                settings.connect_timeout,
+                member,
+                Guard::of(settings),
+            )
+            .await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
         Endpoint::Cluster(endpoint) => {
             let (store, keeper) = cluster::open(endpoint, settings, member).await?;
             Ok(Opened::new(store, |events| keeper.run(events)))
         }
-        Endpoint::Quorum(_) => Err(unsupported("redlock")),
-    }
-}
-
-fn unsupported(scheme: &str) -> SetupError {
-    SetupError::UnsupportedStore {
-        scheme: scheme.to_owned(),
-        reason: "not supported yet; use `redis://` with one server",
     }
 }
 

@@ -121,6 +121,10 @@ pub(crate) enum Message {
     Lost {
         ticket: Ticket,
     },
+    /// Something has changed: ask again.
+    Ask {
+        ticket: Ticket,
+    },
     /// `expire` counts again from now.
     Refresh {
         ticket: Ticket,

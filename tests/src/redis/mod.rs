@@ -135,12 +135,6 @@ impl Redis {
         self.connect().call(command)
     }
 
-    /// Whether it was not killed. (A suspended one runs.)
-    pub fn is_running(&self) -> bool {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
-        server.is_some()
-    }
-
     /// As [`command`](Self::command); what cannot be done, or nobody answers within a second, is an error.
     pub fn try_command(&self, command: &[&str]) -> Result<Value, String> {
         let connection = Connection::brief(self.port, Duration::from_secs(1));
@@ -157,6 +151,12 @@ impl Redis {
             .lines()
             .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         Some(found.unwrap_or_default().to_owned())
+    }
+
+    /// Whether it was not killed. (A suspended one runs.)
+    pub fn is_running(&self) -> bool {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        server.is_some()
     }
 
     /// A field of `INFO`.

@@ -42,7 +42,13 @@ impl Options {
     /// A user for the locks who may do what the library needs and no more.
     #[must_use]
     pub fn least_rights(self) -> Self {
-        let rule = auto_mutex::acl_rule("redis://127.0.0.1").expect("a rule");
+        self.least_rights_of("redis")
+    }
+
+    /// As [`least_rights`](Self::least_rights), for a node of another kind of store, by the scheme of its URL.
+    #[must_use]
+    pub fn least_rights_of(self, scheme: &str) -> Self {
+        let rule = auto_mutex::acl_rule(format!("{scheme}://127.0.0.1")).expect("a rule");
         self.user("locks", "least", &rule.to_string())
     }
 
@@ -92,12 +98,12 @@ impl Options {
         self
     }
 
-    pub(super) fn has_tls(&self) -> bool {
+    pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
     /// `ca=…`, as a part of a URL.
-    pub(super) fn trust(&self) -> String {
+    pub(crate) fn trust(&self) -> String {
         let tls = self.tls.as_ref().expect("a server with TLS");
         format!("ca={}", tls.ca.display())
     }

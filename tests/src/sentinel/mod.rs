@@ -68,7 +68,8 @@ impl Service {
 
     /// The URL that names all sentinels, with the credentials of the options.
     pub fn url(&self) -> String {
-        let ports: Vec<_> = self.sentinels.iter().map(Redis::port).collect();
+        let ports = self.sentinels.iter();
+        let ports: Vec<_> = ports.map(|it| self.options.port_of(it)).collect();
         self.url_of(&ports)
     }
 
@@ -110,7 +111,7 @@ impl Service {
     pub fn port(&self, index: usize) -> u16 {
         match self.proxies.get(index) {
             Some(proxy) => proxy.port(),
-            None => self.servers[index].port(),
+            None => self.options.port_of(&self.servers[index]),
         }
     }
 }

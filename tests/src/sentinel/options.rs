@@ -1,7 +1,8 @@
 //! How a service is configured.
 
 use super::NAME;
-use crate::redis::Options;
+use crate::authority::Authority;
+use crate::redis::{Options, Redis};
 
 /// Options of a [`Service`](super::Service).
 #[derive(Clone, Debug, Default)]
@@ -10,6 +11,8 @@ pub struct ServiceOptions {
     sentinel_password: Option<String>,
     server_lines: Vec<String>,
     proxied: bool,
+    /// What servers and sentinels have in common.
+    base: Options,
 }
 
 impl ServiceOptions {
@@ -40,6 +43,14 @@ impl ServiceOptions {
         self.server_line("min-replicas-to-write 1")
     }
 
+    /// All talk to each other and to clients by TLS.
+    #[must_use]
+    pub fn tls(mut self, authority: &Authority) -> Self {
+        let base = Options::default().tls(authority, authority.issue());
+        self.base = base.line("tls-replication yes");
+        self
+    }
+
     /// A proxy stands before each server: sentinels, replicas and clients all come through it.
     #[must_use]
     pub fn proxied(mut self) -> Self {
@@ -47,12 +58,20 @@ impl ServiceOptions {
         self
     }
 
+    /// The port of a server or sentinel that clients use.
+    pub(super) fn port_of(&self, redis: &Redis) -> u16 {
+        match self.base.has_tls() {
+            true => redis.tls_port(),
+            false => redis.port(),
+        }
+    }
+
     pub(super) fn is_proxied(&self) -> bool {
         self.proxied
     }
 
     pub(super) fn server(&self) -> Options {
-        let mut options = Options::default().replicated();
+        let mut options = self.base.clone().replicated();
         options = options.line("replica-announce-ip 127.0.0.1");
         if let Some(password) = &self.server_password {
             options = options.password(password);
@@ -65,7 +84,9 @@ impl ServiceOptions {
     }
 
     pub(super) fn sentinel(&self, primary: u16) -> Options {
-        let mut options = Options::default()
+        let mut options = self
+            .base
+            .clone()
             .sentinel()
             .line(&format!("sentinel monitor {NAME} 127.0.0.1 {primary} 2"))
             .line(&format!("sentinel down-after-milliseconds {NAME} 1000"))
@@ -87,10 +108,13 @@ impl ServiceOptions {
             Some(password) => format!(":{password}@"),
             None => String::new(),
         };
-        let query = match &self.sentinel_password {
-            Some(password) => format!("?sentinel_pass={password}"),
-            None => String::new(),
-        };
-        format!("redis-sentinel://{login}{sentinels}/{NAME}{query}")
+        let mut query = String::new();
+        if let Some(password) = &self.sentinel_password {
+            query += &format!("sentinel_pass={password}&");
+        }
+        if self.base.has_tls() {
+            query += &format!("tls=true&{}", self.base.trust());
+        }
+        format!("redis-sentinel://{login}{sentinels}/{NAME}?{query}")
     }
 }

@@ -1,5 +1,7 @@
 //! The service of the rig, tried alone.
 
+use auto_mutex::{Client, Config};
+
 use super::{Service, ServiceOptions};
 use crate::events::eventually;
 
@@ -38,4 +40,15 @@ fn a_primary_that_is_isolated_goes_on_until_it_misses_its_replicas() {
     service.reconnect(0);
     service.wait_until_whole();
     assert!(!service.server(0).is_primary());
+}
+
+#[test]
+fn without_the_guard_the_new_primary_grants_at_once() {
+    let service = Service::start();
+    service.fail_over();
+    let config = Config::new(service.url()).expect("a good URL");
+    let config = config.restart_guard(false).without_failover_guard();
+    let client = Client::connect(config).expect("a client");
+    let guard = client.mutex("m").blocking_try_lock();
+    assert!(guard.expect("an answer").is_some());
 }

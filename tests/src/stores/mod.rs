@@ -2,6 +2,7 @@
 
 mod cluster;
 mod memory;
+mod quorum;
 mod redis;
 mod sentinel;
 
@@ -11,6 +12,7 @@ use auto_mutex::{Client, Config};
 
 pub use cluster::OnCluster;
 pub use memory::Memory;
+pub use quorum::{OnQuorum, quorum_url};
 pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
 pub use sentinel::OnSentinel;
 
@@ -65,24 +67,26 @@ where
     });
 }
 
-/// Makes a `#[test]` on each store of every function named: `conformance! { module: a_test, another; … }`.
-/// They are `async fn(&dyn TestStore)` in modules of the crate.
+/// Makes a `#[test]` on each store of every function named: `conformance! { module: a_test, #[needs(order)] another; … }`.
+/// They are `async fn(&dyn TestStore)` in modules of the crate. What a store cannot give is ignored there, with the reason.
 #[macro_export]
 macro_rules! conformance {
-    ($($module:ident: $($test:ident),+ $(,)?;)+) => {
+    ($($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
         mod memory {
             $(mod $module {
-                $(#[test]
-                fn $test() {
-                    $crate::stores::run($crate::stores::Memory::new(), super::super::$module::$test);
-                })+
+                $($crate::conformance!(@test $module $test $crate::stores::Memory);)+
             })+
         }
         mod redis {
             $(mod $module {
+                $($crate::conformance!(@test $module $test $crate::stores::OnRedis);)+
+            })+
+        }
+        mod sentinel {
+            $(mod $module {
                 $(#[test]
                 fn $test() {
-                    $crate::stores::run($crate::stores::OnRedis::new(), super::super::$module::$test);
+                    $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
                 })+
             })+
         }
@@ -94,38 +98,49 @@ macro_rules! conformance {
                 })+
             })+
         }
-        mod sentinel {
-            $(mod $module {
-                $(#[test]
-                fn $test() {
-                    $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
-                })+
-            })+
-        }
         mod redis_over_tls {
             $(mod $module {
-                $(#[test]
-                fn $test() {
-                    $crate::stores::run($crate::stores::OverTls::new(), super::super::$module::$test);
-                })+
+                $($crate::conformance!(@test $module $test $crate::stores::OverTls);)+
             })+
         }
         mod redis_under_the_rule {
             $(mod $module {
-                $(#[test]
-                fn $test() {
-                    $crate::stores::run($crate::stores::UnderTheRule::new(), super::super::$module::$test);
-                })+
+                $($crate::conformance!(@test $module $test $crate::stores::UnderTheRule);)+
             })+
         }
         mod redis_without_handover {
             $(mod $module {
-                $(#[test]
-                fn $test() {
-                    let store = $crate::stores::WithoutHandover::new();
-                    $crate::stores::run(store, super::super::$module::$test);
-                })+
+                $($crate::conformance!(@test $module $test $crate::stores::WithoutHandover);)+
             })+
+        }
+        mod quorum {
+            $(mod $module {
+                $($crate::conformance!(@quorum $module $test $($what)?);)+
+            })+
+        }
+    };
+    (@quorum $module:ident $test:ident order) => {
+        #[ignore = "a quorum has no queue: nobody is served first because he came first"]
+        #[test]
+        fn $test() {
+            $crate::stores::run($crate::stores::OnQuorum::new(), super::super::$module::$test);
+        }
+    };
+    (@quorum $module:ident $test:ident signals) => {
+        #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]
+        #[test]
+        fn $test() {
+            $crate::stores::run($crate::stores::OnQuorum::new(), super::super::$module::$test);
+        }
+    };
+    (@quorum $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test $crate::stores::OnQuorum);
+    };
+    (@test $module:ident $test:ident $store:path) => {
+        #[test]
+        fn $test() {
+            use $store as Store;
+            $crate::stores::run(Store::new(), super::super::$module::$test);
         }
     };
 }

@@ -42,9 +42,21 @@ pub struct Setup {
     pub url: String,
     /// The lease.
     pub lease: Duration,
+    /// What else its configuration says, in the words of [`configure`](serve::configure): `patience=30`.
+    pub options: Vec<String>,
 }
 
 impl Setup {
+    /// With the usual options.
+    pub fn new(program: &'static str, url: String, lease: Duration) -> Self {
+        Self {
+            program,
+            url,
+            lease,
+            options: Vec::new(),
+        }
+    }
+
     /// Starts a worker and waits until it is connected.
     pub fn start(&self) -> Worker {
         let worker = self.launch();
@@ -52,11 +64,20 @@ impl Setup {
         worker
     }
 
+    /// As [`launch`](Self::launch), with a word on servers that were restarted: they grant nothing for so long.
+    pub fn launch_guarded(&self, longest_lease: Duration) -> Worker {
+        let mut setup = self.clone();
+        let longest = format!("longest_lease={}", longest_lease.as_secs_f64());
+        setup.options.extend(["guarded".to_owned(), longest]);
+        setup.launch()
+    }
+
     /// Starts a worker; its first line is `ready`.
     pub fn launch(&self) -> Worker {
         let mut child = Command::new(self.program)
             .arg(&self.url)
             .arg(self.lease.as_millis().to_string())
+            .args(&self.options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -27,18 +27,36 @@ enum End {
     Finish(String),
 }
 
-/// The program: `test-worker URL LEASE_MS`.
+/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// `guarded`, `unguarded`.
+pub fn configure(config: Config, word: &str) -> Config {
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    match word.split_once('=') {
+        Some(("patience", seconds)) => config.patience(number(seconds)),
+        Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
+        None if word == "guarded" => config.restart_guard(true),
+        None if word == "unguarded" => config.without_failover_guard(),
+        Some(("replicas", both)) => {
+            let (count, seconds) = both.split_once(':').expect("COUNT:SECONDS");
+            config.replicas(count.parse().expect("a number"), number(seconds))
+        }
+        _ => panic!("no such option: {word:?}"),
+    }
+}
+
+/// The program: `test-worker URL LEASE_MS OPTION…`.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(url), Some(lease)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: test-worker URL LEASE_MS");
+        eprintln!("usage: test-worker URL LEASE_MS OPTION…");
         return ExitCode::from(2);
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
-    // Servers of tests were started a moment ago, and nobody has a longer lease.
     let config = Config::new(url.as_str()).map(|config| {
-        let config = config.namespace("suite").restart_guard(false);
-        config.longest_lease(lease).lease(lease)
+        // Servers of tests were started a moment ago, and nobody has a longer lease.
+        let config = config.namespace("suite").lease(lease);
+        let config = config.longest_lease(lease).restart_guard(false);
+        arguments.fold(config, |config, word| configure(config, &word))
     });
     if let Err(error) = config.and_then(auto_mutex::setup) {
         say(&format!("failed setup {error:?}"));

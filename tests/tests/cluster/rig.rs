@@ -68,11 +68,7 @@ impl Contest {
         lease: Duration,
         duration: Duration,
     ) -> Self {
-        let setup = Setup {
-            program: env!("CARGO_BIN_EXE_test-worker"),
-            url: cluster.url(),
-            lease,
-        };
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), cluster.url(), lease);
         let witness = Witness::new();
         let mut seed = Seed::announce(what);
         let mut workers: Vec<_> = (0..4).map(|_| setup.launch()).collect();

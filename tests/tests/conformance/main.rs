@@ -1,4 +1,4 @@
-//! What every store owes its users: each test runs on the memory store and on Redis.
+//! What every store owes its users: each test runs on the memory store, on Redis and on a quorum of five.
 //!
 //! The tests speak the public API only. All members have a lease that no test outlives (but for
 //! `brief_member`), so whatever happens in time happened without its end.
@@ -28,6 +28,7 @@ auto_mutex_tests::conformance! {
     condvar:
         a_wait_releases_the_lock_and_takes_it_again,
         no_notification_is_lost,
+        #[needs(order)]
         waiters_are_woken_in_order,
         notify_all_wakes_everybody,
         a_notification_for_nobody_is_not_kept,
@@ -117,8 +118,10 @@ auto_mutex_tests::conformance! {
         namespaces_keep_programs_apart,
         colons_do_not_move_between_namespace_and_name;
     queueing:
+        #[needs(order)]
         members_get_it_in_the_order_they_came,
         tasks_of_a_member_get_it_in_the_order_they_came,
+        #[needs(order)]
         nobody_overtakes_the_queue,
         a_cancelled_waiter_leaves_the_queue_at_once,
         a_waiter_that_timed_out_leaves_the_queue_at_once,
@@ -143,9 +146,12 @@ auto_mutex_tests::conformance! {
         a_late_unlock_of_a_reader_frees_no_writer,
         who_breaks_it_frees_all_readers,
         it_is_released_when_a_body_panics,
+        #[needs(order)]
         a_writer_is_not_starved_by_readers,
+        #[needs(order)]
         a_reader_is_not_starved_by_writers,
         readers_that_wait_together_get_in_together,
+        #[needs(order)]
         a_cancelled_writer_lets_the_readers_in,
         readers_and_writers_never_meet,
         a_downgraded_writer_lets_readers_in_but_no_writer,
@@ -170,10 +176,13 @@ auto_mutex_tests::conformance! {
         a_reentrant_one_shares_what_the_task_has,
         threads_share_a_semaphore,
         a_thread_may_wait_where_its_task_does_not_have_it_all,
+        #[needs(order)]
         permits_are_given_in_the_order_of_arrival,
+        #[needs(order)]
         a_large_request_is_not_starved,
         a_release_lets_in_as_many_as_fit,
         tasks_of_a_member_are_let_in_together,
+        #[needs(order)]
         a_cancelled_request_makes_way,
         a_timeout_names_who_has_it,
         cancelled_requests_leave_no_permit_behind,
@@ -182,13 +191,21 @@ auto_mutex_tests::conformance! {
         it_exists_from_its_first_use_to_its_deletion,
         it_is_not_deleted_under_its_users,
         who_breaks_it_frees_all_permits,
+        #[needs(signals)]
         tokens_come_before_permits_and_in_order,
+        #[needs(signals)]
         a_token_wakes_who_waits,
+        #[needs(signals)]
         many_do_not_take_tokens,
+        #[needs(signals)]
         a_token_that_was_not_used_goes_back_to_its_place,
+        #[needs(signals)]
         a_cancelled_acquire_uses_no_token,
+        #[needs(signals)]
         a_token_survives_its_dead_holder,
+        #[needs(signals)]
         deletion_takes_the_tokens_with_it,
+        #[needs(signals)]
         a_token_has_a_limit;
     shutdown:
         a_client_that_was_shut_down_says_so,

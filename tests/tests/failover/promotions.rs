@@ -100,7 +100,8 @@ async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     let (primary, replica) = (replicated(), replicated());
     replica.follow(&primary);
     let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
-    drop(client.mutex("m").lock().await.unwrap());
+    let guard = client.mutex("m").lock().await.unwrap();
+    assert!(guard.unlock().await.unwrap());
     // Nothing is asked while it is a replica.
     primary.follow(&replica);
     primary.promote();

@@ -53,11 +53,7 @@ impl Rig {
     }
 
     pub(crate) fn worker_setup(&self, lease: Duration) -> worker::Setup {
-        worker::Setup {
-            program: env!("CARGO_BIN_EXE_test-worker"),
-            url: self.redis.url(),
-            lease,
-        }
+        worker::Setup::new(env!("CARGO_BIN_EXE_test-worker"), self.redis.url(), lease)
     }
 }
 

@@ -228,11 +228,11 @@ fn a_client_that_is_gone_leaves_no_connection() {
 #[test]
 fn a_second_setup_is_an_error_and_changes_nothing() {
     let redis = Redis::start();
-    let setup = worker::Setup {
-        program: env!("CARGO_BIN_EXE_test-worker"),
-        url: redis.url(),
-        lease: Duration::from_secs(10),
-    };
+    let setup = worker::Setup::new(
+        env!("CARGO_BIN_EXE_test-worker"),
+        redis.url(),
+        Duration::from_secs(10),
+    );
     let mut worker = setup.start();
     worker.say("again memory://");
     let words = worker.expect("failed again ");

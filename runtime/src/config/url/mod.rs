@@ -158,6 +158,20 @@ fn quorum(rest: &str) -> Result<QuorumEndpoint, SetupError> {
     QuorumEndpoint::new(nodes.collect())
 }
 
+/// A quorum of servers, each with a URL of its own.
+pub(super) fn several<U: AsRef<str>>(
+    urls: impl IntoIterator<Item = U>,
+) -> Result<Endpoint, SetupError> {
+    let single = |url: U| match parse(url.as_ref())? {
+        Endpoint::Redis(server) => Ok(server),
+        _ => Err(invalid(
+            "a quorum is made of single servers: `redis://`, `rediss://` or `unix://`",
+        )),
+    };
+    let nodes = urls.into_iter().map(single).collect::<Result<_, _>>()?;
+    QuorumEndpoint::new(nodes).map(Endpoint::Quorum)
+}
+
 impl QuorumEndpoint {
     const MOST: usize = 15;
 

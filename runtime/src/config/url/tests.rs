@@ -274,3 +274,27 @@ fn urls_with_tls() {
     let url = "rediss://h?ca=/a%20b.pem&cert=/c.pem&key=/k.pem&server_name=redis.example";
     assert_eq!(tls_of(url), Some(full));
 }
+
+#[test]
+fn a_quorum_of_urls() {
+    let urls = ["redis://:one@a/1", "rediss://b:7", "unix:///s?pass=two"];
+    let Endpoint::Quorum(quorum) = several(urls).unwrap() else {
+        panic!("another kind");
+    };
+    let single = |url| match parse(url).unwrap() {
+        Endpoint::Redis(server) => server,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(quorum.nodes, urls.map(single));
+    let bad: [&[&str]; 5] = [
+        &[],
+        &["redis://a", "redis://b"],
+        &["redis://a", "redis://b", "redis://c", "redis://d"],
+        &["redis://a", "redis://b", "redis://a/1"],
+        &["redis://a", "redis://b", "redlock://c,d,e"],
+    ];
+    for urls in bad {
+        let error = several(urls).unwrap_err();
+        assert!(matches!(error, SetupError::InvalidUrl { .. }), "{urls:?}");
+    }
+}

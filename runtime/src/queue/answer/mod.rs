@@ -92,6 +92,7 @@ impl Step<'_> {
             Op::Release { ticket, .. } => self.answer_release(ticket, result),
             Op::Force { .. }
             | Op::Refresh { .. }
+            | Op::Raise { .. }
             | Op::Signal { .. }
             | Op::Delete
             | Op::Inspect => self.answer_query(request.id, result),
@@ -132,6 +133,10 @@ impl Step<'_> {
         match error.kind() {
             StoreErrorKind::Foreign => LockError::ForeignKey {
                 name: self.local.name().to_string(),
+            },
+            StoreErrorKind::Unsupported => LockError::Unsupported {
+                what: error.to_string(),
+                store: self.local.member().settings().endpoint.scheme(),
             },
             StoreErrorKind::Unreplicated { wanted, reached } => LockError::NotReplicated {
                 name: self.local.name().to_string(),

@@ -46,6 +46,7 @@ impl Step<'_> {
                 StoreErrorKind::Busy
                 | StoreErrorKind::Refused
                 | StoreErrorKind::Forbidden
+                | StoreErrorKind::Unsupported
                 | StoreErrorKind::Protocol
                 | StoreErrorKind::Unreplicated { .. } => {
                     let name = self.local.name().clone();

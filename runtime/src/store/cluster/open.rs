@@ -16,7 +16,6 @@ use super::survey::{is_passing, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
-use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::redis::Driver;
@@ -56,10 +55,7 @@ pub(crate) async fn open(
             continue;
         };
         match result {
-            Ok(guarantees) => {
-                primary.set_up(true);
-                primary.store.gives(guarantees);
-            }
+            Ok(()) => primary.set_up(true),
             Err(error) if is_passing(&error) => {
                 tracing::warn!(%error, "a node of the lock store cannot be reached");
                 primary.set_up(false);
@@ -92,7 +88,7 @@ async fn first(
     mut driver: Driver,
     limit: Duration,
     probe: Name,
-) -> (Arc<Primary>, Driver, Result<Guarantees, SetupError>) {
+) -> (Arc<Primary>, Driver, Result<(), SetupError>) {
     let result = driver.open(limit, &probe).await;
     (primary, driver, result)
 }

@@ -28,6 +28,7 @@ const TURN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<Map>>,
+    guarantees: Guarantees,
     closed: AtomicBool,
     turned: Mutex<Turned>,
     signs: Mutex<Signs>,
@@ -52,7 +53,13 @@ pub(super) type Turned = HashMap<Slot, (Arc<Primary>, Instant)>;
 
 impl ClusterStore {
     pub(super) fn new(map: Map) -> Self {
+        let nodes = map.primaries().iter();
+        let guarantees = nodes.map(|primary| primary.store.guarantees());
         Self {
+            // A name may be on any of them.
+            guarantees: guarantees
+                .reduce(Guarantees::and)
+                .unwrap_or_else(Guarantees::unknown),
             map: Mutex::new(Arc::new(map)),
             closed: AtomicBool::new(false),
             turned: Mutex::default(),
@@ -119,6 +126,10 @@ impl ClusterStore {
 }
 
 impl Store for ClusterStore {
+    fn guarantees(&self) -> Guarantees {
+        self.guarantees.clone()
+    }
+
     fn submit(&self, mut request: Request) -> Option<Answer> {
         let slot = Slot::of(&request.name);
         let mut last: Option<Arc<Primary>> = None;
@@ -152,14 +163,6 @@ impl Store for ClusterStore {
             primary.store.close();
         }
         self.keeper.notify_one();
-    }
-
-    fn guarantees(&self) -> Guarantees {
-        let map = self.map();
-        let all = map.primaries().iter();
-        all.map(|primary| primary.store.guarantees())
-            .reduce(Guarantees::and)
-            .unwrap_or_else(Guarantees::unknown)
     }
 
     fn node(&self, name: &Name) -> Node {

@@ -13,7 +13,7 @@ use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::wire::{self, Connection, Value, Words};
 use super::{check, command, error, probe};
-use crate::config::{Access, Address, Login, Tls};
+use crate::config::{Access, Address, Login};
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
@@ -21,6 +21,8 @@ use crate::store::MemberId;
 
 /// How long a server that loads its data is left alone.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long a server to which nothing is said may take to say why it refuses us.
+const SILENCE: Duration = Duration::from_secs(2);
 /// How long one attempt to reconnect may take.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
@@ -68,11 +70,12 @@ impl Connector {
         self.route.place()
     }
 
-    /// What the server gives, as it was when the first connection was made.
+    /// What the server gives, as it was when the first connection was made, if it was.
     pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
-        let unknown = Facts::default();
-        let facts = self.facts.get().unwrap_or(&unknown);
-        facts.guarantees(&self.guard, replicas)
+        match self.facts.get() {
+            Some(facts) => facts.guarantees(&self.guard, replicas),
+            None => Guarantees::unknown(),
+        }
     }
 
     /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, and
@@ -86,41 +89,65 @@ impl Connector {
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                match self.open_and_probe(end, probe).await {
-                    Err(Refusal::Unreachable(_)) if self.should_speak_tls().await => {
-                        return Err(Refusal::Tls(TlsError::Required));
-                    }
-                    Err(refusal) => passing = Some(self.route.judge(refusal)?),
-                    result => return result,
+                let refusal = match self.attempt(end, probe).await {
+                    Err(refusal) => refusal,
+                    ready => return ready,
+                };
+                if matches!(refusal, Refusal::Unreachable(_))
+                    && let Some(fault) = self.fault_of_tls(end).await
+                {
+                    return Err(Refusal::Tls(fault));
                 }
+                passing = Some(self.route.judge(refusal)?);
                 sleep(PAUSE).await;
             }
         })
         .await;
         let result = opened.unwrap_or_else(|_| {
-            let silence =
-                || StoreError::disconnected(format!("no answer within {connect_timeout:?}"));
-            Err(passing.unwrap_or_else(|| Refusal::Unreachable(silence())))
+            Err(passing.unwrap_or_else(|| {
+                let text = format!("no answer within {connect_timeout:?}");
+                Refusal::Unreachable(StoreError::disconnected(text))
+            }))
         });
         result.map_err(|refusal| refusal.at(&self.place()))
     }
 
+    /// One attempt at the first connection. Where the server may be elsewhere by now, not all the time is spent on one.
+    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
+        if let Route::Fixed(_) = self.route {
+            return self.open_and_probe(end, probe).await;
+        }
+        let end = end.min(Instant::now() + ATTEMPT);
+        let opened = timeout_at(end, self.open_and_probe(end, probe)).await;
+        opened.unwrap_or_else(|_| Err(silence()))
+    }
+
     /// The next connection, after one was lost.
     pub(super) async fn again(&self) -> Result<Ready, SetupError> {
-        let silence =
-            || Refusal::Unreachable(StoreError::disconnected("the server does not answer"));
         let end = Instant::now() + ATTEMPT;
         let opened = timeout_at(end, self.open(end)).await;
         let result = opened.unwrap_or_else(|_| Err(silence()));
         result.map_err(|refusal| refusal.at(&self.place()))
     }
 
-    /// Whether it is TLS that is missing: a server that waits for it just closes the connection.
-    async fn should_speak_tls(&self) -> bool {
-        match &self.route {
-            Route::Fixed(address) if self.access.tls.is_none() => wire::speaks_tls(address).await,
-            _ => false,
+    /// Whether it is because of TLS that a connection was lost: who waits for it just closes the connection, and who
+    /// refuses us after the handshake may not be heard where he has not read all that we said.
+    async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
+        let Route::Fixed(address) = &self.route else {
+            return None;
+        };
+        let tls = self.access.tls.as_ref();
+        if tls.is_none() {
+            return wire::speaks_tls(address)
+                .await
+                .then_some(TlsError::Required);
         }
+        let opened = Connection::open(address, tls, end).await;
+        let error = match opened {
+            Ok(mut connection) => timeout(SILENCE, connection.next()).await.ok()?.err()?,
+            Err(error) => error,
+        };
+        error.get_ref()?.downcast_ref().cloned()
     }
 
     /// What `connecting` comes to, if it does within `limit`.
@@ -156,13 +183,11 @@ impl Connector {
         let server = self.route.resolve(end).await?;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
-            words.texts(&["HELLO", "3"]);
-            login(words, &self.access.login);
+            greet(words, &self.access.login);
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
         });
-        let tls = self.access.tls.as_ref();
-        let mut connection = hail(&server.address, tls, self.part, &question, end).await?;
+        let mut connection = hail(&server.address, &self.access, self.part, &question, end).await?;
         question.clear();
         let replies = self.prepare(&mut question);
         connection.send(&question).await.map_err(lost)?;
@@ -221,27 +246,32 @@ impl Connector {
     }
 }
 
+fn silence() -> Refusal {
+    Refusal::Unreachable(StoreError::disconnected("the server does not answer"))
+}
+
 /// Connects, and checks who answers to `greeting`.
 pub(super) async fn hail(
     address: &Address,
-    tls: Option<&Tls>,
+    access: &Access,
     part: Part,
     greeting: &[u8],
     end: Instant,
 ) -> Result<Connection, Refusal> {
     let lost = |error| Refusal::of_socket(&error);
-    let opened = Connection::open(address, tls, end).await;
+    let opened = Connection::open(address, access.tls.as_ref(), end).await;
     let mut connection = opened.map_err(lost)?;
     connection.send(greeting).await.map_err(lost)?;
     check::greeting(&connection.reply().await.map_err(lost)?, part)?;
     Ok(connection)
 }
 
-/// The part of HELLO that says who we are, if that matters.
-pub(super) fn login(words: &mut Words<'_>, login: &Login) {
-    if let Some(password) = &login.password {
+/// The beginning of HELLO: the protocol, and who logs in.
+pub(super) fn greet(words: &mut Words<'_>, who: &Login) {
+    words.texts(&["HELLO", "3"]);
+    if let Some(password) = &who.password {
         words.text("AUTH");
-        let user = login.user.as_ref();
+        let user = who.user.as_ref();
         words.text(user.map_or("default", |user| user.expose()));
         words.text(password.expose());
     }

@@ -20,7 +20,6 @@ use super::store::lost;
 use super::wire::{Inbox, Reading};
 use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
-use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::{Events, Node, Request};
 
@@ -30,34 +29,15 @@ pub(crate) struct Driver {
     replicas: Option<Replicas>,
     barrier: Option<Barrier>,
     line: Arc<Line>,
-    first: Option<Opened>,
+    first: Option<Serving>,
 }
 
-/// A connection that the line writes to.
-struct Opened {
+/// A connection that requests are taken for.
+struct Serving {
     server: Primary,
     reading: Reading,
     inbox: Inbox,
     reign: Reign,
-}
-
-impl Opened {
-    /// Also returns what was submitted before it.
-    fn new(ready: Ready, line: &Line) -> (Self, VecDeque<Request>) {
-        let Ready {
-            server,
-            connection,
-            reign,
-        } = ready;
-        let before = line.connect(connection.writing, reign);
-        let opened = Self {
-            server,
-            reading: connection.reading,
-            inbox: connection.inbox,
-            reign,
-        };
-        (opened, before)
-    }
 }
 
 impl Driver {
@@ -76,21 +56,20 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on. Returns
-    /// what the server gives.
+    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on.
     pub(crate) async fn open(
         &mut self,
         connect_timeout: Duration,
         probe: &Name,
-    ) -> Result<Guarantees, SetupError> {
+    ) -> Result<(), SetupError> {
         let ready = self.connector.first(connect_timeout, probe).await?;
         if let Some(replicas) = self.replicas {
             let barrier = Barrier::open(self.connector.clone(), replicas);
             self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
         }
-        self.first = Some(Opened::new(ready, &self.line).0);
-        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
-        Ok(self.connector.guarantees(replicas))
+        let (serving, _) = Serving::begin(&self.line, ready);
+        self.first = Some(serving);
+        Ok(())
     }
 
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
@@ -114,13 +93,13 @@ impl Driver {
         let Self {
             connector,
             line,
-            first: mut connection,
+            first: mut serving,
             ..
         } = self;
         let _abandoned = Abandoned(&line);
         for generation in 1.. {
-            let error = match connection.take() {
-                Some(Opened {
+            let error = match serving.take() {
+                Some(Serving {
                     server,
                     reading,
                     inbox,
@@ -142,17 +121,36 @@ impl Driver {
             };
             events.disconnected(Node::ONLY, error.clone());
             let connecting = reconnect(&connector, &*events);
-            let Some(next) = answering(connecting, &line, &*events, &error).await else {
+            let Some(ready) = answering(connecting, &line, &*events, &error).await else {
                 return;
             };
+            let (next, refused) = Serving::begin(&line, ready);
             // What was submitted before the new connection is never taken for part of it.
-            let (opened, before) = Opened::new(next, &line);
-            for request in before {
+            for request in refused {
                 events.answered(lost(request, error.clone()));
             }
-            connection = Some(opened);
+            serving = Some(next);
             tracing::info!(address = connector.place(), "the lock store is back");
         }
+    }
+}
+
+impl Serving {
+    /// From now on requests are taken for this connection; those that came before it are returned.
+    fn begin(line: &Line, ready: Ready) -> (Self, VecDeque<Request>) {
+        let Ready {
+            server,
+            connection,
+            reign,
+        } = ready;
+        let refused = line.connect(connection.writing, reign);
+        let serving = Self {
+            server,
+            reading: connection.reading,
+            inbox: connection.inbox,
+            reign,
+        };
+        (serving, refused)
     }
 }
 

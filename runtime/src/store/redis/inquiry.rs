@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::check::Part;
-use super::connect::{hail, login};
+use super::connect::{greet, hail};
 use super::error;
 use super::refusal::Refusal;
 use super::wire::{self, Value};
@@ -34,13 +34,8 @@ async fn ask(
 ) -> Result<(), Refusal> {
     let lost = |error| Refusal::of_socket(&error);
     let mut bytes = Vec::new();
-    let access = &endpoint.access;
-    wire::command(&mut bytes, |words| {
-        words.texts(&["HELLO", "3"]);
-        login(words, &access.login);
-    });
-    let tls = access.tls.as_ref();
-    let mut connection = hail(&endpoint.address, tls, Part::Node, &bytes, end).await?;
+    wire::command(&mut bytes, |words| greet(words, &endpoint.access.login));
+    let mut connection = hail(&endpoint.address, &endpoint.access, Part::Node, &bytes, end).await?;
     bytes.clear();
     for question in questions {
         wire::command(&mut bytes, |words| words.texts(question));

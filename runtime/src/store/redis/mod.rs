@@ -85,7 +85,7 @@ pub(crate) async fn connect_by_sentinels(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let route = Route::Sentinel(Sentinels::new(endpoint));
+    let route = Route::Sentinel(Box::new(Sentinels::new(endpoint)));
     alone(
         route,
         &endpoint.access,
@@ -108,8 +108,7 @@ async fn alone(
     let scripts = Arc::new(Scripts::new());
     let connector = Connector::new(route, access, Part::Alone, member, scripts, guard);
     let (store, mut driver) = apart(connector, replicas);
-    let guarantees = driver.open(connect_timeout, &probe::name(member)).await?;
-    store.gives(guarantees);
+    driver.open(connect_timeout, &probe::name(member)).await?;
     Ok((store, driver))
 }
 
@@ -122,14 +121,33 @@ pub(super) fn primary(
     guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
     let route = Route::Fixed(endpoint.address.clone());
-    let access = &endpoint.access;
-    let connector = Connector::new(route, access, Part::Primary, member, scripts, guard);
+    let connector = Connector::new(
+        route,
+        &endpoint.access,
+        Part::Primary,
+        member,
+        scripts,
+        guard,
+    );
     apart(connector, replicas)
 }
 
 fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, Driver) {
+    let connector = Arc::new(connector);
     let line = Arc::new(Line::new(&connector));
-    let store = Arc::new(RedisStore::new(line.clone()));
-    let driver = Driver::new(Arc::new(connector), replicas, line);
+    let store = Arc::new(RedisStore::new(line.clone(), connector.clone(), replicas));
+    let driver = Driver::new(connector, replicas, line);
     (store, driver)
+}
+
+/// A server that cannot be reached yet: it is connected to as soon as it can.
+pub(crate) fn connect_later(
+    endpoint: &RedisEndpoint,
+    member: MemberId,
+    guard: Guard,
+) -> (Arc<RedisStore>, Driver) {
+    let route = Route::Fixed(endpoint.address.clone());
+    let scripts = Arc::new(Scripts::new());
+    let connector = Connector::new(route, &endpoint.access, Part::Alone, member, scripts, guard);
+    apart(connector, None)
 }

@@ -15,8 +15,6 @@ pub(super) enum Refusal {
     Role(String),
     /// A node of a cluster, where a server on its own was expected.
     Cluster,
-    /// The other way round.
-    NoCluster,
     /// No sentinel answers.
     NoSentinel(StoreError),
     /// No sentinel that answers knows this service.
@@ -25,6 +23,8 @@ pub(super) enum Refusal {
     NoPrimary(String, StoreError),
     /// Another server, at this place, is meant.
     At(String, Box<Refusal>),
+    /// The other way round.
+    NoCluster,
 }
 
 impl Refusal {

@@ -25,8 +25,10 @@ pub(super) const USUAL_LAG: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: EpochKeys,
-    /// Whether a restart closes the server. (A failover always does.)
+    /// Whether a restart closes the server.
     pub(crate) restart: bool,
+    /// Whether a failover does: always, but where it is shown what that is good for.
+    pub(crate) failover: bool,
     /// No client has a longer lease.
     pub(crate) longest_lease: Duration,
 }
@@ -67,6 +69,7 @@ impl Guard {
         Self {
             keys: EpochKeys::new(vec![EPOCH.to_owned()]),
             restart: settings.restart_guard,
+            failover: settings.failover_guard,
             longest_lease: settings.longest_lease,
         }
     }
@@ -158,6 +161,7 @@ fn ask_by(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, key: &str, lag: D
         words.number(millis(guard.longest_lease));
         words.number(millis(lag));
         words.number(u64::from(guard.restart));
+        words.number(u64::from(guard.failover));
     });
 }
 

@@ -13,6 +13,7 @@ pub(super) enum Operation {
     Adopt,
     Force,
     Refresh,
+    Raise,
     Signal,
     Delete,
     Inspect,
@@ -24,13 +25,14 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Acquire,
         Self::Touch,
         Self::Release,
         Self::Adopt,
         Self::Force,
         Self::Refresh,
+        Self::Raise,
         Self::Signal,
         Self::Delete,
         Self::Inspect,
@@ -69,6 +71,7 @@ impl Operation {
             Self::Adopt => include_str!("scripts/adopt.lua"),
             Self::Force => include_str!("scripts/force.lua"),
             Self::Refresh => include_str!("scripts/refresh.lua"),
+            Self::Raise => include_str!("scripts/raise.lua"),
             Self::Signal => include_str!("scripts/signal.lua"),
             Self::Delete => include_str!("scripts/delete.lua"),
             Self::Inspect => include_str!("scripts/inspect.lua"),
@@ -112,7 +115,7 @@ return {released, released and acquire(KEYS, {ARGV[1]})}
 #[derive(Debug)]
 pub(crate) struct Scripts {
     /// Text and digest.
-    all: [(String, String); 14],
+    all: [(String, String); 15],
     /// What follows a name in the keys of those that can do everything.
     pub(super) suffixes: &'static [&'static str],
 }

@@ -1,30 +1,33 @@
 //! [`RedisStore`]: takes requests from any thread.
 
-use std::sync::{Arc, OnceLock};
+use std::fmt;
+use std::sync::Arc;
 
+use super::connect::Connector;
 use super::line::Line;
+use crate::config::Replicas;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::store::{Answer, Request, Store};
 
 /// A member's access to a Redis server.
-#[derive(Debug)]
 pub(crate) struct RedisStore {
     line: Arc<Line>,
-    guarantees: OnceLock<Guarantees>,
+    connector: Arc<Connector>,
+    replicas: Option<Replicas>,
 }
 
 impl RedisStore {
-    pub(super) fn new(line: Arc<Line>) -> Self {
+    pub(super) fn new(
+        line: Arc<Line>,
+        connector: Arc<Connector>,
+        replicas: Option<Replicas>,
+    ) -> Self {
         Self {
             line,
-            guarantees: OnceLock::new(),
+            connector,
+            replicas,
         }
-    }
-
-    /// What the server was found to give.
-    pub(crate) fn gives(&self, guarantees: Guarantees) {
-        self.guarantees.get_or_init(|| guarantees);
     }
 
     /// How many bytes wait to be written.
@@ -49,8 +52,8 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn guarantees(&self) -> Guarantees {
-        let found = self.guarantees.get();
-        found.cloned().unwrap_or_else(Guarantees::unknown)
+        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
+        self.connector.guarantees(replicas)
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {
@@ -73,5 +76,13 @@ pub(super) fn lost(request: Request, error: StoreError) -> Answer {
     Answer {
         request,
         result: Err(error),
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("server", &self.connector.place())
+            .finish_non_exhaustive()
     }
 }

@@ -53,11 +53,7 @@ impl Arena {
     /// Starts the store, the witness and the workers, and lets them begin.
     pub(crate) fn open(plan: Plan) -> Self {
         let redis = Redis::with(Options::default().persistent());
-        let setup = Setup {
-            program: env!("CARGO_BIN_EXE_test-worker"),
-            url: redis.url(),
-            lease: plan.lease,
-        };
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), plan.lease);
         let config = Config::new(redis.url()).expect("a good URL");
         let mut arena = Self {
             observer: Client::connect(config.namespace("suite")).expect("an observer"),

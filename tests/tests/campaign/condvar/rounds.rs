@@ -38,11 +38,7 @@ struct Game {
 impl Game {
     fn open() -> Self {
         let redis = Redis::start();
-        let setup = Setup {
-            program: env!("CARGO_BIN_EXE_test-worker"),
-            url: redis.url(),
-            lease: LEASE,
-        };
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LEASE);
         let config = Config::new(redis.url()).expect("a good URL");
         Self {
             client: Client::connect(config.namespace("suite")).expect("a client"),

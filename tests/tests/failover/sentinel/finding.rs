@@ -63,6 +63,32 @@ async fn users_and_passwords_of_sentinels_are_their_own() {
 }
 
 #[tokio::test]
+async fn the_rule_for_sentinels_is_enough() {
+    let service = Service::start();
+    let rule = auto_mutex::acl_rule(service.url()).unwrap();
+    let rule = rule.sentinels().unwrap();
+    for sentinel in service.sentinels() {
+        let words = ["ACL", "SETUSER", "finder", "reset", "on", ">found"];
+        let words: Vec<_> = words.into_iter().chain(rule.split(' ')).collect();
+        sentinel.command(&words);
+    }
+    let url = format!("{}?sentinel_user=finder&sentinel_pass=found", service.url());
+    let client = client(&url);
+    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+    let listens = |sentinel: &Redis| {
+        let clients = sentinel.command(&["CLIENT", "LIST"]);
+        let mut lines = clients.text().lines();
+        lines.any(|line| line.contains("user=finder") && line.contains("sub=1 "))
+    };
+    let mut sentinels = service.sentinels().iter();
+    eventually("one is listened to", || sentinels.clone().any(listens));
+    assert!(sentinels.all(|sentinel| {
+        let log = sentinel.command(&["ACL", "LOG"]);
+        log.list().is_empty()
+    }));
+}
+
+#[tokio::test]
 async fn a_sentinel_that_slept_through_a_failover_misleads_nobody() {
     let service = Service::start();
     service.sentinel(0).stop();

@@ -3,3 +3,4 @@
 mod failovers;
 mod finding;
 mod refused;
+mod secure;

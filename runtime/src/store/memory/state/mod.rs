@@ -154,6 +154,7 @@ impl State {
             Op::Adopt { .. } => self.adopt(&mut step, op),
             Op::Force { owner } => self.force(&mut step, owner),
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
+            Op::Raise { ticket, token } => self.raise(&mut step, *ticket, *token),
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
             Op::Delete => self.delete(&mut step),
             Op::Inspect => unreachable!("answered above"),

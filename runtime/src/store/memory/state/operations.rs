@@ -270,6 +270,23 @@ impl State {
         Reply::Told { holders }
     }
 
+    /// A holder's token is at least `token`, and nobody else's.
+    pub(super) fn raise(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, token: u64) -> Reply {
+        let record = self.records.get_mut(&ticket);
+        let holder = record.filter(|record| record.token > 0 && !record.is_parked());
+        let holds = holder.map(|record| {
+            if record.token < token {
+                record.token = token.max(self.token + 1);
+                self.token = record.token;
+            }
+        });
+        self.grant(step);
+        match holds {
+            Some(()) => self.standing(step, ticket),
+            None => Reply::Gone,
+        }
+    }
+
     pub(super) fn delete(&mut self, step: &mut Step<'_, '_>) -> Reply {
         self.grant(step);
         if !self.records.is_empty() {

@@ -1,7 +1,5 @@
 //! Signals: what is handed out once, instead of a unit.
 
-use std::sync::Arc;
-
 use super::{State, Step, TOMB_US};
 use crate::store::memory::record::Record;
 use crate::store::{Reply, Signal, Ticket};
@@ -25,8 +23,8 @@ impl State {
                 self.gone.insert(ticket, step.now + TOMB_US);
                 (1, token.clone())
             }
-            Signal::One => (unserved.min(1), Arc::from("")),
-            Signal::All => (unserved, Arc::from("")),
+            Signal::One => (unserved.min(1), ticket.to_string().into()),
+            Signal::All => (unserved, ticket.to_string().into()),
         };
         for _ in 0..count {
             self.last_signal += 1;

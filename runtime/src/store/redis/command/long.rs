@@ -85,6 +85,11 @@ pub(super) fn write(words: &mut Words<'_>, member: MemberId, op: &Op, opens: u64
             words.text(owner);
             words.number(millis(*expire));
         }
+        Op::Raise { ticket, token } => {
+            words.word(ticket);
+            words.word(member);
+            words.number(*token);
+        }
         Op::Signal { ticket, signal } => {
             words.word(ticket);
             words.word(member);

@@ -100,6 +100,7 @@ pub(super) fn evaluate(
         (Op::Adopt { .. }, _) => Operation::Adopt,
         (Op::Force { .. }, _) => Operation::Force,
         (Op::Refresh { .. }, _) => Operation::Refresh,
+        (Op::Raise { .. }, _) => Operation::Raise,
         (Op::Signal { .. }, _) => Operation::Signal,
         (Op::Delete, _) => Operation::Delete,
         (Op::Inspect, _) => Operation::Inspect,

@@ -21,7 +21,7 @@ pub(super) enum Route {
     /// One server, always.
     Fixed(Address),
     /// Whichever the sentinels say.
-    Sentinel(Sentinels),
+    Sentinel(Box<Sentinels>),
 }
 
 impl Route {

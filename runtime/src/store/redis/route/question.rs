@@ -32,8 +32,7 @@ impl Sentinel {
         let mut sentinel = Self { connection };
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
-            words.texts(&["HELLO", "3"]);
-            connect::login(words, login);
+            connect::greet(words, login);
         });
         let greeting = sentinel.ask(&question, end).await?;
         match greeting {

@@ -35,6 +35,7 @@ pub(in super::super) struct Sentinels {
 
 /// What one sentinel answered.
 type Answer = Result<Option<(Primary, Vec<Address>)>, Refusal>;
+type Asking<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 impl Sentinels {
     pub(in super::super) fn new(endpoint: &SentinelEndpoint) -> Self {
@@ -92,7 +93,7 @@ impl Sentinels {
     async fn answers(&self, end: Instant) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
-        let mut asking: Vec<(Address, Pin<Box<dyn Future<Output = Answer> + Send + '_>>)> = all
+        let mut asking: Vec<(Address, Asking<'_>)> = all
             .into_iter()
             .map(|address| (address.clone(), Box::pin(self.ask(address, end)) as _))
             .collect();

@@ -6,7 +6,7 @@
 -- Keys: 1 the epoch key, a hash: reign, since (µs), guard ('1': a restart counts too), lease_ms, lag_ms, noted (µs: when it
 --         was written; kept for a week from then)
 -- Arguments: 1 lease_ms, the longest lease of anybody  2 lag_ms: for how long a primary that lost its replicas may go on
---            3 guard ('1': a restart counts too)
+--            3 guard ('1': a restart counts too)  4 '0': a failover does not count
 -- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover'}
 --          error READONLY: this is no primary
 
@@ -52,7 +52,7 @@ if stale then
 end
 
 local opens, cause = 0, 'restart'
-if promoted then
+if promoted and ARGV[4] ~= '0' then
   -- The old primary counts its replicas every second, and their silence in whole seconds.
   opens, cause = since + (lease + lag + 2000) * 1000, 'failover'
 elseif guard == '1' then

@@ -3,7 +3,7 @@
 -- Keys: see common/base.lua.
 -- Arguments: 1 opens  2 ticket (an identity: a token is added once for it)  3 member
 --            4 kind: 'token' (one with a text), 'one' (one if more wait than there are signals), 'all' (one for each of
---            these)  5 text
+--            these)  5 text of a token; that of the others is the ticket
 -- Replies: 'SIGNALLED <how many>'  'REFUSED'
 --          error FOREIGN
 
@@ -19,7 +19,7 @@ return guard(function()
   if not s.rare().is_buried(ticket) then
     local count = kind == 'token' and 1 or math.max(0, s.waiting - s.signals)
     if kind == 'one' then count = math.min(1, count) end
-    if count > 0 then s.signal().add(count, text or '') end
+    if count > 0 then s.signal().add(count, text or ticket) end
     if kind == 'token' then
       s.known = 1
       s.rare().bury(ticket)

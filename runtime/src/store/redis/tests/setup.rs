@@ -1,5 +1,8 @@
 //! The first connection: what is found unfit, and what it is called.
 
+#[cfg(feature = "tls")]
+mod secure;
+
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::time::Duration;

@@ -136,6 +136,16 @@
       s.used = s.used - before + all()
     end
 
+    -- A holder's token is at least this one, and nobody else's.
+    function x.raise(ticket, token)
+      local r = need(ticket)
+      if r.token >= token then return end
+      r.token = max(token, s.tok + 1)
+      s.tok = r.token
+      s.eldest = ''
+      changed[ticket] = true
+    end
+
     -- The holder stays, held by nobody.
     function x.park(ticket, park)
       local r = need(ticket)

@@ -15,7 +15,7 @@ use self::both::Bench;
 use super::server::Server;
 
 /// 250 operations each.
-const RUNS: u64 = 440;
+const RUNS: u64 = 520;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
@@ -63,6 +63,8 @@ const ALL: &[&str] = &[
     "Delete InUse",
     "Force Freed",
     "Force Freed, closed",
+    "Raise Gone",
+    "Raise Granted",
     "Refresh Told",
     "Refresh Told nobody",
     "Release Cancelled",

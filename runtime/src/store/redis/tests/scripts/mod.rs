@@ -128,7 +128,7 @@ fn signal(text: &str) -> Op {
 }
 
 /// What leaves nothing behind where there was nothing.
-fn every_question(ticket: Ticket) -> [Op; 7] {
+fn every_question(ticket: Ticket) -> [Op; 8] {
     [
         touch(ticket),
         release(ticket),
@@ -139,6 +139,7 @@ fn every_question(ticket: Ticket) -> [Op; 7] {
             owner: "somebody".into(),
             expire: Duration::from_secs(1),
         },
+        Op::Raise { ticket, token: 17 },
         Op::Signal {
             ticket,
             signal: Signal::All,

@@ -2,6 +2,7 @@
 
 mod again;
 mod close;
+mod closed;
 mod cycle;
 mod direct;
 mod loss;

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use redis::io::tcp::socket2::SockRef;
 use rustls::ClientConnection;
 use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
@@ -79,7 +80,7 @@ impl Session {
                 Err(error) => return Poll::Ready(Err(error)),
             }
             ready!(socket.poll_read_ready(cx))?;
-            lock(state).receive(socket)?;
+            lock(state).receive(&mut Ends(socket), socket)?;
         }
     }
 
@@ -95,15 +96,19 @@ impl Session {
             Ok(()) => Ok(std::mem::take(&mut state.owed)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
             // Whoever does not want us may have said why before he closed.
-            Err(error) => Err(state.receive(socket).err().unwrap_or(error)),
+            Err(error) => {
+                // (The runtime may not know yet that there is anything to read.)
+                let heard = state.receive(&mut &*SockRef::from(socket), socket);
+                Err(heard.err().unwrap_or(error))
+            }
         }
     }
 }
 
 impl State {
     /// Takes in what there is.
-    fn receive(&mut self, socket: &TcpStream) -> io::Result<()> {
-        match self.tls.read_tls(&mut Ends(socket)) {
+    fn receive(&mut self, from: &mut dyn io::Read, socket: &TcpStream) -> io::Result<()> {
+        match self.tls.read_tls(from) {
             Ok(_) => {}
             Err(error) if is_for_later(&error) => return Ok(()),
             Err(error) => return Err(error),

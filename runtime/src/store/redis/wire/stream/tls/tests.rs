@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{Session, Trust};
 use crate::config::Tls;
+use crate::error::TlsError;
 
 const LONG: Duration = Duration::from_secs(60);
 type Peer = StreamOwned<ServerConnection, TcpStream>;
@@ -161,4 +162,22 @@ async fn keys_may_be_changed_while_the_socket_is_stuck() {
     assert_eq!(hello, b"hello");
     timeout(LONG, write_all(&session, rest)).await.unwrap();
     assert!(peer.join().unwrap() == sent);
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_end_is_heard_by_who_writes() {
+    let (session, go, peer) = session(|peer| {
+        let (_tls, mut socket) = peer.into_parts();
+        socket.write_all(b"this is no TLS").unwrap();
+        socket
+    })
+    .await;
+    go.send(()).unwrap();
+    let _socket = peer.join().unwrap();
+    SockRef::from(session.socket())
+        .shutdown(std::net::Shutdown::Write)
+        .unwrap();
+    let error = session.try_write(b"a question").unwrap_err();
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    assert_eq!(inner, Some(&TlsError::NotTls), "{error:?}");
 }

@@ -1,0 +1,28 @@
+//! Members and nodes on a virtual clock, with a hostile network between them and node clocks that differ: never too many
+//! hold, tokens grow, and everybody gets on. The nodes are the model of one store; the members' side is what runs in truth.
+//!
+//! `AUTO_MUTEX_SEED` repeats a run, `AUTO_MUTEX_RUNS` makes more of them.
+
+mod judge;
+mod user;
+mod world;
+
+use self::world::World;
+
+const RUNS: u64 = 16;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap())
+}
+
+#[test]
+fn a_majority_never_grants_too_much_and_everybody_gets_on() {
+    if let Some(seed) = number("AUTO_MUTEX_SEED") {
+        return World::new(seed).run();
+    }
+    for seed in 1..=number("AUTO_MUTEX_RUNS").unwrap_or(RUNS) {
+        let run = std::panic::catch_unwind(|| World::new(seed).run());
+        assert!(run.is_ok(), "AUTO_MUTEX_SEED={seed} repeats it");
+    }
+}

@@ -1,0 +1,258 @@
+//! One who takes the lock again and again, as the local queue would: asks, asks again when told to, renews, releases.
+
+use std::time::Duration;
+
+use super::judge::Judge;
+use crate::clock::Instant;
+use crate::name::Name;
+use crate::store::quorum::jitter::Jitter;
+use crate::store::{Mode, Op, Reply, Request, RequestId, Share, Ticket};
+
+pub(super) const LEASE: Duration = Duration::from_millis(1500);
+
+#[derive(Debug)]
+enum Stage {
+    /// Until then.
+    Rests(Instant),
+    /// It asks again then.
+    Waits(Instant),
+    /// Until it lets go; and when it renews.
+    Holds { ends: Instant, renews: Instant },
+    /// A release is on its way.
+    Leaves,
+}
+
+pub(super) struct User {
+    pub(super) index: usize,
+    name: Name,
+    share: Share,
+    mode: Mode,
+    ticket: Ticket,
+    counter: u64,
+    /// When each counter was sent.
+    sent: Vec<Instant>,
+    stage: Stage,
+    token: u64,
+    until: Instant,
+    /// The highest token that had ended when it asked for the first time.
+    before: u64,
+    /// Whether it has a place, so that it touches it.
+    queued: bool,
+    pub(super) turns: u32,
+    /// Since when it has waited.
+    since: Instant,
+}
+
+impl User {
+    pub(super) fn new(index: usize, name: Name, share: Share, mode: Mode) -> Self {
+        Self {
+            index,
+            name,
+            share,
+            mode,
+            ticket: Ticket::random(),
+            counter: 0,
+            sent: Vec::new(),
+            stage: Stage::Rests(Instant::START),
+            token: 0,
+            until: Instant::START,
+            before: 0,
+            queued: false,
+            turns: 0,
+            since: Instant::START,
+        }
+    }
+
+    /// Whether nobody can keep it waiting for ever.
+    pub(super) fn gets_on(&self) -> bool {
+        self.mode == Mode::Queue && (self.share.units == 1 || self.share.capacity == 1)
+    }
+
+    /// How long it has waited.
+    pub(super) fn waited(&self, now: Instant) -> Duration {
+        match self.stage {
+            Stage::Waits(_) => self.since.until(now),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn request(&self, op: Op) -> Request {
+        Request {
+            name: self.name.clone(),
+            op,
+            id: RequestId(self.index as u64),
+        }
+    }
+
+    fn next(&mut self, now: Instant) -> u64 {
+        self.sent.push(now);
+        self.counter += 1;
+        self.counter
+    }
+
+    fn acquire(&mut self, now: Instant) -> Request {
+        let counter = self.next(now);
+        self.stage = Stage::Waits(Instant::NEVER);
+        self.request(Op::Acquire {
+            ticket: self.ticket,
+            counter,
+            share: self.share.clone(),
+            hold: LEASE,
+            place: LEASE,
+            mode: self.mode,
+            meta: format!("user {}", self.index).into(),
+        })
+    }
+
+    fn touch(&mut self, now: Instant) -> Request {
+        let counter = self.next(now);
+        self.request(Op::Touch {
+            ticket: self.ticket,
+            counter,
+            units: 0,
+            hold: LEASE,
+            place: LEASE,
+        })
+    }
+
+    fn release(&mut self) -> Request {
+        self.stage = Stage::Leaves;
+        self.request(Op::Release {
+            ticket: self.ticket,
+            park: Duration::ZERO,
+            tomb: self.counter > 1,
+            used: 0,
+        })
+    }
+
+    fn ask_again(&mut self, now: Instant) -> Request {
+        match self.queued {
+            true => {
+                self.stage = Stage::Waits(Instant::NEVER);
+                self.touch(now)
+            }
+            false => self.acquire(now),
+        }
+    }
+
+    fn rest(&mut self, now: Instant, dice: &mut Jitter) {
+        self.stage = Stage::Rests(now.after(Duration::from_micros(dice.below(8000))));
+    }
+
+    /// What it does at this time.
+    pub(super) fn due(
+        &mut self,
+        now: Instant,
+        judge: &mut Judge,
+        dice: &mut Jitter,
+    ) -> Option<Request> {
+        match self.stage {
+            Stage::Rests(until) if until <= now => {
+                self.ticket = Ticket::random();
+                (self.counter, self.queued, self.since) = (0, false, now);
+                self.sent.clear();
+                self.before = judge.before(now);
+                Some(self.acquire(now))
+            }
+            // Somebody gives up now and then.
+            Stage::Waits(_) if dice.below(2000) == 0 => Some(self.release()),
+            Stage::Waits(again) if again <= now => Some(self.ask_again(now)),
+            Stage::Holds { ends, .. } if ends <= now || self.until <= now => {
+                judge.released(self.index);
+                Some(self.release())
+            }
+            Stage::Holds { ends, renews } if renews <= now => {
+                let renews = now.after(LEASE / 3);
+                self.stage = Stage::Holds { ends, renews };
+                Some(self.touch(now))
+            }
+            _ => None,
+        }
+    }
+
+    /// It is told to ask.
+    pub(super) fn told(&mut self, ticket: Ticket, now: Instant) -> Option<Request> {
+        let waits = matches!(self.stage, Stage::Waits(_)) && self.ticket == ticket;
+        waits.then(|| self.ask_again(now))
+    }
+
+    /// The connection is back: what was not answered is sent again.
+    pub(super) fn reconnected(&mut self, now: Instant) -> Option<Request> {
+        match self.stage {
+            Stage::Waits(_) => Some(self.ask_again(now)),
+            Stage::Holds { .. } => Some(self.touch(now)),
+            Stage::Leaves => Some(self.release()),
+            Stage::Rests(_) => None,
+        }
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        op: &Op,
+        result: Result<Reply, crate::error::StoreError>,
+        now: Instant,
+        (judge, dice): (&mut Judge, &mut Jitter),
+    ) -> Option<Request> {
+        if op.ticket() != Some(self.ticket) {
+            return None;
+        }
+        let sent = match op {
+            Op::Acquire { counter, .. } | Op::Touch { counter, .. } => {
+                self.sent[*counter as usize - 1]
+            }
+            _ => {
+                let again = matches!(&result, Err(error) if error.is_disconnected());
+                if !again && matches!(self.stage, Stage::Leaves) {
+                    self.rest(now, dice);
+                }
+                return None;
+            }
+        };
+        let until = sent.validity(LEASE);
+        match (&self.stage, result) {
+            (Stage::Waits(_), Ok(Reply::Granted { token, .. })) => {
+                if until <= now {
+                    return Some(self.release());
+                }
+                self.turns += 1;
+                self.token = token;
+                self.until = until;
+                let times = (now, until, self.before);
+                let units = (self.share.units, self.share.capacity);
+                judge.granted(self.index, token, units, times);
+                let length = match dice.below(12) {
+                    0 => 4_000_000,
+                    _ => 20_000,
+                };
+                let ends = now.after(Duration::from_micros(dice.below(length)));
+                let renews = now.after(LEASE / 3);
+                self.stage = Stage::Holds { ends, renews };
+                None
+            }
+            (Stage::Waits(_), Ok(Reply::Queued { again, .. })) => {
+                self.queued = true;
+                self.stage = Stage::Waits(now.after(again));
+                None
+            }
+            (Stage::Waits(_), Ok(Reply::Gone | Reply::Refused | Reply::Busy { .. })) => {
+                self.rest(now, dice);
+                None
+            }
+            (Stage::Waits(_), Err(error)) if !error.is_disconnected() => {
+                self.stage = Stage::Waits(now.after(Duration::from_millis(200)));
+                None
+            }
+            (Stage::Holds { .. }, Ok(Reply::Granted { token, .. })) => {
+                assert_eq!(token, self.token, "a renewal has another token");
+                self.until = self.until.max(until);
+                judge.renewed(self.index, self.until);
+                None
+            }
+            (Stage::Holds { .. }, Ok(_)) => {
+                judge.released(self.index);
+                Some(self.release())
+            }
+            _ => None,
+        }
+    }
+}

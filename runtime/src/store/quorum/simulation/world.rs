@@ -1,0 +1,424 @@
+//! The nodes, the network and the clock.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::judge::Judge;
+use super::user::User;
+use crate::clock::Instant;
+use crate::error::StoreError;
+use crate::name::Name;
+use crate::store::memory::state::State;
+use crate::store::quorum::inbox::Input;
+use crate::store::quorum::jitter::Jitter;
+use crate::store::quorum::nodes::Nodes;
+use crate::store::quorum::state::{Output, Quorum};
+use crate::store::{Answer, MemberId, Message, Mode, Request, Share, Store};
+
+const NODES: usize = 5;
+const MEMBERS: usize = 4;
+/// In which things go wrong, and after it, in which everybody must get on.
+const WILD: Duration = Duration::from_secs(20);
+const CALM: Duration = Duration::from_secs(10);
+/// Nobody waits for longer when nothing goes wrong.
+const PATIENCE: Duration = Duration::from_secs(9);
+
+/// A member's way to a node: what is submitted, until the network takes it.
+#[derive(Debug, Default)]
+struct Stub(Mutex<Vec<Request>>);
+
+impl Store for Stub {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        self.0.lock().unwrap().push(request);
+        None
+    }
+
+    fn close(&self) {}
+}
+
+/// What the network carries.
+enum Event {
+    /// To a node; only the number of it, if its connection was cut: then nobody hears what comes of it.
+    Request {
+        member: usize,
+        node: usize,
+        request: Request,
+        connection: u64,
+    },
+    Input {
+        member: usize,
+        input: Input,
+        node: usize,
+        connection: u64,
+    },
+    Up {
+        member: usize,
+        node: usize,
+    },
+}
+
+struct Node {
+    names: HashMap<String, State>,
+    /// How far its clock is ahead (µs).
+    ahead: u64,
+    frozen: Instant,
+}
+
+struct Member {
+    id: MemberId,
+    quorum: Quorum,
+    stubs: Vec<Arc<Stub>>,
+    /// Of each node: how often it was connected to, 0 while it is not; what awaits an answer; when the last word arrives.
+    links: Vec<Link>,
+    user: User,
+}
+
+#[derive(Default)]
+struct Link {
+    connection: u64,
+    down: bool,
+    awaited: Vec<Request>,
+    last: [u64; 2],
+}
+
+pub(super) struct World {
+    now: Instant,
+    dice: Jitter,
+    nodes: Vec<Node>,
+    members: Vec<Member>,
+    events: BTreeMap<(Instant, u64), Event>,
+    count: u64,
+    judge: Judge,
+    began: Instant,
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut dice = Jitter::seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let began = Instant::START.after(Duration::from_secs(1000));
+        let nodes = (0..NODES).map(|_| Node {
+            names: HashMap::new(),
+            ahead: dice.below(3) * dice.below(400_000),
+            frozen: began,
+        });
+        let nodes: Vec<_> = nodes.collect();
+        let capacity = [1, 1, 2, 4][dice.below(4) as usize];
+        let name = Name::from_escaped("m");
+        let members = (0..MEMBERS).map(|index| {
+            let stubs: Vec<_> = (0..NODES).map(|_| Arc::new(Stub::default())).collect();
+            let stores = stubs
+                .iter()
+                .map(|stub| (stub.clone() as Arc<dyn Store>, true));
+            let mut quorum = Quorum::new(Nodes::new(stores.collect()));
+            quorum.jitter = Jitter::seeded(dice.below(u64::MAX));
+            // Two always are of the plain kind.
+            let odd = index > 1;
+            let mode = if odd && dice.below(4) == 0 {
+                Mode::Try
+            } else {
+                Mode::Queue
+            };
+            let units = 1 + u32::from(odd) * dice.below(u64::from(capacity)) as u32;
+            let share = Share::of(units, capacity);
+            Member {
+                id: MemberId::random(),
+                quorum,
+                stubs,
+                links: (0..NODES).map(|_| Link::default()).collect(),
+                user: User::new(index, name.clone(), share, mode),
+            }
+        });
+        Self {
+            members: members.collect(),
+            now: began,
+            dice,
+            nodes,
+            events: BTreeMap::new(),
+            count: 0,
+            judge: Judge::default(),
+            began,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        let calm = self.began.after(WILD);
+        let end = calm.after(CALM);
+        while self.now < end {
+            if self.now < calm {
+                self.trouble();
+            }
+            self.step();
+            if self.now > calm.after(PATIENCE) {
+                for member in self.members.iter().filter(|member| member.user.gets_on()) {
+                    let waited = member.user.waited(self.now);
+                    assert!(waited < PATIENCE, "user {} starves", member.user.index);
+                }
+            }
+        }
+        // Who wants several units, or does not wait, may find others there time and again.
+        let patient = self.members.iter().filter(|member| member.user.gets_on());
+        let turns: Vec<_> = patient.map(|member| member.user.turns).collect();
+        let grants = self.judge.grants;
+        assert!(
+            grants > 50 && turns.iter().all(|&turns| turns > 5),
+            "{grants}: {turns:?}"
+        );
+    }
+
+    /// A moment passes.
+    fn step(&mut self) {
+        self.now = self.now.after(Duration::from_micros(200));
+        while let Some(first) = self.events.first_entry()
+            && first.key().0 <= self.now
+        {
+            let event = first.remove();
+            self.happens(event);
+        }
+        for index in 0..MEMBERS {
+            let member = &mut self.members[index];
+            let asked = member.user.due(self.now, &mut self.judge, &mut self.dice);
+            self.feed(index, asked.map(Input::Asked));
+        }
+    }
+
+    /// Gives a member what has happened, and the network what it sends.
+    fn feed(&mut self, index: usize, input: Option<Input>) {
+        let member = &mut self.members[index];
+        member.quorum.now = self.now;
+        let mut inputs: Vec<_> = input.into_iter().collect();
+        loop {
+            for input in inputs.drain(..) {
+                member.quorum.take(input);
+            }
+            member.quorum.tick();
+            while let Some(output) = member.quorum.outputs() {
+                let tools = (&mut self.judge, &mut self.dice);
+                let asked = match output {
+                    Output::Answer(Answer { request, result }) => {
+                        member.user.answered(&request.op, result, self.now, tools)
+                    }
+                    Output::Told(_, Message::Ask { ticket }) => member.user.told(ticket, self.now),
+                    Output::Connected(generation) if generation > 1 => {
+                        member.user.reconnected(self.now)
+                    }
+                    _ => None,
+                };
+                inputs.extend(asked.map(Input::Asked));
+            }
+            if inputs.is_empty() {
+                break;
+            }
+        }
+        for node in 0..NODES {
+            let requests = std::mem::take(&mut *self.members[index].stubs[node].0.lock().unwrap());
+            for request in requests {
+                self.send(index, node, request);
+            }
+        }
+    }
+
+    fn send(&mut self, member: usize, node: usize, request: Request) {
+        let link = &mut self.members[member].links[node];
+        let connection = link.connection;
+        if link.down {
+            let error = StoreError::disconnected("cut");
+            let input = Input::Answered(
+                node,
+                Answer {
+                    request,
+                    result: Err(error),
+                },
+            );
+            return self.later(
+                self.now.after(Duration::from_micros(50)),
+                Event::Input {
+                    member,
+                    input,
+                    node,
+                    connection: u64::MAX,
+                },
+            );
+        }
+        link.awaited.push(Request {
+            name: request.name.clone(),
+            op: request.op.clone(),
+            id: request.id,
+        });
+        let at = self.arrives(member, node, 0);
+        self.later(
+            at,
+            Event::Request {
+                member,
+                node,
+                request,
+                connection,
+            },
+        );
+    }
+
+    /// When the next word arrives: after those before it.
+    fn arrives(&mut self, member: usize, node: usize, way: usize) -> Instant {
+        let delay = match self.dice.below(40) {
+            0 => self.dice.below(60_000),
+            _ => 20 + self.dice.below(400),
+        };
+        let at = self
+            .now
+            .after(Duration::from_micros(delay))
+            .max(self.nodes[node].frozen);
+        let last = &mut self.members[member].links[node].last[way];
+        *last = at.as_nanos().max(*last + 1);
+        Instant::from_nanos(*last)
+    }
+
+    fn later(&mut self, at: Instant, event: Event) {
+        self.count += 1;
+        self.events.insert((at, self.count), event);
+    }
+
+    fn happens(&mut self, event: Event) {
+        match event {
+            Event::Request {
+                member,
+                node,
+                request,
+                connection,
+            } => self.execute(member, node, request, connection),
+            Event::Input {
+                member,
+                input,
+                node,
+                connection,
+            } => {
+                let link = &mut self.members[member].links[node];
+                if connection != u64::MAX && link.connection != connection {
+                    return;
+                }
+                if let Input::Answered(_, answer) = &input {
+                    let id = answer.request.id;
+                    let same = |request: &Request| {
+                        request.id == id
+                            && request.op.ticket() == answer.request.op.ticket()
+                            && request.name == answer.request.name
+                    };
+                    if let Some(index) = link.awaited.iter().position(same) {
+                        link.awaited.remove(index);
+                    }
+                }
+                self.feed(member, Some(input));
+            }
+            Event::Up { member, node } => {
+                self.members[member].links[node].down = false;
+                self.feed(member, Some(Input::Up(node)));
+            }
+        }
+    }
+
+    fn execute(&mut self, member: usize, node: usize, request: Request, connection: u64) {
+        if self.now < self.nodes[node].frozen {
+            let at = self.arrives(member, node, 0);
+            return self.later(
+                at,
+                Event::Request {
+                    member,
+                    node,
+                    request,
+                    connection,
+                },
+            );
+        }
+        let micros = self.now.as_nanos() / 1000 + self.nodes[node].ahead;
+        let mut told = Vec::new();
+        let listening: Vec<_> = self
+            .members
+            .iter()
+            .map(|member| (member.id, member.links[node].down))
+            .collect();
+        let mut publish = |id: MemberId, message: Message| {
+            let hears = listening
+                .iter()
+                .position(|&(other, down)| other == id && !down);
+            told.extend(hears.map(|index| (index, message)));
+            hears.is_some()
+        };
+        let id = self.members[member].id;
+        let names = &mut self.nodes[node].names;
+        let state = names.entry(request.name.to_string()).or_default();
+        let reply = state.apply(micros, id, &request.op, &mut publish);
+        for (index, message) in told {
+            let connection = self.members[index].links[node].connection;
+            let input = Input::Told(node, request.name.clone(), message);
+            let at = self.arrives(index, node, 1);
+            self.later(
+                at,
+                Event::Input {
+                    member: index,
+                    input,
+                    node,
+                    connection,
+                },
+            );
+        }
+        let input = Input::Answered(
+            node,
+            Answer {
+                request,
+                result: Ok(reply),
+            },
+        );
+        let at = self.arrives(member, node, 1);
+        self.later(
+            at,
+            Event::Input {
+                member,
+                input,
+                node,
+                connection,
+            },
+        );
+    }
+
+    /// Connections are cut and nodes stand still, now and then.
+    fn trouble(&mut self) {
+        match self.dice.below(3000) {
+            0..4 => {
+                let (member, node) = (
+                    self.dice.below(MEMBERS as u64) as usize,
+                    self.dice.below(NODES as u64) as usize,
+                );
+                self.cut(member, node);
+            }
+            4 => {
+                let node = self.dice.below(NODES as u64) as usize;
+                let span = Duration::from_micros(self.dice.below(2_500_000));
+                self.nodes[node].frozen = self.now.after(span);
+            }
+            _ => {}
+        }
+    }
+
+    /// What is on its way to the node may still arrive; what comes back does not.
+    fn cut(&mut self, member: usize, node: usize) {
+        let link = &mut self.members[member].links[node];
+        if std::mem::replace(&mut link.down, true) {
+            return;
+        }
+        link.connection += 1;
+        link.last = [0; 2];
+        let lost = std::mem::take(&mut link.awaited);
+        let error = StoreError::disconnected("cut");
+        for request in lost {
+            let answer = Answer {
+                request,
+                result: Err(error.clone()),
+            };
+            self.feed(member, Some(Input::Answered(node, answer)));
+        }
+        self.feed(member, Some(Input::Down(node, error)));
+        let back = self
+            .now
+            .after(Duration::from_micros(1000 + self.dice.below(600_000)));
+        self.later(back, Event::Up { member, node });
+    }
+}

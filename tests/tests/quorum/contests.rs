@@ -1,0 +1,98 @@
+//! Five processes contend for one name, and nothing is wrong with the servers.
+
+use std::time::{Duration, Instant};
+
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::runtimes::current_thread;
+use auto_mutex_tests::stores::quorum_url;
+
+use crate::ground::{Contest, Ground};
+
+const CALM: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(3));
+
+#[test]
+fn five_processes_collide_and_all_get_on() {
+    let mut ground = Ground::open("collide");
+    let verdict = Contest::begin(&mut ground, "mutex", 1, CALM).end();
+    assert_eq!(verdict.crowded, 0);
+    assert!(
+        verdict.longest_gap < Duration::from_secs(2),
+        "{:?}",
+        verdict.longest_gap
+    );
+}
+
+#[test]
+fn a_semaphore_never_gives_more_than_it_has() {
+    let mut ground = Ground::open("permits");
+    let verdict = Contest::begin(&mut ground, "semaphore:2", 1, CALM).end();
+    assert_eq!(verdict.crowded, 0);
+    assert_eq!(verdict.usage["suite:m"].most_units, 2);
+}
+
+/// A majority each would be enough for three of them: no server gives more than two, and together they give nine.
+#[test]
+fn servers_that_see_different_holders_give_no_third_permit() {
+    let ground = Ground::open("third");
+    let reaching = |away: [usize; 2]| {
+        let proxies: Vec<_> = ground
+            .servers
+            .iter()
+            .map(|server| Proxy::start(server.port()))
+            .collect();
+        let member = ground.member_at(quorum_url(proxies.iter().map(Proxy::port)), CALM.0);
+        for server in away {
+            proxies[server].refuse();
+            proxies[server].cut();
+        }
+        (proxies, member)
+    };
+    let (first, second, third) = (reaching([3, 4]), reaching([0, 1]), ground.member(CALM.0));
+    let permits: Vec<_> = [first.1, second.1, third]
+        .iter()
+        .map(|member| {
+            member
+                .semaphore("s", 2)
+                .block(Duration::from_millis(500))
+                .blocking_acquire()
+        })
+        .filter_map(Result::ok)
+        .collect();
+    assert!(permits.len() <= 2);
+    assert!(!permits.is_empty());
+}
+
+#[test]
+fn readers_and_writers_never_meet() {
+    let mut ground = Ground::open("readers");
+    let verdict = Contest::begin(&mut ground, "rw", 2, CALM).end();
+    assert_eq!(verdict.crowded, 0);
+    assert!(verdict.usage["suite:m"].most_holders > 1);
+}
+
+#[test]
+fn a_release_wakes_who_waits() {
+    const TURNS: u32 = 20;
+    let ground = Ground::open("wakes");
+    let (one, other) = (ground.member(CALM.0), ground.member(CALM.0));
+    current_thread().block_on(async {
+        let mut waited = Duration::ZERO;
+        for _ in 0..TURNS {
+            let guard = one.mutex("m").lock().await.unwrap();
+            let client = other.clone();
+            let waiting = tokio::spawn(async move { client.mutex("m").lock().await.unwrap() });
+            becomes("it waits", async || {
+                one.mutex("m").info().await.unwrap().waiters.len() == 1
+            })
+            .await;
+            let released = Instant::now();
+            drop(guard);
+            drop(soon("it is woken", waiting).await.unwrap());
+            waited += released.elapsed();
+        }
+        // Who is not told looks about once a second.
+        assert!(waited < TURNS * Duration::from_millis(250), "{waited:?}");
+        println!("woken within {:?}", waited / TURNS);
+    });
+}

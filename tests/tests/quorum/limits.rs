@@ -1,0 +1,69 @@
+//! What a quorum cannot do is said, and nothing comes of it.
+
+use std::time::Duration;
+
+use auto_mutex::{Config, LockError, SetupError};
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::runtimes::current_thread;
+
+use crate::ground::Ground;
+
+const LEASE: Duration = Duration::from_secs(10);
+
+#[test]
+fn tokens_of_a_semaphore_are_refused() {
+    let ground = Ground::open("tokens");
+    let client = ground.member(LEASE);
+    current_thread().block_on(async {
+        let semaphore = client.semaphore("s", 2);
+        let error = semaphore.signal("token").await.unwrap_err();
+        assert!(matches!(error, LockError::Unsupported { .. }), "{error:?}");
+        assert!(error.to_string().contains("redlock"), "{error}");
+        assert!(!semaphore.exists().await.unwrap());
+        assert_eq!(semaphore.acquire().await.unwrap().token(), None);
+    });
+}
+
+#[test]
+fn a_permit_that_needs_more_servers_than_there_are_is_unavailable() {
+    let ground = Ground::open("permits");
+    let client = auto_mutex::Client::connect(ground.config(LEASE).patience(1)).unwrap();
+    ground.servers[0].kill9();
+    current_thread().block_on(async {
+        // Five servers for five permits, four for two.
+        let error = client.semaphore("large", 5).acquire().await.unwrap_err();
+        assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(
+            text.contains("4 of 5 servers can be reached, 5 are needed"),
+            "{text}"
+        );
+        drop(client.semaphore("small", 2).acquire().await.unwrap());
+        ground.servers[0].start_again();
+        auto_mutex_tests::events::becomes("they are all there", async || {
+            client.semaphore("large", 5).acquire().await.is_ok()
+        })
+        .await;
+    });
+}
+
+#[test]
+fn servers_may_have_passwords_and_sockets_of_their_own() {
+    let servers = [
+        Redis::with(Options::default().password("one")),
+        Redis::with(Options::default().password("two")),
+        Redis::start(),
+    ];
+    let urls = [servers[0].url(), servers[1].url(), servers[2].unix_url()];
+    let config = |urls: &[String]| Config::quorum(urls).unwrap().restart_guard(false);
+    let client = auto_mutex::Client::connect(config(&urls)).unwrap();
+    drop(client.mutex("m").blocking_lock().unwrap());
+    // Who is refused by one is not let in by the others.
+    let wrong = urls.clone().map(|url| url.replace("two", "three"));
+    let error = auto_mutex::Client::connect(config(&wrong)).unwrap_err();
+    assert!(
+        matches!(error, SetupError::Authentication { .. }),
+        "{error:?}"
+    );
+    assert!(!error.to_string().contains("three"), "{error}");
+}

@@ -1,0 +1,11 @@
+//! A quorum of independent servers, while some of them are killed, suspended, slow or cut off, and while processes are.
+//!
+//! `AUTO_MUTEX_SEED` repeats a run. The tests run one after another: each has five servers and as many processes.
+
+mod contests;
+mod ground;
+mod limits;
+mod majority;
+mod minority;
+mod releases;
+mod restarts;

@@ -1,0 +1,105 @@
+//! Servers that come back empty: with the restart guard they help nobody to a second majority.
+
+use std::time::Duration;
+
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::runtimes::current_thread;
+
+use crate::ground::{Contest, Ground, SERVERS};
+
+/// The lease, and the longest of anybody. A server is closed for a second more.
+const LEASE: Duration = Duration::from_millis(1500);
+
+#[test]
+fn a_server_restarted_empty_helps_nobody_to_a_second_majority() {
+    let mut ground = Ground::open("second");
+    ground.guard = LEASE;
+    let order = ground.some(SERVERS);
+    let (holder, other) = (ground.member(LEASE), ground.member_beside(LEASE));
+    current_thread().block_on(async {
+        drop(soon("they open", holder.mutex("m").lock()).await.unwrap());
+        becomes("it is free everywhere", async || have(&ground).await == 0).await;
+        // The holder has three of five, and never hears of the others.
+        for &server in &order[..2] {
+            ground.proxies[server].refuse();
+            ground.proxies[server].cut();
+        }
+        let guard = soon("a bare majority", holder.mutex("m").lock())
+            .await
+            .unwrap();
+        // One of the three, with the other two, would be enough.
+        ground.servers[order[2]].restart();
+        let granted = soon("it is free in the end", async {
+            loop {
+                match other.mutex("m").try_lock().await {
+                    Ok(Some(granted)) => return granted,
+                    _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        });
+        let granted = granted.await;
+        assert!(guard.is_lost(), "two holders at the same time");
+        assert!(granted.fencing_token() > guard.fencing_token());
+    });
+}
+
+#[test]
+fn a_holder_takes_again_what_servers_have_lost() {
+    let mut ground = Ground::open("empty");
+    ground.guard = LEASE;
+    let (holder, other) = (ground.member(LEASE), ground.member(LEASE));
+    current_thread().block_on(async {
+        let guard = soon("they open", holder.mutex("m").lock()).await.unwrap();
+        becomes("all have granted", async || {
+            let info = other.mutex("m").info().await.unwrap();
+            info.holders.len() == 1 && all_have(&ground).await
+        })
+        .await;
+        // Two empty ones at a time, until each has been one: the holder takes them again before the next two go.
+        let order = ground.some(SERVERS);
+        for pair in order.chunks(2) {
+            for &server in pair {
+                ground.servers[server].restart();
+            }
+            for _ in 0..20 {
+                let tried = other.mutex("m").try_lock().await;
+                assert!(!matches!(tried, Ok(Some(_))), "two of five are no majority");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            becomes("it has them all again", async || all_have(&ground).await).await;
+        }
+        guard.check().unwrap();
+        assert!(guard.unlock().await.unwrap());
+        drop(soon("it is free", other.mutex("m").lock()).await.unwrap());
+    });
+}
+
+async fn all_have(ground: &Ground) -> bool {
+    have(ground).await == SERVERS
+}
+
+/// On how many servers somebody holds.
+async fn have(ground: &Ground) -> usize {
+    let mut holders = 0;
+    for server in 0..SERVERS {
+        let there = ground.member_of(server);
+        holders += there.mutex("m").info().await.unwrap().holders.len();
+    }
+    holders
+}
+
+#[test]
+fn one_server_after_another_is_restarted_empty_while_processes_contend() {
+    let mut ground = Ground::open("one by one");
+    ground.guard = LEASE;
+    let contest = Contest::begin(&mut ground, "mutex", 2, (LEASE, Duration::from_secs(12)));
+    contest.gets_on("they open");
+    while !contest.is_over() {
+        let server = ground.some(1)[0];
+        ground.servers[server].restart();
+        contest.gets_on("a server is closed");
+        // Two at a time are no majority, three would be.
+        std::thread::sleep(LEASE + Duration::from_millis(2500));
+    }
+    contest.end();
+}
