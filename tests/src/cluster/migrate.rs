@@ -1,6 +1,7 @@
 //! Moving a slot from one node to another, step by step, as `redis-cli --cluster reshard` does it.
 
-use super::Cluster;
+use super::{AGREE, Cluster};
+use crate::events::eventually_within;
 use crate::redis::Redis;
 
 /// How many keys are moved at a time.
@@ -99,6 +100,13 @@ impl Migration<'_> {
                 self.set(self.cluster.node(index), "NODE", &id);
             }
         }
+        // Who moves slots faster than the nodes hear of it makes them disagree for half a minute, and lose keys: two may
+        // have chosen the same epoch then.
+        eventually_within(AGREE, "the nodes know who has the slot", || {
+            let known = |node: &Redis| epoch(node, &id);
+            let own = known(self.target());
+            self.cluster.running().all(|node| known(node) == own)
+        });
     }
 
     /// Nothing becomes of it: the slot stays where it was. No key may have been moved.
@@ -108,4 +116,11 @@ impl Migration<'_> {
             node.command(&["CLUSTER", "SETSLOT", &slot, "STABLE"]);
         }
     }
+}
+
+/// The epoch of the node with this id, as another one knows it.
+fn epoch(node: &Redis, id: &str) -> Option<String> {
+    let known = node.try_command(&["CLUSTER", "NODES"]).ok()?;
+    let line = known.text().lines().find(|line| line.starts_with(id))?;
+    line.split(' ').nth(6).map(str::to_owned)
 }
