@@ -110,6 +110,10 @@ impl Quorum {
             entry.side();
             return self.round(call);
         }
+        if collisions > 1 {
+            // From the next round on it is told of releases: they may be many, and each round fall between two.
+            entry.side();
+        }
         let wait = match is_held {
             true => self.jitter.between(LOOK.0, LOOK.1),
             false => self.jitter.backoff(collisions, took),
@@ -139,6 +143,14 @@ impl Quorum {
         }
         self.arm(ends, Due::Job(number));
         self.jobs.insert(number, Job::Pause(Pause { call, ends }));
+    }
+
+    /// Somebody has released.
+    pub(super) fn end_pause_now(&mut self, number: u64) {
+        match self.jobs.remove(&number) {
+            Some(Job::Pause(pause)) => self.round(pause.call),
+            other => self.jobs.extend(other.map(|job| (number, job))),
+        }
     }
 
     pub(super) fn end_pause(&mut self, number: u64, pause: Pause) {
