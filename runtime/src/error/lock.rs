@@ -75,7 +75,8 @@ pub enum LockError {
         reached: u32,
     },
 
-    /// The store does not answer or cannot serve. Nothing is known about the lock.
+    /// The store does not answer or cannot serve; or it was restarted or failed over, and grants nothing yet (see
+    /// [`Config::restart_guard`](crate::Config::restart_guard)). Nothing is known about the lock.
     #[error("the lock store is unavailable: {source}")]
     Unavailable {
         /// What the store or the connection said.

@@ -42,7 +42,13 @@ impl Options {
     /// A user for the locks who may do what the library needs and no more.
     #[must_use]
     pub fn least_rights(self) -> Self {
-        let rule = auto_mutex::acl_rule("redis://127.0.0.1").expect("a rule");
+        self.least_rights_of("redis")
+    }
+
+    /// As [`least_rights`](Self::least_rights), for a node of another kind of store, by the scheme of its URL.
+    #[must_use]
+    pub fn least_rights_of(self, scheme: &str) -> Self {
+        let rule = auto_mutex::acl_rule(format!("{scheme}://127.0.0.1")).expect("a rule");
         self.user("locks", "least", &rule.to_string())
     }
 

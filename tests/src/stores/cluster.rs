@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use auto_mutex::Config;
 
 use super::{TestStore, config};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Shape};
+use crate::redis::Options;
 
 /// Clusters that no test uses at the moment: to make one takes seconds, to empty one milliseconds.
 static IDLE: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
@@ -18,7 +19,15 @@ impl OnCluster {
     #[expect(clippy::new_without_default, reason = "starts processes")]
     pub fn new() -> Self {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Self(Some(idle.unwrap_or_else(Cluster::start)))
+        Self(Some(idle.unwrap_or_else(Self::start)))
+    }
+}
+
+impl OnCluster {
+    /// The user may do what the library needs and no more.
+    fn start() -> Cluster {
+        let options = Options::default().least_rights_of("redis-cluster");
+        Cluster::with(Shape::default().options(options))
     }
 }
 

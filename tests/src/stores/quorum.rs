@@ -3,7 +3,7 @@
 use auto_mutex::Config;
 
 use super::{TestStore, config};
-use crate::redis::Redis;
+use crate::redis::{Options, Redis};
 
 /// A quorum of the test's own.
 pub struct OnQuorum(Vec<Redis>);
@@ -18,7 +18,7 @@ impl OnQuorum {
     /// Starts so many servers side by side.
     pub fn of(count: usize) -> Self {
         let starting: Vec<_> = (0..count)
-            .map(|_| std::thread::spawn(Redis::start))
+            .map(|_| std::thread::spawn(|| Redis::with(Options::default().least_rights())))
             .collect();
         let servers = starting
             .into_iter()
@@ -43,7 +43,9 @@ pub fn quorum_url(ports: impl IntoIterator<Item = u16>) -> String {
 
 impl TestStore for OnQuorum {
     fn url(&self) -> String {
-        quorum_url(self.0.iter().map(Redis::port))
+        let url = quorum_url(self.0.iter().map(Redis::port));
+        // The user may do what the library needs and no more.
+        url.replace("://", "://locks:least@")
     }
 
     /// The servers have just been started, and are not a restart of others.

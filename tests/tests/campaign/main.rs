@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `AUTO_MUTEX_CAMPAIGN_SECONDS` | how long each lasts |
 //! | `AUTO_MUTEX_CAMPAIGN_PAIRS` | how many pairs of locks are taken in `random_pairs_never_close_a_circle` |
+//! | `AUTO_MUTEX_FAILOVER_ROUNDS` | how often each fault of a failover happens |
 //! | `AUTO_MUTEX_SEED` | the choices of one, as printed at its start, to repeat it |
 
 mod arena;
 mod condvar;
+mod failover;
 mod judge;
 mod multi;
 mod mutex;

@@ -5,8 +5,10 @@ use std::time::Duration;
 use auto_mutex::{
     AfterFailover, AfterRestart, Client, Config, Eviction, Guarantees, Weakness, acl_rule,
 };
+use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::stores::quorum_url;
 
 use crate::rig::config;
 
@@ -152,4 +154,50 @@ fn what_is_not_known_is_said() {
         let text = weakness.to_string();
         assert!(text.contains("lacks +config|get"), "{text}");
     }
+}
+
+#[test]
+fn of_a_quorum_the_weakest_counts() {
+    let servers: Vec<_> = (0..3)
+        .map(|index| {
+            let options = Options::default();
+            Redis::with(if index > 0 {
+                options.persistent()
+            } else {
+                options
+            })
+        })
+        .collect();
+    let config = || {
+        let url = quorum_url(servers.iter().map(Redis::port));
+        config(&url).restart_guard(false)
+    };
+    let found = Client::connect(config()).unwrap().guarantees();
+    assert_eq!(found.restart, AfterRestart::Forgotten);
+    assert_eq!(found.failover, AfterFailover::NoReplicas);
+    assert!(!found.fifo && found.fencing_tokens);
+    // One that is down is what a quorum is for.
+    servers[0].kill9();
+    let found = Client::connect(config()).unwrap().guarantees();
+    assert_eq!(found.restart, AfterRestart::Kept);
+    assert_eq!(found.weaknesses(), []);
+}
+
+#[test]
+fn of_a_cluster_the_weakest_counts() {
+    let options = Options::default().persistent();
+    let shape = Shape::default().options(options).without_replicas();
+    let cluster = Cluster::with(shape);
+    let found = || {
+        let config = config(&cluster.url()).restart_guard(false);
+        Client::connect(config).unwrap().guarantees()
+    };
+    let strong = found();
+    assert_eq!(strong.restart, AfterRestart::Kept);
+    assert_eq!(strong.failover, AfterFailover::NoReplicas);
+    assert!(strong.fifo && strong.weaknesses().is_empty());
+    cluster
+        .node(1)
+        .command(&["CONFIG", "SET", "appendfsync", "everysec"]);
+    assert_eq!(found().restart, AfterRestart::LastForgotten);
 }

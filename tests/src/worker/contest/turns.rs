@@ -65,6 +65,15 @@ impl Task {
 
     async fn inside(&mut self, held: Held) {
         self.section(&held).await;
+        if matches!(self.kind, Kind::Long) {
+            // One section after the other, so that there is evidence of all that time.
+            let long = Duration::from_millis(300 + self.own.seed.below(3000));
+            let until = Instant::now() + long;
+            while Instant::now() < until && held.check().is_ok() {
+                self.section(&held).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
         let held = match held {
             Held::Write(guard) if self.own.seed.below(4) == 0 => match guard.downgrade().await {
                 Ok(guard) => {

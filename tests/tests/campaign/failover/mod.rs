@@ -1,0 +1,109 @@
+//! A service watched by sentinels whose primary is killed, suspended, cut off or replaced by command, again and again, just after
+//! it has granted something that no replica has heard of.
+//!
+//! With the guard there are no two holders, and no request is lost. What there is without it, and where the guard cannot help,
+//! is shown by tests that are run by hand (`--ignored`): they report, and say nothing about right or wrong.
+
+mod fault;
+mod report;
+mod round;
+
+use std::thread;
+
+use auto_mutex_tests::sentinel::{Service, ServiceOptions};
+
+use crate::arena::alone;
+use fault::Fault;
+use report::Report;
+use round::Field;
+
+/// How often each fault happens: what `AUTO_MUTEX_FAILOVER_ROUNDS` says, or once.
+fn rounds() -> u32 {
+    let rounds = std::env::var("AUTO_MUTEX_FAILOVER_ROUNDS").ok();
+    rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
+}
+
+/// What the servers and the workers do against two holders.
+#[derive(Clone, Copy, Debug)]
+struct Precautions {
+    /// The failover guard.
+    guard: bool,
+    /// `min-replicas-to-write 1`.
+    min_replicas: bool,
+    /// `Config::replicas(1, …)`.
+    wait: bool,
+}
+
+/// All faults side by side: mostly they wait.
+fn campaign(precautions: Precautions, faults: &[Fault]) -> Vec<Report> {
+    let _alone = alone();
+    let reports: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = faults
+            .iter()
+            .map(|&fault| scope.spawn(move || one(precautions, fault)))
+            .collect();
+        all.into_iter()
+            .map(|one| one.join().expect("no panic"))
+            .collect()
+    });
+    println!("{precautions:?}\n{}", Report::table(&reports));
+    reports
+}
+
+fn one(precautions: Precautions, fault: Fault) -> Report {
+    let mut options = ServiceOptions::default().proxied();
+    if precautions.min_replicas {
+        options = options.needing_a_replica();
+    }
+    let service = Service::with(options);
+    let mut report = Report::of(fault);
+    for _ in 0..rounds() {
+        report.add(Field::open(&service, precautions).round(fault));
+        service.wait_until_whole();
+    }
+    report
+}
+
+const GUARDED: Precautions = Precautions {
+    guard: true,
+    min_replicas: true,
+    wait: false,
+};
+
+#[test]
+fn no_two_hold_across_a_failover() {
+    for report in campaign(GUARDED, Fault::ALL) {
+        report.is_clean();
+    }
+}
+
+#[test]
+#[ignore = "shows what happens without the guard"]
+fn without_the_guard() {
+    let unguarded = Precautions {
+        guard: false,
+        ..GUARDED
+    };
+    campaign(unguarded, Fault::ALL);
+}
+
+#[test]
+#[ignore = "shows where the guard cannot help"]
+fn without_min_replicas() {
+    let endless = Precautions {
+        min_replicas: false,
+        ..GUARDED
+    };
+    campaign(endless, Fault::ALL);
+}
+
+#[test]
+#[ignore = "shows what waiting for a replica is worth without the guard"]
+fn with_replicas_and_without_the_guard() {
+    let waiting = Precautions {
+        guard: false,
+        min_replicas: true,
+        wait: true,
+    };
+    campaign(waiting, Fault::ALL);
+}

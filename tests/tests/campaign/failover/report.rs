@@ -1,0 +1,88 @@
+//! What the rounds of one fault came to.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::fault::Fault;
+
+/// What happened in one round.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// Sections that had no room beside another.
+    pub(super) overlaps: usize,
+    pub(super) token_faults: usize,
+    /// Stale writes that the fenced register refused.
+    pub(super) refused: usize,
+    /// Violations that the workers told, and requests that ended with an error or not at all.
+    pub(super) violations: Vec<String>,
+    pub(super) lost_requests: u64,
+    /// Losses that holders were told of.
+    pub(super) losses: usize,
+    /// From the fault to the first section of somebody whom the new primary let in.
+    pub(super) first_grant: Duration,
+}
+
+pub(super) struct Report {
+    fault: Fault,
+    outcomes: Vec<Outcome>,
+}
+
+impl Report {
+    pub(super) fn of(fault: Fault) -> Self {
+        Self {
+            fault,
+            outcomes: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, outcome: Outcome) {
+        self.outcomes.push(outcome);
+    }
+
+    /// No two holders, no token that did not grow, no request lost.
+    pub(super) fn is_clean(&self) {
+        for outcome in &self.outcomes {
+            let Outcome {
+                overlaps,
+                token_faults,
+                lost_requests,
+                violations,
+                ..
+            } = outcome;
+            let clean = (*overlaps, *token_faults, *lost_requests) == (0, 0, 0);
+            assert!(
+                clean && violations.is_empty(),
+                "{:?}: {outcome:#?}",
+                self.fault
+            );
+        }
+    }
+
+    pub(super) fn table(reports: &[Self]) -> String {
+        let mut text = String::from(
+            "| fault | rounds | with two holders | stale writes refused | losses told | requests lost | first new grant, median (longest) |\n\
+             |---|---|---|---|---|---|---|\n",
+        );
+        for Self { fault, outcomes } in reports {
+            let crowded = |outcome: &&Outcome| outcome.overlaps + outcome.violations.len() > 0;
+            let sum = |of: fn(&Outcome) -> usize| outcomes.iter().map(of).sum::<usize>();
+            let lost: u64 = outcomes.iter().map(|outcome| outcome.lost_requests).sum();
+            let mut grants: Vec<_> = outcomes.iter().map(|outcome| outcome.first_grant).collect();
+            grants.sort();
+            let median = grants.get(grants.len() / 2).copied().unwrap_or_default();
+            let longest = grants.last().copied().unwrap_or_default();
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "| {fault:?} | {} | {} | {} | {} | {lost} | {:.1} s ({:.1} s) |",
+                outcomes.len(),
+                outcomes.iter().filter(crowded).count(),
+                sum(|outcome| outcome.refused),
+                sum(|outcome| outcome.losses),
+                median.as_secs_f64(),
+                longest.as_secs_f64(),
+            );
+        }
+        text
+    }
+}

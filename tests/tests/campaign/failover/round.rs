@@ -1,0 +1,159 @@
+//! One round: processes hold a lock for seconds, the primary goes, another one takes its place.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::sentinel::Service;
+use auto_mutex_tests::witness::Witness;
+use auto_mutex_tests::worker::{Setup, Worker};
+
+use super::Precautions;
+use super::fault::Fault;
+use super::report::Outcome;
+
+/// Longer than a failover takes, so that who holds still believes when the new primary could grant.
+const LEASE: Duration = Duration::from_secs(5);
+/// Until the new primary grants: the sentinels' second of patience and their vote, the lease, what a primary without
+/// replicas is given to stop, and what a slow machine adds.
+const LASTS: Duration = Duration::from_secs(16);
+const PROCESSES: usize = 3;
+const TASKS: usize = 2;
+/// How long a new grant is waited for that no replica hears of.
+const SOON: Duration = Duration::from_millis(600);
+
+pub(super) struct Field<'a> {
+    service: &'a Service,
+    precautions: Precautions,
+    witness: Witness,
+    workers: Vec<Worker>,
+}
+
+impl<'a> Field<'a> {
+    /// Starts the witness and the workers, and lets them begin.
+    pub(super) fn open(service: &'a Service, precautions: Precautions) -> Self {
+        let mut field = Self {
+            service,
+            precautions,
+            witness: Witness::new(),
+            workers: Vec::new(),
+        };
+        let setup = field.setup(service.url());
+        field.workers = (0..PROCESSES).map(|_| setup.launch()).collect();
+        for worker in &field.workers {
+            worker.expect("ready");
+        }
+        for seed in 0..PROCESSES {
+            begin(&mut field.workers[seed], &field.witness, LASTS, seed);
+        }
+        field
+    }
+
+    fn setup(&self, url: String) -> Setup {
+        let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
+        setup.options.push("patience=60".to_owned());
+        if !self.precautions.guard {
+            setup.options.push("unguarded".to_owned());
+        }
+        if self.precautions.wait {
+            setup.options.push("replicas=1:0.3".to_owned());
+        }
+        setup
+    }
+
+    /// Somebody who cannot hear of a new primary: he knows the address of this one and nothing else.
+    fn stranger(&self, primary: usize) -> Worker {
+        let mut worker = self.setup(self.service.server(primary).url()).start();
+        begin(&mut worker, &self.witness, LASTS / 2, PROCESSES);
+        worker
+    }
+
+    pub(super) fn round(mut self, fault: Fault) -> Outcome {
+        let service = self.service;
+        let former = service.wait_for_primary();
+        let stranger = (fault == Fault::CutOff).then(|| self.stranger(former));
+        eventually("they take turns", || self.witness.progress() > 20);
+        fault.prepare(service, former);
+        self.wait_for_another();
+        let struck = Instant::now();
+        fault.strike(service, former);
+        service.wait_until_replaced(former);
+        let first_grant = self.first_grant(struck);
+        let mut said = self.finish();
+        // What becomes of the stranger's requests, no sentinel can help.
+        drop(stranger);
+        fault.repair(service, former);
+        let verdict = self.witness.verdict();
+        let figure = |figure: &str| {
+            let reports = said.iter().filter(|line| line.starts_with("task "));
+            let words = reports.flat_map(|line| line.split(' '));
+            let values = words.filter_map(|word| word.strip_prefix(figure)?.strip_prefix('='));
+            values
+                .map(|value| value.parse::<u64>().expect("a number"))
+                .sum::<u64>()
+        };
+        let lost_requests = figure("unavailable") + figure("timeouts");
+        let losses = said.iter().filter(|line| line.starts_with("lost "));
+        let losses = losses.count();
+        said.retain(|line| line.starts_with("violation") || line.starts_with("failed"));
+        Outcome {
+            overlaps: verdict.overlaps.len(),
+            token_faults: verdict.token_faults.len(),
+            refused: verdict.stale_writes,
+            violations: said,
+            lost_requests,
+            losses,
+            first_grant,
+        }
+    }
+
+    /// Waits until somebody else is inside: his grant the replicas do not have. Not for ever: they may be held up.
+    fn wait_for_another(&self) {
+        let (before, begun) = (self.witness.inside(), Instant::now());
+        while begun.elapsed() < SOON {
+            let inside = self.witness.inside();
+            if !inside.is_empty() && inside != before {
+                return;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// When they got on again, after the longest time that nobody did.
+    fn first_grant(&self, struck: Instant) -> Duration {
+        let (mut last, mut moved) = (self.witness.progress(), struck);
+        let (mut longest, mut after) = (Duration::ZERO, Duration::ZERO);
+        let ends = struck + LASTS - Duration::from_secs(1);
+        while Instant::now() < ends {
+            thread::sleep(Duration::from_millis(5));
+            let progress = self.witness.progress();
+            if progress != last {
+                let gap = moved.elapsed();
+                if gap > longest {
+                    (longest, after) = (gap, struck.elapsed());
+                }
+                (last, moved) = (progress, Instant::now());
+            }
+        }
+        after
+    }
+
+    /// All that they said, once they are done.
+    fn finish(&mut self) -> Vec<String> {
+        let mut said = Vec::new();
+        for worker in &self.workers {
+            while let Some(line) = worker.hear() {
+                if line == "done" {
+                    break;
+                }
+                said.push(line);
+            }
+        }
+        said
+    }
+}
+
+fn begin(worker: &mut Worker, witness: &Witness, lasts: Duration, seed: usize) {
+    let (millis, port) = (lasts.as_millis(), witness.port());
+    worker.say(&format!("contest long m {millis} {TASKS} {port} {seed}"));
+}
