@@ -64,14 +64,6 @@ impl Setup {
         worker
     }
 
-    /// As [`launch`](Self::launch), with a word on servers that were restarted: they grant nothing for so long.
-    pub fn launch_guarded(&self, longest_lease: Duration) -> Worker {
-        let mut setup = self.clone();
-        let longest = format!("longest_lease={}", longest_lease.as_secs_f64());
-        setup.options.extend(["guarded".to_owned(), longest]);
-        setup.launch()
-    }
-
     /// Starts a worker; its first line is `ready`.
     pub fn launch(&self) -> Worker {
         let mut child = Command::new(self.program)

@@ -9,7 +9,7 @@ use auto_mutex_tests::stores::quorum_url;
 
 use crate::ground::{Contest, Ground};
 
-const CALM: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(3));
+const CALM: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
 
 #[test]
 fn five_processes_collide_and_all_get_on() {

@@ -85,8 +85,12 @@ impl Ground {
 
     /// Starts a process; its first line is `ready`.
     pub(crate) fn launch(&self, lease: Duration) -> Worker {
-        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), self.url(), lease);
-        setup.launch_guarded(self.guard)
+        let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), self.url(), lease);
+        if !self.guard.is_zero() {
+            let longest = format!("longest_lease={}", self.guard.as_secs_f64());
+            setup.options.extend(["guarded".to_owned(), longest]);
+        }
+        setup.launch()
     }
 
     /// So many servers, as the dice fall.

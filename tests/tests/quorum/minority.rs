@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::ground::{Contest, Ground};
 
 const LEASE: Duration = Duration::from_secs(2);
-const SHORT: (Duration, Duration) = (LEASE, Duration::from_secs(5));
+const SHORT: (Duration, Duration) = (LEASE, Duration::from_secs(4));
 
 /// The most that may be in trouble.
 const MINORITY: usize = 2;

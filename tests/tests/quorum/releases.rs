@@ -52,7 +52,7 @@ fn a_process_killed_while_it_acquires_leaves_nothing_beyond_its_lease() {
     let mut ground = Ground::open("dying");
     let client = ground.member(LEASE);
     current_thread().block_on(async {
-        for round in 0..8 {
+        for round in 0..5 {
             let mut worker = ground.launch(LEASE);
             worker.expect("ready");
             let name = format!("m{round}");

@@ -92,7 +92,7 @@ async fn have(ground: &Ground) -> usize {
 fn one_server_after_another_is_restarted_empty_while_processes_contend() {
     let mut ground = Ground::open("one by one");
     ground.guard = LEASE;
-    let contest = Contest::begin(&mut ground, "mutex", 2, (LEASE, Duration::from_secs(12)));
+    let contest = Contest::begin(&mut ground, "mutex", 2, (LEASE, Duration::from_secs(10)));
     contest.gets_on("they open");
     while !contest.is_over() {
         let server = ground.some(1)[0];

@@ -8,7 +8,7 @@
 //! - `state.rs`: who gets which of them. `nodes.rs`: the servers; `votes.rs`, `merge.rs`: what they said; `enough.rs`:
 //!   how many must say so.
 //! - `entry.rs`, `note.rs`: one ticket, and what is known of it on each server.
-//! - `round.rs`, `side.rs`, `jitter.rs`, `crowd.rs`: acquiring, waiting for a release, waiting after a collision, giving way.
+//! - `round.rs`, `lost.rs`, `side.rs`, `jitter.rs`, `crowd.rs`: acquiring, waiting for a release, waiting after a collision, giving way.
 //! - `renew.rs`, `release.rs`, `listen.rs`, `query.rs`: renewals, releases, condition variables, questions.
 
 mod crowd;
@@ -18,6 +18,7 @@ mod entry;
 mod inbox;
 mod jitter;
 mod listen;
+mod lost;
 mod merge;
 mod nodes;
 mod note;

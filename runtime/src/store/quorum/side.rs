@@ -106,12 +106,15 @@ impl Quorum {
             return;
         }
         entry.at[node].wake = Some(token);
-        if !std::mem::replace(&mut entry.woken, true)
-            && entry.job.is_none()
-            && entry.phase == Phase::Wanting
-        {
-            let name = entry.name.clone();
-            self.tell(name, Message::Ask { ticket });
+        if std::mem::replace(&mut entry.woken, true) || entry.phase != Phase::Wanting {
+            return;
+        }
+        match entry.job {
+            None => {
+                let name = entry.name.clone();
+                self.tell(name, Message::Ask { ticket });
+            }
+            Some(number) => self.end_pause_now(number),
         }
     }
 }
