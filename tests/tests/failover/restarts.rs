@@ -138,6 +138,22 @@ async fn without_the_guard_too_if_its_data_says_so() {
 }
 
 #[tokio::test]
+async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
+    let primary = Redis::with(Options::default().replicated());
+    let replica = Redis::with(Options::default().replicated());
+    replica.follow(&primary);
+    let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
+    primary.command(&["SAVE"]);
+    primary.restart();
+    becomes("it is back", async || {
+        client.mutex("m").is_locked().await.is_ok()
+    })
+    .await;
+    // Needlessly, but nothing says what it was.
+    closed(client.mutex("m").try_lock().await, "was failed over");
+}
+
+#[tokio::test]
 async fn who_wants_no_guard_obeys_those_who_do() {
     let redis = Redis::start();
     let guarded = config(&redis.url()).restart_guard(true).longest_lease(30);
