@@ -110,7 +110,8 @@ impl Use {
         counter: u64,
     ) -> Op {
         let mut ticket = dice.of(tickets);
-        let kind = dice.below(57);
+        // What is raised takes the long way, and others after it: not in a crowd.
+        let kind = dice.below(if self.crowd { 56 } else { 58 });
         if kind >= 20 && !holding.is_empty() && dice.one_in(2) {
             ticket = dice.of(holding);
         }
@@ -161,9 +162,7 @@ impl Use {
                 expire: dice.millis(&[1, 60_000]),
             },
             49..55 => self.signal(dice),
-            // Seldom in a crowd: it takes the long way, and others after it.
-            55 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
-            55 => Op::Raise {
+            56.. => Op::Raise {
                 ticket,
                 // As another server might have given it at about this time.
                 token: self.tokens.get(&ticket).copied().unwrap_or(17) + dice.below(3) * 400_000,
