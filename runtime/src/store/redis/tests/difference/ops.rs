@@ -32,6 +32,8 @@ pub(super) struct Use {
     owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
     crowd: bool,
+    /// Nothing but what the short ways can do.
+    plain: bool,
     /// The latest token of each ticket.
     tokens: HashMap<Ticket, u64>,
     /// Identities of signals.
@@ -40,12 +42,18 @@ pub(super) struct Use {
 
 impl Use {
     pub(super) fn any(dice: &mut Dice, crowd: bool) -> Self {
-        let capacity = dice.of(&[0, 1, 1, 4, 4, ALL, ALL]);
+        let plain = crowd && dice.one_in(4);
+        let capacity = dice.of(&[u32::from(plain), 1, 1, 4, 4, ALL, ALL]);
         Self {
             capacity,
-            takes: capacity == 0 || dice.one_in(2),
-            owned: dice.of(&[2, 4, 1000]),
+            takes: capacity == 0 || !plain && dice.one_in(2),
+            owned: if plain {
+                1_000_000
+            } else {
+                dice.of(&[2, 4, 1000])
+            },
             crowd,
+            plain,
             tokens: HashMap::new(),
             signalled: Vec::new(),
         }
@@ -79,7 +87,7 @@ impl Use {
         Share {
             units,
             capacity,
-            takes: self.takes != dice.one_in(10),
+            takes: self.takes != (!self.plain && dice.one_in(10)),
             owner: self.owner(dice),
         }
     }
@@ -110,8 +118,7 @@ impl Use {
         counter: u64,
     ) -> Op {
         let mut ticket = dice.of(tickets);
-        // What is raised takes the long way, and others after it: not in a crowd.
-        let kind = dice.below(if self.crowd { 56 } else { 58 });
+        let kind = dice.below(if self.plain { 44 } else { 57 });
         if kind >= 20 && !holding.is_empty() && dice.one_in(2) {
             ticket = dice.of(holding);
         }
@@ -140,8 +147,8 @@ impl Use {
             },
             34..44 => self.release(dice, ticket),
             44..46 => Op::Adopt {
-                old: dice.of(tickets),
-                ticket,
+                old: dice.of(if holding.is_empty() { tickets } else { holding }),
+                ticket: dice.of(tickets),
                 counter,
                 hold,
                 place,
@@ -162,7 +169,9 @@ impl Use {
                 expire: dice.millis(&[1, 60_000]),
             },
             49..55 => self.signal(dice),
-            56.. => Op::Raise {
+            // Seldom in a crowd: it takes the long way, and others after it.
+            55 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
+            55 => Op::Raise {
                 ticket,
                 // As another server might have given it at about this time.
                 token: self.tokens.get(&ticket).copied().unwrap_or(17) + dice.below(3) * 400_000,
@@ -172,6 +181,14 @@ impl Use {
     }
 
     fn release(&self, dice: &mut Dice, ticket: Ticket) -> Op {
+        if self.plain {
+            return Op::Release {
+                ticket,
+                park: Duration::ZERO,
+                tomb: false,
+                used: 0,
+            };
+        }
         let park = if dice.one_in(6) {
             dice.millis(&[1, 800, 20_000, 2_000_000])
         } else {
