@@ -27,6 +27,8 @@ pub(crate) struct Guard {
     pub(crate) keys: EpochKeys,
     /// Whether a restart closes the server.
     pub(crate) restart: bool,
+    /// Whether it may have been promoted a moment before a restart.
+    pub(crate) replicated: bool,
     /// Whether a failover does: always, but where it is shown what that is good for.
     pub(crate) failover: bool,
     /// No client has a longer lease.
@@ -69,14 +71,26 @@ impl Guard {
         Self {
             keys: EpochKeys::new(vec![EPOCH.to_owned()]),
             restart: settings.restart_guard,
+            replicated: true,
             failover: settings.failover_guard,
             longest_lease: settings.longest_lease,
         }
     }
 
-    /// For how long a restarted server grants nothing, unless another client has said a longer lease.
-    pub(super) fn after_restart(&self) -> Duration {
-        self.longest_lease + Duration::from_secs(1)
+    /// For one of several servers that know nothing of each other.
+    pub(crate) fn unreplicated(self) -> Self {
+        Self {
+            replicated: false,
+            ..self
+        }
+    }
+
+    /// For how long a restarted server grants nothing, unless another client has said more.
+    pub(super) fn after_restart(&self, lag: Duration) -> Duration {
+        match self.replicated {
+            true => self.after_failover(lag),
+            false => self.longest_lease + Duration::from_secs(1),
+        }
     }
 
     /// For how long a promoted server grants nothing, unless another client has said more.
@@ -160,7 +174,11 @@ fn ask_by(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, key: &str, lag: D
         words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", key]);
         words.number(millis(guard.longest_lease));
         words.number(millis(lag));
-        words.number(u64::from(guard.restart));
+        words.number(match (guard.restart, guard.replicated) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        });
         words.number(u64::from(guard.failover));
     });
 }
