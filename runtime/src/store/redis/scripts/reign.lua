@@ -8,8 +8,8 @@
 --         noted (µs: when it was written; kept for a week from then)
 -- Arguments: 1 lease_ms, the longest lease of anybody  2 lag_ms: for how long a primary that lost its replicas may go on
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': and this one may have been promoted before it)
---            4 '0': a failover does not count
--- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover'}
+--            4 '0': a failover does not count  5 a reign and  6 since, as another key said: if it is this one, it is as good as here
+-- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', reign, since, lease_ms}
 --          error READONLY: this is no primary
 
 local epoch, lease, lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -36,6 +36,10 @@ local known = redis.call('HMGET', epoch, 'reign', 'since', 'guard', 'lease_ms', 
 -- Not later than now: the clock may have been stepped back.
 local since = math.min(now, tonumber(known[2]) or 0)
 if promoted and (known[1] ~= reign or since == 0) then since = now end
+if ARGV[5] == reign then
+  -- Who promoted it when, is a fact: of two that know of the same promotion who saw it first is nearer to it.
+  since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
+end
 if known[1] == reign then guard = math.max(guard, tonumber(known[3]) or 0) end
 lease, lag = math.max(lease, tonumber(known[4]) or 0), math.max(lag, tonumber(known[5]) or 0)
 
@@ -61,5 +65,5 @@ if guard > 0 and not (failover and promoted) then
   local over = started + (lease + (guard > 1 and lag + 2000 or 1000)) * 1000
   if over >= opens then opens, cause = over, 'restart' end
 end
-if opens <= now then return {0, 0, cause} end
-return {opens, opens - now, cause}
+if opens <= now then return {0, 0, cause, reign, since, lease} end
+return {opens, opens - now, cause, reign, since, lease}

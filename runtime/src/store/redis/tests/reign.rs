@@ -42,14 +42,14 @@ impl Bench {
     fn put(&mut self, guard: &Guard, lag: Duration) -> Value {
         run::<()>(&mut self.connection, &["SET", "now", &self.now.to_string()]);
         let mut out = Vec::new();
-        reign::ask(&mut out, &self.scripts, guard, lag);
+        assert!(reign::ask(&mut out, &self.scripts, guard, 0, lag));
         attempt(&mut self.connection, &out)
     }
 
     /// For how long the server is still closed.
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
-        let opening = reign::opening(&borrowed(&reply), Instant::now()).expect("a reply");
+        let opening = reign::opening(&borrowed(&reply), guard, Instant::now()).expect("a reply");
         opening.map_or(0, |opening| opening.at - self.now)
     }
 
@@ -240,10 +240,10 @@ fn it_is_noted_under_a_full_memory_and_for_a_week() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }
     run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
-    reign::ask(&mut out, &scripts, &guard(false), LAG);
+    assert!(reign::ask(&mut out, &scripts, &guard(false), 0, LAG));
     let reply = attempt(&mut bench.connection, &out);
     assert!(
-        reign::opening(&borrowed(&reply), Instant::now()).is_some(),
+        reign::opening(&borrowed(&reply), &guard(false), Instant::now()).is_some(),
         "{reply:?}"
     );
     let lives: u64 = run(&mut bench.connection, &["PTTL", EPOCH]);
@@ -264,4 +264,53 @@ fn it_is_written_again_once_a_day() {
     bench.pass(86_000 * SECOND);
     bench.usual();
     assert_eq!(noted(&mut bench), bench.now);
+}
+
+/// A member of a cluster, of which another slot is the node's first one.
+fn moved(guard: &Guard) -> &Guard {
+    guard.keys.set(vec!["auto_mutex:epoch:{1}".to_owned()]);
+    guard
+}
+
+#[test]
+fn what_one_key_said_counts_for_the_next_one() {
+    let mut bench = Bench::new();
+    bench.promote();
+    let long = leasing(30);
+    assert_eq!(bench.left(&long, LAG), CLOSED);
+    let member = leasing(5);
+    assert_eq!(bench.left(&member, LAG), CLOSED);
+    bench.pass(SECOND);
+    // The longest lease too, of whoever told it.
+    assert_eq!(bench.left(moved(&member), LAG), CLOSED - SECOND);
+    bench.pass(CLOSED);
+    assert_eq!(bench.left(&member, LAG), 0);
+    assert_eq!(bench.left(moved(&leasing(5)), LAG), 0);
+    // Once more, it begins anew.
+    bench.promote();
+    assert_eq!(bench.left(&member, LAG), CLOSED);
+}
+
+#[test]
+fn who_knows_nothing_and_comes_first_closes_it_until_somebody_does() {
+    let mut bench = Bench::new();
+    bench.promote();
+    let member = leasing(30);
+    bench.left(&member, LAG);
+    bench.pass(CLOSED);
+    assert_eq!(bench.left(&member, LAG), 0);
+    assert_eq!(bench.left(moved(&leasing(30)), LAG), CLOSED);
+    assert_eq!(bench.left(moved(&member), LAG), 0);
+    assert_eq!(bench.left(moved(&leasing(30)), LAG), 0);
+}
+
+#[test]
+fn a_promotion_before_a_restart_is_not_forgotten_with_the_key() {
+    let mut bench = Bench::new();
+    bench.promote();
+    bench.usual();
+    bench.restart(true);
+    let member = leasing(30);
+    assert_eq!(bench.left(&member, LAG), CLOSED);
+    assert_eq!(bench.left(moved(&member), LAG), CLOSED);
 }
