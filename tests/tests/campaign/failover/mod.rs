@@ -58,7 +58,9 @@ fn one(precautions: Precautions, fault: Fault) -> Report {
     let service = Service::with(options);
     let mut report = Report::of(fault);
     for _ in 0..rounds() {
-        report.add(Field::open(&service, precautions).round(fault));
+        let outcome = Field::open(&service, precautions).round(fault);
+        println!("{precautions:?} {fault:?}: {outcome:?}");
+        report.add(outcome);
         service.wait_until_whole();
     }
     report
