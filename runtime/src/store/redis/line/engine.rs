@@ -64,6 +64,11 @@ impl Line {
         state.reader.get_or_insert_with(|| thread::current().id());
     }
 
+    /// The time before which the server grants nothing, by its own clock; 0 if it does.
+    pub(in super::super) fn opens(&self) -> u64 {
+        lock(&self.state).reign.opens()
+    }
+
     /// Moves on what awaits a reply, if `awaited` is empty.
     pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
         if awaited.is_empty() {
