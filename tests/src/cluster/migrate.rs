@@ -1,6 +1,6 @@
 //! Moving a slot from one node to another, step by step, as `redis-cli --cluster reshard` does it.
 
-use super::{AGREE, Cluster};
+use super::{AGREE, Cluster, SLOTS};
 use crate::events::eventually_within;
 use crate::redis::Redis;
 
@@ -36,6 +36,30 @@ impl Cluster {
         let migration = self.migrate(slot, from, to);
         migration.move_keys();
         migration.finish();
+    }
+
+    /// Takes a slot from the node that serves it; returns when all nodes know that nobody does.
+    #[track_caller]
+    pub fn abandon_slot(&self, slot: u16, from: usize) {
+        let slot = slot.to_string();
+        let delete = |node: &Redis| node.try_command(&["CLUSTER", "DELSLOTS", &slot]);
+        delete(self.node(from)).expect("it has the slot");
+        eventually_within(AGREE, "nobody serves the slot", || {
+            // One that has heard of it only from others hears no more of it.
+            self.running().for_each(|node| drop(delete(node)));
+            self.running().all(|node| {
+                let info = node.command(&["CLUSTER", "INFO"]);
+                let assigned = format!("cluster_slots_assigned:{}\r", SLOTS - 1);
+                info.text().contains(&assigned)
+            })
+        });
+    }
+
+    /// Gives a node a slot that nobody serves; the others hear of it.
+    #[track_caller]
+    pub fn take_slot(&self, slot: u16, to: usize) {
+        let slot = slot.to_string();
+        self.node(to).command(&["CLUSTER", "ADDSLOTS", &slot]);
     }
 }
 

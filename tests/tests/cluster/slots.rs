@@ -150,6 +150,24 @@ async fn what_has_many_keys_waits_until_all_are_together() {
 }
 
 #[tokio::test]
+async fn a_slot_that_nobody_served_at_first_is_found_soon() {
+    let cluster = cluster();
+    let (slot, from, _) = places(&cluster, "m");
+    cluster.abandon_slot(slot, from);
+    let client = Client::connect(config(&cluster).patience(60)).unwrap();
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.mutex("m").lock().await }
+    });
+    // All the others are.
+    let other = cluster.name_at("suite", "o", (from + 1) % PRIMARIES);
+    assert!(client.mutex(&other).try_lock().await.unwrap().is_some());
+    cluster.take_slot(slot, from);
+    let guard = soon("a grant", waiting).await.unwrap().unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
 async fn a_slot_goes_to_a_node_that_nobody_knew() {
     // The first slots of all go to what was a replica and has joined as a primary of its own.
     let cluster = Cluster::start();

@@ -55,7 +55,7 @@ impl Keeper {
         for (primary, driver) in std::mem::take(&mut self.drivers) {
             self.start(&mut running, &events, primary, driver);
         }
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(self.is_well());
         let mut asking: Option<(Instant, Asking)> = None;
         while !self.store.is_closed() {
             match self.next(&mut asking, pace.next()).await {

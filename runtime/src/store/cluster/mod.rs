@@ -22,6 +22,8 @@ mod relay;
 mod slot;
 mod store;
 mod survey;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub(super) use self::open::open;

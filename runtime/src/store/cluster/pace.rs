@@ -25,15 +25,18 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    /// `well`: what they said when the store was opened will do.
+    pub(super) fn new(well: bool) -> Self {
         let now = Instant::now();
-        Self {
-            due: now + jittered(CALM),
+        let mut pace = Self {
+            due: now,
             asking: false,
             late: false,
             began: now,
             wait: FIRST,
-        }
+        };
+        pace.end(well);
+        pace
     }
 
     /// When to ask next; not while that goes on.

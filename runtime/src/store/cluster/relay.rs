@@ -25,14 +25,11 @@ impl Relay {
                 self.store.sign(|signs| signs.doubted = true);
                 let map = self.store.map();
                 let target = map.find(&address).filter(|target| target.is_up());
-                match target {
-                    Some(target) if self.store.turn(slot, &self.primary, target) => {
-                        let refused = target.store.submit(request);
-                        target.store.flush();
-                        refused.map(|answer| busy(answer.request, &error.to_string()))
-                    }
-                    _ => Some(busy(request, &error.to_string())),
-                }
+                let waits = match target {
+                    Some(target) => self.store.turn(slot, &self.primary, target, request),
+                    None => Some(request),
+                };
+                waits.map(|request| busy(request, &error.to_string()))
             }
             Some(Redirect::Ask(address)) => {
                 let map = self.store.map();

@@ -102,26 +102,36 @@ impl ClusterStore {
         self.keeper.notified().await;
     }
 
-    /// A node says that the slot is at `to` by now. `false`: the request that it said so of must wait.
+    /// A node says of `request` that its slot is at `to` by now: it goes on there. Given back: it must wait.
     ///
     /// All requests for the slot that are under way are at `from`, so none can be overtaken that goes on with
-    /// the first of them. Those behind it can.
-    pub(super) fn turn(&self, slot: Slot, from: &Arc<Primary>, to: &Arc<Primary>) -> bool {
+    /// the first of them. Those behind it can. Nobody finds the new node before the request is there.
+    pub(super) fn turn(
+        &self,
+        slot: Slot,
+        from: &Arc<Primary>,
+        to: &Arc<Primary>,
+        request: Request,
+    ) -> Option<Request> {
         let mut current = lock(&self.map);
         if !current.is_at(slot, from) {
-            return false;
+            return Some(request);
         }
         let now = Instant::now();
         let mut turned = lock(&self.turned);
         let last = turned.get(&slot).map(|turned| turned.1);
         if last.is_some_and(|last| last.after(TURN) > now) {
-            return false;
+            return Some(request);
         }
         turned.insert(slot, (to.clone(), now));
+        drop(turned);
         let mut map = Map::clone(&current);
         map.set([slot], to);
         *current = Arc::new(map);
-        true
+        let refused = to.store.submit(request);
+        drop(current);
+        to.store.flush();
+        refused.map(|answer| answer.request)
     }
 }
 

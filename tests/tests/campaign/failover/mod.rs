@@ -82,7 +82,8 @@ fn no_two_hold_across_a_failover() {
 fn without_the_guard() {
     let unguarded = Precautions {
         guard: false,
-        ..GUARDED
+        min_replicas: false,
+        wait: false,
     };
     campaign(unguarded, Fault::ALL);
 }

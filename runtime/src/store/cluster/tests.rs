@@ -1,0 +1,139 @@
+//! Redirected requests beside those of other threads: none overtakes an earlier one of its ticket.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::map::Map;
+use super::primary::Primary;
+use super::relay::Relay;
+use super::slot::Slot;
+use super::store::ClusterStore;
+use crate::config::{Access, Address, RedisEndpoint};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::name::Name;
+use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
+use crate::store::{
+    Answer, Closing, Events, MemberId, Message, Mode, Node, Op, Request, RequestId, Share, Store,
+    Ticket,
+};
+use crate::sync::Mutex;
+use crate::wait::lock;
+
+/// The answers, in the order in which they came.
+#[derive(Default)]
+struct Answers(Mutex<Vec<Request>>);
+
+impl Events for Answers {
+    fn answered(&self, answer: Answer) {
+        lock(&self.0).push(answer.request);
+    }
+
+    fn told(&self, _: &Name, _: Message) {}
+    fn connected(&self, _: Node, _: u64) {}
+    fn disconnected(&self, _: Node, _: StoreError) {}
+    fn closed(&self, _: Node, _: Option<Closing>) {}
+    fn still_disconnected(&self, _: Node, _: StoreError) {}
+}
+
+/// A node at which nobody listens: what is submitted waits there, in order.
+fn node(number: u16) -> (Arc<Primary>, Driver) {
+    let host = "127.0.0.1".to_owned();
+    let address = Address::Tcp { host, port: number };
+    let endpoint = RedisEndpoint {
+        address: address.clone(),
+        access: Access::default(),
+    };
+    let keys = EpochKeys::new(Vec::new());
+    let guard = Guard {
+        replicated: true,
+        keys: keys.clone(),
+        restart: false,
+        failover: false,
+        longest_lease: Duration::from_secs(1),
+    };
+    let scripts = Arc::new(Scripts::of_cluster());
+    let (store, driver) = redis::primary(&endpoint, None, MemberId::random(), scripts, guard);
+    let primary = Primary::new(Node(number.into()), address, store, keys, true);
+    primary.set_up(true);
+    (Arc::new(primary), driver)
+}
+
+fn acquire(name: &Name, ticket: Ticket) -> Request {
+    let op = Op::Acquire {
+        ticket,
+        counter: 1,
+        share: Share::of(1, 1),
+        hold: Duration::from_secs(1),
+        place: Duration::from_secs(1),
+        mode: Mode::Queue,
+        meta: "host 1 site".into(),
+    };
+    request(name, op)
+}
+
+fn release(name: &Name, ticket: Ticket) -> Request {
+    let op = Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb: false,
+        used: 0,
+    };
+    request(name, op)
+}
+
+fn request(name: &Name, op: Op) -> Request {
+    let (name, id) = (name.clone(), RequestId(0));
+    Request { name, op, id }
+}
+
+/// A release that goes straight to the new node must find the acquire there: it says nothing of one that may come later.
+#[tokio::test]
+async fn a_request_that_is_sent_on_is_not_overtaken() {
+    let ((old, _), (new, driver)) = (node(1), node(2));
+    // As often as it takes to meet between two steps, in slots of their own.
+    let mut slots = HashSet::new();
+    let mut names: Vec<_> = (0..60_000)
+        .map(|number| Name::from_escaped(&format!("n{number}")))
+        .collect();
+    names.retain(|name| slots.insert(Slot::of(name)));
+    let mut map = Map::new(vec![old.clone(), new.clone()]);
+    map.set(names.iter().map(Slot::of), &old);
+    let store = Arc::new(ClusterStore::new(map));
+    let relay = Relay {
+        store: store.clone(),
+        primary: old.clone(),
+        events: Arc::new(Answers::default()),
+    };
+    let tickets: Vec<_> = names.iter().map(|_| Ticket::random()).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (name, ticket) in names.iter().zip(&tickets) {
+                while store.node(name) != new.node {
+                    std::hint::spin_loop();
+                }
+                assert!(store.submit(release(name, *ticket)).is_none());
+            }
+        });
+        for (name, ticket) in names.iter().zip(&tickets) {
+            let moved = format!("MOVED {} {}", Slot::of(name).0, new.address);
+            relay.answered(Answer {
+                request: acquire(name, *ticket),
+                result: Err(StoreError::new(StoreErrorKind::Refused, moved)),
+            });
+        }
+    });
+    new.store.close();
+    let answers = Arc::new(Answers::default());
+    driver.run(answers.clone()).await;
+    let answers = lock(&answers.0);
+    assert_eq!(answers.len(), 2 * names.len());
+    let mut acquired = HashSet::new();
+    for request in answers.iter() {
+        let ticket = request.op.ticket().unwrap();
+        match request.op {
+            Op::Release { .. } => assert!(acquired.contains(&ticket), "overtaken"),
+            _ => assert!(acquired.insert(ticket)),
+        }
+    }
+}
