@@ -53,6 +53,7 @@ auto_mutex_tests::conformance! {
         as_many_as_permits_are_inside,
         a_handle_shares_the_permits,
         a_name_of_other_permits_is_refused,
+        #[needs(signals)]
         a_body_that_panics_gives_a_token_back;
     several:
         transfers_in_both_directions_all_end,

@@ -20,6 +20,7 @@ impl Step<'_> {
             next: None,
             again: Instant::NEVER,
             holder: None,
+            trouble: None,
         };
         self.send_attempt(&mut attempt);
         self.state.attempts.push(attempt);

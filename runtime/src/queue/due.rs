@@ -138,10 +138,7 @@ impl Step<'_> {
                     Some((_, error)) => LockError::Unavailable {
                         source: error.clone(),
                     },
-                    None => {
-                        let holder = self.state.asks.iter().find_map(|ask| ask.holder.as_ref());
-                        self.gave_up(&waiter, holder)
-                    }
+                    None => self.waited_long(&waiter),
                 };
                 waiter.fail(error, self.wakes);
                 continue;
@@ -152,6 +149,19 @@ impl Step<'_> {
             self.state.waiters.push_back(waiter);
         }
         self.state.first_deadline = first_deadline;
+    }
+
+    /// `waiter` has waited enough. If the store did not serve the last request, who held before says nothing.
+    fn waited_long(&self, waiter: &Waiter) -> LockError {
+        let mut asks = self.state.asks.iter();
+        let ask = asks.find(|ask| ask.share == waiter.want.share);
+        match ask.and_then(|ask| ask.trouble.clone()) {
+            Some(source) => LockError::Unavailable { source },
+            None => {
+                let holder = self.state.asks.iter().find_map(|ask| ask.holder.as_ref());
+                self.gave_up(waiter, holder)
+            }
+        }
     }
 
     /// `waiter` has waited enough; `holder` held the name at the last answer.
@@ -222,9 +232,9 @@ impl Step<'_> {
                 }
                 None if self.attempt_ends(&attempt) <= self.now => {
                     self.withdraw(&attempt.sendings);
-                    let error = LockError::Unavailable {
-                        source: self.silence(),
-                    };
+                    let away = self.unreachable().map(|outage| outage.1);
+                    let source = away.or(attempt.trouble).unwrap_or_else(unanswered);
+                    let error = LockError::Unavailable { source };
                     attempt.waiter.fail(error, self.wakes);
                 }
                 None if attempt.again <= self.now => {

@@ -107,6 +107,8 @@ pub(super) struct Attempt {
     pub(super) again: Instant,
     /// Who held the name at the last attempt.
     pub(super) holder: Option<HolderRecord>,
+    /// Why the store did not serve the last request.
+    pub(super) trouble: Option<StoreError>,
 }
 
 /// A ticket that holds.

@@ -81,6 +81,7 @@ impl Step<'_> {
             }
             Err(error) if error.kind() == StoreErrorKind::Busy => {
                 attempt.again = self.now.after(RETRY);
+                attempt.trouble = Some(error);
                 self.state.attempts.push(attempt);
                 return;
             }

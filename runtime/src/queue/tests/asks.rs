@@ -1,9 +1,13 @@
 //! Which tickets wait in the store, and for whom.
 
+use std::time::Duration;
+
 use super::{Rig, SECOND, TOKEN, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
+use crate::queue::waiter::Patience;
 use crate::store::{Cause, Closing, Events, HolderRecord, Message, Node, Op, Owner, Reply, Share};
+use crate::wait::lock;
 
 fn owned(owner: &'static str) -> Want {
     Want {
@@ -194,4 +198,33 @@ fn a_ticket_that_suits_the_first_waiter_no_more_is_exchanged() {
         matches!(&asked, [Op::Release { .. }, Op::Acquire { share, .. }] if share.units == 4),
         "{asked:?}"
     );
+}
+
+#[test]
+fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
+    let mut rig = Rig::new();
+    let block = Some(SECOND * 2);
+    let waits = Want {
+        patience: Patience::Queue(block),
+        ..Rig::want()
+    };
+    let mut waiting = rig.enter(&waits);
+    rig.answer(rig.next(), queued());
+    // It is looked at again: by then too few servers are left.
+    rig.pass(SECOND);
+    rig.refuse(rig.next());
+    rig.pass(SECOND * 2);
+    let error = poll(&mut waiting).expect("it is over").unwrap_err();
+    assert!(error.to_string().contains("4 of 5"), "{error:?}");
+    // One that does not wait in the store.
+    let tries = Want {
+        patience: Patience::Queue(Some(Duration::ZERO)),
+        ..Rig::want()
+    };
+    lock(&rig.wire.0).clear();
+    let mut trying = rig.enter(&tries);
+    rig.refuse(rig.next());
+    rig.pass(SECOND * 40);
+    let error = poll(&mut trying).expect("it is over").unwrap_err();
+    assert!(error.to_string().contains("4 of 5"), "{error:?}");
 }

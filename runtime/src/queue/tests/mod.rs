@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::{Acquire, Patience, Want};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
-use crate::error::{LockError, StoreError};
+use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
@@ -112,6 +112,16 @@ impl Rig {
         self.member.answered(Answer {
             request,
             result: Err(StoreError::disconnected("cut")),
+        });
+    }
+
+    fn refuse(&self, request: Request) {
+        self.member.answered(Answer {
+            request,
+            result: Err(StoreError::new(
+                StoreErrorKind::Busy,
+                "4 of 5 can be reached",
+            )),
         });
     }
 

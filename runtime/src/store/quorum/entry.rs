@@ -8,6 +8,9 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Mode, Op, Request, Share, Text, Ticket};
 
+/// Who waits asks more often than that.
+const SILENT: Duration = Duration::from_secs(2);
+
 /// A ticket, from its first acquire to its release.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -19,6 +22,8 @@ pub(super) struct Entry {
     pub(super) job: Option<u64>,
     /// What was asked meanwhile.
     pub(super) later: VecDeque<Request>,
+    /// When something was asked last.
+    pub(super) asked: Instant,
     /// Where it is told of releases; `None` until it waits.
     pub(super) side: Option<Name>,
     /// It was told of a release since the last round began.
@@ -95,6 +100,7 @@ impl Entry {
             at: (0..nodes).map(|_| At::default()).collect(),
             job: None,
             later: VecDeque::new(),
+            asked: Instant::START,
             side: None,
             woken: false,
             collisions: 0,
@@ -105,6 +111,15 @@ impl Entry {
     /// On how many nodes it may hold.
     pub(super) fn open(&self) -> usize {
         self.at.iter().filter(|at| at.open).count()
+    }
+
+    /// Whether it can only be over: nobody has asked for it for so long that no lease and no place is left. The member has
+    /// handed it over to another one, or forgotten it.
+    pub(super) fn is_forsaken(&self, now: Instant) -> bool {
+        let keeps_silent = self.want.hold.max(self.want.place) + SILENT;
+        let is_quiet = self.job.is_none() && self.later.is_empty();
+        let asks = matches!(self.phase, Phase::Wanting | Phase::Held(_));
+        is_quiet && asks && self.asked.until(now) > keeps_silent
     }
 
     /// Whether a release has left a tombstone on some node, so that it should go on under a fresh ticket.

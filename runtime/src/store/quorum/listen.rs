@@ -171,6 +171,7 @@ impl Quorum {
     pub(super) fn leave_listening(&mut self, request: Request, ticket: Ticket, used: u64) {
         let number = self.number();
         let mut votes = Votes::new(self.nodes.len());
+        let mut owed = 0;
         let notified = self
             .tickets
             .get(&ticket)
@@ -184,18 +185,19 @@ impl Quorum {
                 .get(&ticket)
                 .is_some_and(|entry| entry.at[node].open);
             if notified.is_none_or(|by| by == node) && is_open {
-                if self.nodes.is_up(node) {
-                    votes.ask(node);
+                match self.nodes.is_up(node) {
+                    true => votes.ask(node),
+                    false => owed += 1,
                 }
                 self.release_at(node, ticket, used, Purpose::main(number));
             }
         }
         match notified {
             // The others may be about to tell of it too.
-            Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
+            Some(_) => drop(self.arm(self.now.after(LATER), Due::Withdraw(ticket))),
             None => drop(self.tickets.remove(&ticket)),
         }
-        let release = super::release::Release::new(request, votes, notified.is_some());
+        let release = super::release::Release::new(request, votes, owed, notified.is_some());
         self.decide_release(number, release);
     }
 

@@ -29,6 +29,9 @@ impl Quorum {
     /// Too few have granted: they get it back.
     pub(super) fn lost(&mut self, round: Round) {
         let ticket = round.call.ticket;
+        if self.may_adopt_yet(&round) {
+            return self.adopts_on(round);
+        }
         for node in self.nodes.indices() {
             let may_hold = match round.votes.of(node) {
                 Vote::Said(reply) => is_granted(reply),
@@ -49,7 +52,7 @@ impl Quorum {
         // What has not answered by the end is as good as unreachable.
         let is_over = round.started.after(entry.want.hold) <= self.now;
         let reached = votes.said() + if is_over { 0 } else { votes.awaited() };
-        let end = if entry.want.adopts.is_some() && reached >= enough {
+        let end = if entry.want.adopts.is_some() {
             Some(Ok(Reply::Gone))
         } else if reached < enough {
             let trouble = votes.trouble().cloned();
@@ -72,6 +75,35 @@ impl Quorum {
             Some(result) => self.end(round.call, result),
             None => self.after_collision(round),
         }
+    }
+
+    /// Whether an adoption that not enough nodes have made, or are known to have made, may still succeed.
+    fn may_adopt_yet(&self, round: &Round) -> bool {
+        let entry = self.tickets.get(&round.call.ticket);
+        let entry = entry.filter(|entry| entry.want.adopts.is_some());
+        let nodes = self.nodes.len();
+        entry.is_some_and(|entry| {
+            let refused =
+                |reply: &Reply| !is_granted(reply) && !matches!(reply, Reply::Busy { .. });
+            nodes - round.votes.count(refused) >= needed(nodes, &entry.want.share)
+        })
+    }
+
+    /// Where it has taken over, the old ticket is not any more: given back, nobody would have it. The member asks again.
+    fn adopts_on(&mut self, round: Round) {
+        let Some(entry) = self.tickets.get(&round.call.ticket) else {
+            return self.answer(round.call.request, Ok(Reply::Gone));
+        };
+        let enough = needed(self.nodes.len(), &entry.want.share);
+        let error = match (round.votes.trouble(), self.nodes.up() < enough) {
+            (Some(trouble), _) => trouble.clone(),
+            (None, true) => self.unreachable(enough),
+            (None, false) => StoreError::new(
+                StoreErrorKind::Busy,
+                "too few servers have handed the lock over; the others grant nothing yet, or are slow",
+            ),
+        };
+        self.end(round.call, Err(error));
     }
 
     /// It was held by others, or nobody got enough: what comes next.

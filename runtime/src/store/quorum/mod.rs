@@ -32,6 +32,8 @@ mod side;
 mod simulation;
 mod state;
 mod store;
+#[cfg(test)]
+mod tests;
 mod votes;
 
 pub(crate) use self::driver::connect;

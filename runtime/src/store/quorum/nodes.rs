@@ -118,18 +118,18 @@ impl Nodes {
         self.up() >= majority(self.len())
     }
 
-    /// `node` grants nothing until then. Says until when no majority does.
-    pub(super) fn note_closed(
-        &mut self,
-        node: usize,
-        closing: Option<Closing>,
-        now: Instant,
-    ) -> Option<Closing> {
+    /// `node` grants nothing until then.
+    pub(super) fn note_closed(&mut self, node: usize, closing: Option<Closing>) {
         self.all[node].closing = closing;
-        let closing = self.all.iter().filter_map(|node| node.closing);
+    }
+
+    /// Until when no majority grants, of the nodes that can be reached.
+    pub(super) fn closing(&self, now: Instant) -> Option<Closing> {
+        let up = self.all.iter().filter(|node| node.down.is_none());
+        let closing = up.filter_map(|node| node.closing);
         let mut closing: Vec<_> = closing.filter(|closing| now < closing.until).collect();
         closing.sort_by_key(|closing| closing.until);
-        let open = self.len() - closing.len();
+        let open = self.up() - closing.len();
         let missing = majority(self.len()).checked_sub(open + 1)?;
         closing.get(missing).copied()
     }

@@ -76,8 +76,10 @@ impl Quorum {
         let most = majority(self.nodes.len());
         let votes = &query.votes;
         let awaited = votes.awaited() + query.side.as_ref().map_or(0, Votes::awaited);
+        // A notification is done when a majority knows of it.
+        let waits = !matches!(query.request.op, Op::Signal { .. }) || votes.said() < most;
         let grace = query.grace.unwrap_or(Instant::NEVER);
-        if awaited > 0 && votes.said() + votes.awaited() >= most && self.now < grace {
+        if awaited > 0 && votes.said() + votes.awaited() >= most && self.now < grace && waits {
             if votes.said() >= most && query.grace.is_none() {
                 let grace = self.now.after(GRACE);
                 query.grace = Some(grace);

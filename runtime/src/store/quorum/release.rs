@@ -17,16 +17,20 @@ pub(super) struct Release {
     owed: usize,
     /// It was held, and not only asked for.
     held: bool,
+    /// So many must have released it.
+    most: usize,
 }
 
 impl Release {
-    /// Of a ticket that waited for a notification; `held`: it has used one.
-    pub(super) fn new(request: Request, votes: Votes, held: bool) -> Self {
+    /// Of a ticket that waited for a notification; `held`: it has used one, and only the node that it came from matters.
+    pub(super) fn new(request: Request, votes: Votes, owed: usize, held: bool) -> Self {
+        let nodes = votes.len();
         Self {
             request,
             votes,
-            owed: 0,
+            owed,
             held,
+            most: if held { 1 } else { majority(nodes) },
         }
     }
 }
@@ -50,7 +54,10 @@ impl Quorum {
                 .take()
                 .and_then(|number| self.jobs.remove(&number));
             let under_way = match job {
-                Some(Job::Round(round)) => Some(round.call.request),
+                Some(Job::Round(round)) => {
+                    self.over(&round);
+                    Some(round.call.request)
+                }
                 Some(Job::Pause(pause)) => Some(pause.call.request),
                 Some(Job::Listen(listen)) => Some(listen.request),
                 _ => None,
@@ -99,15 +106,16 @@ impl Quorum {
             votes,
             owed,
             held,
+            most: majority(nodes),
         };
         self.decide_release(number, release);
     }
 
     pub(super) fn decide_release(&mut self, number: u64, release: Release) {
-        let most = majority(self.nodes.len());
         let Release {
             votes, owed, held, ..
         } = &release;
+        let most = release.most;
         let is_released = |reply: &Reply| matches!(reply, Reply::Released { .. });
         let released = votes.count(is_released);
         let over = votes.awaited() == 0;

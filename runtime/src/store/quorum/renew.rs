@@ -4,7 +4,7 @@ use super::enough::needed;
 use super::entry::{Entry, Phase, Want};
 use super::nodes::Purpose;
 use super::round::Call;
-use super::state::{Job, Quorum};
+use super::state::{Job, Quorum, SWEEP};
 use super::votes::{Votes, is_granted};
 use crate::store::{Mode, Op, Reply, Request, Share, Ticket};
 
@@ -30,15 +30,17 @@ impl Quorum {
             Some(entry) => entry.want.update(&request.op),
             None => match Want::of(&request.op) {
                 Some(want) => {
+                    self.sweep();
                     let entry = Entry::new(request.name.clone(), want, nodes);
                     self.tickets.insert(ticket, entry);
                 }
                 None => return self.answer(request, Ok(Reply::Gone)),
             },
         }
-        let Some(entry) = self.tickets.get(&ticket) else {
+        let Some(entry) = self.tickets.get_mut(&ticket) else {
             return;
         };
+        entry.asked = self.now;
         if entry.want.share.capacity == 0 {
             return self.listen(request, ticket);
         }
@@ -73,6 +75,15 @@ impl Quorum {
             && let Some(request) = entry.later.pop_front()
         {
             self.ticket_asked(request);
+        }
+    }
+
+    /// Forgets what nobody will release, when there is much.
+    fn sweep(&mut self) {
+        if self.tickets.len() >= self.sweep_at {
+            let now = self.now;
+            self.tickets.retain(|_, entry| !entry.is_forsaken(now));
+            self.sweep_at = SWEEP.max(self.tickets.len() * 2);
         }
     }
 

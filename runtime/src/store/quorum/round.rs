@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::enough::{majority, needed};
 use super::entry::Phase;
 use super::nodes::Purpose;
-use super::state::{Due, Job, Quorum};
+use super::state::{Due, Job, Quorum, Timer};
 use super::votes::{Vote, Votes, is_granted};
 use crate::clock::Instant;
 use crate::error::StoreError;
@@ -32,7 +32,9 @@ pub(super) struct Round {
     /// The ticket queues with those who wait for a release since before this round.
     pub(super) registered: bool,
     /// Until when slow nodes are waited for.
-    grace: Option<Instant>,
+    grace: Option<Timer>,
+    /// The end of the first lease.
+    pub(super) end: Timer,
 }
 
 /// A request for which there is one round after another.
@@ -95,8 +97,8 @@ impl Quorum {
             started: self.now,
             registered,
             grace: None,
+            end: self.arm(self.now.after(hold), Due::Job(number)),
         };
-        self.arm(self.now.after(hold), Due::Job(number));
         self.jobs.insert(number, Job::Round(round));
     }
 
@@ -124,10 +126,12 @@ impl Quorum {
         if !over && granted >= enough {
             if let Some(token) = agreed(&round.votes, most) {
                 self.took = round.started.until(self.now);
+                self.over(&round);
                 return self.won(round.call, token);
             }
             self.raise(number, &mut round);
         } else if over || !possible && (said >= most || awaited == 0) {
+            self.over(&round);
             return self.lost(round);
         } else if said >= most && said > granted {
             let took = round.started.until(self.now);
@@ -135,15 +139,23 @@ impl Quorum {
                 Some(grace) => grace,
                 None => {
                     let grace = self.now.after((took * 3).clamp(GRACE.0, GRACE.1));
-                    self.arm(grace, Due::Job(number));
-                    *round.grace.insert(grace)
+                    *round.grace.insert(self.arm(grace, Due::Job(number)))
                 }
             };
-            if grace <= self.now {
+            if grace.0 <= self.now {
+                self.over(&round);
                 return self.lost(round);
             }
         }
         self.jobs.insert(number, Job::Round(round));
+    }
+
+    /// Nothing is due for it any more.
+    pub(super) fn over(&mut self, round: &Round) {
+        self.disarm(round.end);
+        if let Some(grace) = round.grace {
+            self.disarm(grace);
+        }
     }
 
     /// Enough have granted, but no majority the same token: one that is greater than all theirs is written to each. If it

@@ -7,6 +7,7 @@ use super::entry::{Phase, beside};
 use super::nodes::Purpose;
 use super::owed::Leave;
 use super::state::Quorum;
+use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
 
@@ -28,7 +29,7 @@ impl Quorum {
                 .send(node, Purpose::PLACE, &side, leave(ticket, used));
         }
         // It must last until the next look at it.
-        let fresh = |since: crate::clock::Instant| since.until(self.now) < place / 3;
+        let fresh = |since: Instant| since.until(self.now) < place / 3;
         if at.place.is_some_and(fresh) {
             return;
         }
@@ -79,6 +80,15 @@ impl Quorum {
                     signal: Signal::One,
                 };
                 self.nodes.send(node, Purpose::NOBODY, &side, op);
+            }
+        }
+    }
+
+    /// `node` can be reached again, and may have been restarted: the next round looks after the places there.
+    pub(super) fn look_after_places(&mut self, node: usize) {
+        for entry in self.tickets.values_mut() {
+            if let Some(since) = &mut entry.at[node].place {
+                *since = Instant::START;
             }
         }
     }

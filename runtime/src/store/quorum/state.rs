@@ -33,6 +33,12 @@ pub(super) enum Output {
     StillDisconnected(StoreError),
 }
 
+/// With so many tickets it is first looked whether all are still asked for.
+pub(super) const SWEEP: usize = 64;
+
+/// When something was planned, and its number.
+pub(super) type Timer = (Instant, u64);
+
 /// A request of the member that the nodes are asked about.
 #[derive(Debug)]
 pub(super) enum Job {
@@ -69,6 +75,10 @@ pub(super) struct Quorum {
     /// How often a majority could be reached anew.
     generation: u64,
     connected: bool,
+    /// What the member was told last.
+    closing: Option<Closing>,
+    /// So many tickets are looked through for those that nobody asks for.
+    pub(super) sweep_at: usize,
 }
 
 impl Quorum {
@@ -87,6 +97,8 @@ impl Quorum {
             last: 0,
             generation: 0,
             connected: false,
+            closing: None,
+            sweep_at: SWEEP,
         };
         if connected {
             quorum.connect();
@@ -102,14 +114,14 @@ impl Quorum {
             Input::Told(node, name, message) => self.told(node, &name, message),
             Input::Up(node) => {
                 self.nodes.note_up(node, self.now);
+                self.look_after_places(node);
                 if self.nodes.are_connected() && !self.connected {
                     self.connect();
                 }
                 self.listen_again(node);
             }
             Input::Closed(node, closing) => {
-                let closing = self.nodes.note_closed(node, closing, self.now);
-                self.out.push_back(Output::Closed(closing));
+                self.nodes.note_closed(node, closing);
             }
             Input::Down(node, error) => self.down(node, error),
             Input::StillDown(node, error) => {
@@ -122,6 +134,11 @@ impl Quorum {
         }
         while let Some((node, answer)) = self.nodes.refused.pop() {
             self.answered(node, answer);
+        }
+        let closing = self.nodes.closing(self.now);
+        if closing != self.closing {
+            self.closing = closing;
+            self.out.push_back(Output::Closed(closing));
         }
     }
 
@@ -229,11 +246,21 @@ impl Quorum {
         self.last
     }
 
-    pub(super) fn arm(&mut self, at: Instant, due: Due) {
+    pub(super) fn arm(&mut self, at: Instant, due: Due) -> Timer {
+        let key = (at, self.number());
         if at != Instant::NEVER {
-            let number = self.number();
-            self.timers.insert((at, number), due);
+            self.timers.insert(key, due);
         }
+        key
+    }
+
+    pub(super) fn disarm(&mut self, timer: Timer) {
+        self.timers.remove(&timer);
+    }
+
+    #[cfg(test)]
+    pub(super) fn timers(&self) -> usize {
+        self.timers.len()
     }
 
     pub(super) fn answer(&mut self, request: Request, result: Result<Reply, StoreError>) {

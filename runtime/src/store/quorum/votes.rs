@@ -21,6 +21,10 @@ impl Votes {
         Self((0..nodes).map(|_| Vote::None).collect())
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn ask(&mut self, node: usize) {
         self.0[node] = Vote::Awaited;
     }

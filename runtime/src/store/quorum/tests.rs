@@ -1,0 +1,403 @@
+//! One member and nodes that answer as they are told to: sequences that need exact timing.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::inbox::Input;
+use super::nodes::Nodes;
+use super::state::{Output, Quorum};
+use crate::clock::Instant;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::name::Name;
+use crate::store::memory::state::State;
+use crate::store::{
+    Answer, Cause, Closing, MemberId, Message, Mode, Op, Reply, Request, RequestId, Share, Store,
+    Ticket,
+};
+
+const LEASE: Duration = Duration::from_millis(1500);
+
+#[derive(Debug, Default)]
+struct Stub(Mutex<Vec<Request>>);
+
+impl Store for Stub {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        self.0.lock().unwrap().push(request);
+        None
+    }
+
+    fn close(&self) {}
+}
+
+/// What a node does with what it is sent.
+#[derive(Clone, PartialEq)]
+enum Way {
+    Answers,
+    /// It executes, and its answers are lost with the connection.
+    LosesAnswers,
+    /// It keeps what it is sent.
+    Freezes,
+    Refuses,
+}
+
+struct Rig {
+    quorum: Quorum,
+    stubs: Vec<Arc<Stub>>,
+    names: Vec<std::collections::HashMap<String, State>>,
+    ways: Vec<Way>,
+    kept: Vec<(usize, Request)>,
+    told: Vec<Output>,
+    id: MemberId,
+}
+
+impl Rig {
+    fn new(nodes: usize) -> Self {
+        let stubs: Vec<_> = (0..nodes).map(|_| Arc::new(Stub::default())).collect();
+        let stores = stubs
+            .iter()
+            .map(|stub| (stub.clone() as Arc<dyn Store>, true));
+        let mut quorum = Quorum::new(Nodes::new(stores.collect()));
+        quorum.now = Instant::START.after(Duration::from_secs(1000));
+        Self {
+            quorum,
+            stubs,
+            names: (0..nodes).map(|_| Default::default()).collect(),
+            ways: vec![Way::Answers; nodes],
+            kept: Vec::new(),
+            told: Vec::new(),
+            id: MemberId::random(),
+        }
+    }
+
+    fn execute(&mut self, node: usize, request: &Request) -> Reply {
+        let micros = self.quorum.now.as_nanos() / 1000;
+        let state = self.names[node]
+            .entry(request.name.to_string())
+            .or_default();
+        state.apply(micros, self.id, &request.op, &mut |_, _| true)
+    }
+
+    fn take(&mut self, input: Input) {
+        self.quorum.take(input);
+        self.quorum.tick();
+        loop {
+            let sent = self.stubs.iter().enumerate().flat_map(|(node, stub)| {
+                let requests = std::mem::take(&mut *stub.0.lock().unwrap());
+                requests.into_iter().map(move |request| (node, request))
+            });
+            let sent: Vec<_> = sent.collect();
+            if sent.is_empty() {
+                break;
+            }
+            for (node, request) in sent {
+                let result = match self.ways[node] {
+                    Way::Answers => Ok(self.execute(node, &request)),
+                    Way::LosesAnswers => {
+                        self.execute(node, &request);
+                        Err(StoreError::disconnected("cut"))
+                    }
+                    Way::Refuses => Err(StoreError::new(StoreErrorKind::Busy, "a script runs")),
+                    Way::Freezes => {
+                        self.kept.push((node, request));
+                        continue;
+                    }
+                };
+                self.quorum
+                    .take(Input::Answered(node, Answer { request, result }));
+            }
+            self.quorum.tick();
+        }
+        while let Some(output) = self.quorum.outputs() {
+            self.told.push(output);
+        }
+    }
+
+    /// Asks, and what is answered at once.
+    fn ask(&mut self, op: Op) -> Option<Result<Reply, StoreError>> {
+        self.told.clear();
+        let (name, id) = (Name::from_escaped("m"), RequestId(7));
+        self.take(Input::Asked(Request { name, op, id }));
+        self.answer()
+    }
+
+    fn answer(&self) -> Option<Result<Reply, StoreError>> {
+        self.told.iter().find_map(|output| match output {
+            Output::Answer(answer) => Some(answer.result.clone()),
+            _ => None,
+        })
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.quorum.now = self.quorum.now.after(time);
+        // Anything that changes nothing.
+        self.take(Input::Told(
+            0,
+            Name::from_escaped("m"),
+            Message::Ask {
+                ticket: Ticket::random(),
+            },
+        ));
+    }
+
+    fn down(&mut self, node: usize) {
+        self.take(Input::Down(node, StoreError::disconnected("cut")));
+    }
+
+    fn up(&mut self, node: usize) {
+        self.ways[node] = Way::Answers;
+        self.take(Input::Up(node));
+    }
+
+    /// On how many nodes `ticket` holds or waits.
+    fn on(&mut self, ticket: Ticket) -> usize {
+        let micros = self.quorum.now.as_nanos() / 1000;
+        let states = self.names.iter_mut().filter_map(|names| names.get_mut("m"));
+        let has = |state: &mut State| match state.apply(
+            micros,
+            self.id,
+            &Op::Inspect,
+            &mut |_, _| true,
+        ) {
+            Reply::Info(record) => {
+                let mut all = record.holders.iter().chain(&record.waiters);
+                all.any(|found| found.ticket == ticket)
+            }
+            _ => false,
+        };
+        states.map(has).filter(|has| *has).count()
+    }
+}
+
+fn acquire(ticket: Ticket, counter: u64, capacity: u32) -> Op {
+    Op::Acquire {
+        ticket,
+        counter,
+        share: Share {
+            takes: capacity == 0,
+            ..Share::of(1, capacity)
+        },
+        hold: LEASE,
+        place: LEASE,
+        mode: Mode::Queue,
+        meta: "t".into(),
+    }
+}
+
+fn touch(ticket: Ticket, counter: u64) -> Op {
+    Op::Touch {
+        ticket,
+        counter,
+        units: 0,
+        hold: LEASE,
+        place: LEASE,
+    }
+}
+
+fn adopt(old: Ticket, ticket: Ticket, counter: u64) -> Op {
+    Op::Adopt {
+        old,
+        ticket,
+        counter,
+        hold: LEASE,
+        place: LEASE,
+        meta: "t".into(),
+    }
+}
+
+fn release(ticket: Ticket, used: u64) -> Op {
+    Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb: false,
+        used,
+    }
+}
+
+fn is_granted(answer: &Option<Result<Reply, StoreError>>) -> bool {
+    matches!(answer, Some(Ok(Reply::Granted { .. })))
+}
+
+#[test]
+fn an_adoption_goes_on_after_an_outage() {
+    let mut rig = Rig::new(3);
+    let (old, new) = (Ticket::random(), Ticket::random());
+    assert!(is_granted(&rig.ask(acquire(old, 1, 1))));
+    // One has adopted, one has and nobody hears of it, one is not reached.
+    rig.down(2);
+    rig.ways[1] = Way::LosesAnswers;
+    let lost = rig.ask(adopt(old, new, 1));
+    assert!(
+        matches!(&lost, Some(Err(error)) if error.is_disconnected()),
+        "{lost:?}"
+    );
+    rig.up(1);
+    rig.up(2);
+    let adopted = rig.ask(adopt(old, new, 2));
+    assert!(is_granted(&adopted), "{adopted:?}");
+    assert_eq!(rig.on(new), 3);
+    assert!(matches!(
+        rig.ask(release(new, 0)),
+        Some(Ok(Reply::Released { .. }))
+    ));
+    assert_eq!(rig.on(new) + rig.on(old), 0);
+}
+
+#[test]
+fn a_release_that_a_node_refuses_is_sent_again() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    assert!(is_granted(&rig.ask(acquire(ticket, 1, 1))));
+    rig.ways[2] = Way::Refuses;
+    assert!(matches!(
+        rig.ask(release(ticket, 0)),
+        Some(Ok(Reply::Released { .. }))
+    ));
+    rig.pass(Duration::from_millis(300));
+    assert_eq!(rig.on(ticket), 1);
+    rig.ways[2] = Way::Answers;
+    rig.pass(Duration::from_millis(300));
+    assert_eq!(rig.on(ticket), 0);
+    assert!(!rig.quorum.nodes.owes(2, ticket));
+}
+
+#[test]
+fn a_release_is_owed_for_as_long_as_a_node_stands_still() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    rig.ways[2] = Way::Freezes;
+    assert!(is_granted(&rig.ask(acquire(ticket, 1, 1))));
+    rig.down(2);
+    for (node, request) in std::mem::take(&mut rig.kept) {
+        let result = Err(StoreError::disconnected("cut"));
+        rig.kept.push((
+            node,
+            Request {
+                name: request.name.clone(),
+                op: request.op.clone(),
+                id: request.id,
+            },
+        ));
+        rig.take(Input::Answered(node, Answer { request, result }));
+    }
+    rig.ask(release(ticket, 0));
+    rig.pass(Duration::from_secs(60));
+    let kept = std::mem::take(&mut rig.kept);
+    for (node, request) in kept {
+        rig.execute(node, &request);
+    }
+    assert_eq!(rig.on(ticket), 1);
+    rig.up(2);
+    assert_eq!(rig.on(ticket), 0);
+}
+
+#[test]
+fn a_late_gone_says_nothing_about_a_newer_acquire() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    assert!(is_granted(&rig.ask(acquire(ticket, 1, 1))));
+    let late = Request {
+        name: Name::from_escaped("m"),
+        op: touch(ticket, 0),
+        id: RequestId(0),
+    };
+    rig.take(Input::Answered(
+        2,
+        Answer {
+            request: late,
+            result: Ok(Reply::Gone),
+        },
+    ));
+    rig.ask(release(ticket, 0));
+    assert_eq!(rig.on(ticket), 0);
+}
+
+#[test]
+fn rounds_leave_no_timers() {
+    let mut rig = Rig::new(3);
+    for _ in 0..100 {
+        let ticket = Ticket::random();
+        assert!(is_granted(&rig.ask(acquire(ticket, 1, 1))));
+        rig.ask(release(ticket, 0));
+        assert!(rig.quorum.timers() < 10, "{}", rig.quorum.timers());
+    }
+}
+
+#[test]
+fn what_was_handed_over_is_forgotten() {
+    let mut rig = Rig::new(3);
+    for _ in 0..2000 {
+        assert!(is_granted(&rig.ask(acquire(Ticket::random(), 1, 1))));
+        // Nobody releases it: its lease ends.
+        rig.pass(LEASE * 3);
+    }
+    assert!(
+        rig.quorum.tickets.len() < 200,
+        "{}",
+        rig.quorum.tickets.len()
+    );
+}
+
+#[test]
+fn nodes_that_are_down_are_not_open() {
+    let mut rig = Rig::new(5);
+    let until = rig.quorum.now.after(Duration::from_secs(9));
+    let closing = Closing {
+        until,
+        cause: Cause::Restart,
+    };
+    let closed = |rig: &Rig| {
+        let told = rig.told.iter().rev();
+        told.filter_map(|output| match output {
+            Output::Closed(closing) => Some(*closing),
+            _ => None,
+        })
+        .next()
+        .flatten()
+    };
+    rig.take(Input::Closed(0, Some(closing)));
+    assert_eq!(closed(&rig), None);
+    rig.down(1);
+    rig.down(2);
+    assert_eq!(closed(&rig), Some(closing));
+    rig.up(2);
+    assert_eq!(closed(&rig), None);
+}
+
+#[test]
+fn a_used_notification_counts_as_released_where_it_came_from() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    assert!(matches!(
+        rig.ask(acquire(ticket, 1, 0)),
+        Some(Ok(Reply::Queued { .. }))
+    ));
+    let grant = Message::Grant {
+        ticket,
+        token: 5,
+        hold: LEASE,
+        counter: 1,
+        signal: Some("s".into()),
+    };
+    rig.take(Input::Told(1, Name::from_escaped("m"), grant));
+    rig.ways[1] = Way::Freezes;
+    assert!(rig.ask(release(ticket, 5)).is_none(), "it has not spoken");
+}
+
+#[test]
+fn a_place_is_looked_after_when_its_node_is_back() {
+    let mut rig = Rig::new(3);
+    let (holder, waits) = (Ticket::random(), Ticket::random());
+    assert!(is_granted(&rig.ask(acquire(holder, 1, 1))));
+    assert!(matches!(
+        rig.ask(acquire(waits, 1, 1)),
+        Some(Ok(Reply::Queued { .. }))
+    ));
+    let side = "m:%wake";
+    assert!(rig.names[2].contains_key(side), "{:?}", rig.names[2].keys());
+    // It comes back empty.
+    rig.down(2);
+    rig.names[2].clear();
+    rig.up(2);
+    rig.ask(touch(waits, 2));
+    assert!(rig.names[2].contains_key(side));
+}
