@@ -216,7 +216,8 @@ impl Config {
     }
 
     /// Whether a server that was restarted grants nothing until every lease has ended that it may have given before:
-    /// for `longest_lease` and a second after its start. Without it a server that comes back without its data hands out
+    /// for as long after its start as after a failover, since it may have been promoted just before (a server of a quorum for
+    /// `longest_lease` and a second). Without it a server that comes back without its data hands out
     /// again at once what somebody still believes to hold.
     ///
     /// On for Sentinel, Cluster and quorum URLs unless said, off for the others. After a *failover*, when a replica has

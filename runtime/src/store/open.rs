@@ -58,7 +58,7 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
                 endpoint,
                 settings.connect_timeout,
                 member,
-                Guard::of(settings),
+                Guard::of(settings).unreplicated(),
             )
             .await?;
             Ok(Opened::new(store, |events| driver.run(events)))

@@ -85,3 +85,26 @@ async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
     let mutex = newcomer.mutex(&name).block(BRIEFLY);
     assert!(soon("at once", mutex.lock()).await.is_ok());
 }
+
+#[tokio::test]
+async fn a_connection_does_not_outlive_the_reign_of_its_node() {
+    let cluster = Cluster::start();
+    let client = patient(&cluster);
+    let name = cluster.name_at("suite", "m", 1);
+    let guard = client.mutex(&name).lock().await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+    // Nothing is asked of the node while it is a replica, but now and then for its reign.
+    cluster.fail_over(1);
+    soon("it is left", async {
+        while cluster.node(1).members() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    cluster.fail_over(1);
+    let mutex = client.mutex(&name).block(BRIEFLY);
+    let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    let guard = soon("open again", client.mutex(&name).lock()).await;
+    assert!(guard.unwrap().unlock().await.unwrap());
+}

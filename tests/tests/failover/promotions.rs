@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::rig::{BRIEFLY, CLOSED, LONGEST, Pair, client, closed, config};
@@ -200,6 +201,35 @@ async fn who_waited_is_granted_when_it_opens() {
         last = guard.fencing_token();
         assert!(guard.unlock().await.unwrap());
     }
+}
+
+#[tokio::test]
+async fn a_grant_that_nobody_claimed_before_is_not_claimed_at_the_new_primary() {
+    let pair = Pair::new();
+    let own = Proxy::start(pair.primary.port());
+    let (holder, waiter) = (
+        client(&pair.url()),
+        client(&pair.primary.url_at(own.port())),
+    );
+    let mutex = holder.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
+    becomes("it waits", async || {
+        mutex.info().await.unwrap().waiters.len() == 1
+    })
+    .await;
+    // It is granted, and does not hear of it.
+    own.freeze();
+    assert!(guard.unlock().await.unwrap());
+    pair.replica.wait_for(&pair.primary);
+    let promoted = Instant::now();
+    pair.fail_over();
+    own.redirect(pair.replica.port());
+    own.cut();
+    own.heal();
+    let guard = soon("granted when it opens", waiting).await.unwrap();
+    assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
+    assert!(guard.unwrap().unlock().await.unwrap());
 }
 
 #[tokio::test]

@@ -6,15 +6,23 @@ use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::{Options, Redis};
 
-use crate::rig::{BRIEFLY, LONGEST, closed, config};
+use crate::rig::{BRIEFLY, CLOSED, closed, config};
 
 fn guarded(redis: &Redis) -> Client {
     Client::connect(config(&redis.url()).restart_guard(true).patience(60)).expect("a client")
 }
 
+/// Waits until a replica that came just now will come back with its data.
+async fn is_on_disk(replica: &Redis) {
+    becomes("it is on disk", async || {
+        replica.info("aof_rewrite_in_progress") == "0"
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn nothing_is_granted_until_the_old_leases_have_ended() {
-    let redis = Redis::start();
+    let redis = Redis::with(Options::default().replicated());
     let (holder, other) = (guarded(&redis), guarded(&redis));
     let guard = holder.mutex("m").lock().await.unwrap();
     let token = guard.fencing_token();
@@ -24,13 +32,13 @@ async fn nothing_is_granted_until_the_old_leases_have_ended() {
     let next = soon("granted in the end", other.mutex("m").lock())
         .await
         .unwrap();
-    assert!(began.elapsed() >= LONGEST, "{:?}", began.elapsed());
+    assert!(began.elapsed() >= CLOSED, "{:?}", began.elapsed());
     assert!(next.fencing_token() > token);
 }
 
 #[tokio::test]
 async fn with_its_data_the_queue_goes_on_in_order() {
-    let redis = Redis::with(Options::default().persistent());
+    let redis = Redis::with(Options::default().replicated().persistent());
     let holder = guarded(&redis);
     let mutex = holder.mutex("m");
     let guard = mutex.lock().await.unwrap();
@@ -51,7 +59,7 @@ async fn with_its_data_the_queue_goes_on_in_order() {
     assert!(guard.unlock().await.unwrap());
     for task in waiting {
         let guard = soon("in order", task).await.unwrap().unwrap();
-        assert!(began.elapsed() >= LONGEST, "{:?}", began.elapsed());
+        assert!(began.elapsed() >= CLOSED, "{:?}", began.elapsed());
         assert!(guard.fencing_token() > last);
         last = guard.fencing_token();
         assert!(guard.unlock().await.unwrap());
@@ -87,6 +95,46 @@ async fn who_gives_up_is_told_why() {
     // What grants nothing is answered.
     assert!(!mutex.is_locked().await.unwrap());
     assert!(!mutex.force_unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn what_was_promoted_a_moment_before_is_closed_for_as_long() {
+    let primary = Redis::with(Options::default().replicated());
+    for with_data in [true, false] {
+        let options = Options::default().replicated();
+        let replica = Redis::with(match with_data {
+            true => options.persistent(),
+            false => options,
+        });
+        replica.follow(&primary);
+        is_on_disk(&replica).await;
+        let promoted = Instant::now();
+        replica.promote();
+        let first = guarded(&replica);
+        replica.restart();
+        let guard = soon("granted in the end", first.mutex("m").lock()).await;
+        // Longer than after any other restart.
+        let least = CLOSED + Duration::from_secs(1);
+        assert!(promoted.elapsed() >= least, "{:?}", promoted.elapsed());
+        assert!(guard.unwrap().unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn without_the_guard_too_if_its_data_says_so() {
+    let primary = Redis::with(Options::default().replicated());
+    let replica = Redis::with(Options::default().replicated().persistent());
+    replica.follow(&primary);
+    is_on_disk(&replica).await;
+    replica.promote();
+    let longest = config(&replica.url()).longest_lease(30);
+    let client = Client::connect(longest).unwrap();
+    replica.restart();
+    becomes("it is back", async || {
+        client.mutex("m").is_locked().await.is_ok()
+    })
+    .await;
+    closed(client.mutex("m").try_lock().await, "was failed over");
 }
 
 #[tokio::test]

@@ -90,9 +90,9 @@ fn the_restart_guard_makes_good_for_data_that_is_not_kept() {
         assert_eq!(found.weaknesses(), []);
         found.restart
     };
-    let time = Duration::from_secs(31);
+    let time = Duration::from_secs(42);
     assert_eq!(guarded(config(&redis.url())), AfterRestart::Closed { time });
-    let time = Duration::from_secs(6);
+    let time = Duration::from_secs(17);
     let short = config(&redis.url()).lease(5).longest_lease(5);
     assert_eq!(guarded(short), AfterRestart::Closed { time });
     let kept = Redis::with(Options::default().persistent());

@@ -46,6 +46,7 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
     };
     let keys = EpochKeys::new(Vec::new());
     let guard = Guard {
+        replicated: true,
         keys: keys.clone(),
         restart: false,
         failover: false,

@@ -61,6 +61,12 @@ pub(super) struct At {
     pub(super) open: bool,
     /// An acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
     pub(super) late: bool,
+    /// So many acquires are not answered yet.
+    pub(super) awaited: u32,
+    /// A release there leaves a tombstone: the ticket cannot be had there again.
+    pub(super) tombed: bool,
+    /// The counter of the last acquire.
+    pub(super) asked: u64,
     /// That of its grant there; 0: none is known.
     pub(super) token: u64,
     /// When it was last put into the queue of those who wait.
@@ -71,6 +77,13 @@ pub(super) struct At {
     pub(super) lost: bool,
     /// How often its `expire` was restarted there.
     pub(super) refreshed: u32,
+}
+
+impl At {
+    /// Whether an acquire may reach the node after a release that is sent from now on.
+    pub(super) fn may_come(&self, is_up: bool) -> bool {
+        self.late || !is_up && self.awaited > 0
+    }
 }
 
 impl Entry {
@@ -92,6 +105,11 @@ impl Entry {
     /// On how many nodes it may hold.
     pub(super) fn open(&self) -> usize {
         self.at.iter().filter(|at| at.open).count()
+    }
+
+    /// Whether a release has left a tombstone on some node, so that it should go on under a fresh ticket.
+    pub(super) fn is_worn(&self) -> bool {
+        self.at.iter().any(|at| at.tombed)
     }
 
     /// The request to one node.

@@ -187,7 +187,7 @@ impl Quorum {
                 if self.nodes.is_up(node) {
                     votes.ask(node);
                 }
-                self.release_at(node, ticket, (Duration::ZERO, used), Purpose::main(number));
+                self.release_at(node, ticket, used, Purpose::main(number));
             }
         }
         match notified {
@@ -213,7 +213,7 @@ impl Quorum {
             .get(&ticket)
             .is_some_and(|entry| entry.at[node].open)
         {
-            self.release_at(node, ticket, (Duration::ZERO, used), Purpose::NOBODY);
+            self.release_at(node, ticket, used, Purpose::NOBODY);
         }
     }
 

@@ -36,7 +36,7 @@ impl Quorum {
                 Vote::None => false,
             };
             if may_hold {
-                self.release_at(node, ticket, (Duration::ZERO, 0), Purpose::NOBODY);
+                self.release_at(node, ticket, 0, Purpose::NOBODY);
             }
         }
         let nodes = self.nodes.len();

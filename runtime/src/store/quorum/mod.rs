@@ -7,7 +7,7 @@
 //! - `store.rs`, `inbox.rs`, `driver.rs`: requests from any thread, events of the servers, and the loop that takes both.
 //! - `state.rs`: who gets which of them. `nodes.rs`: the servers; `votes.rs`, `merge.rs`: what they said; `enough.rs`:
 //!   how many must say so.
-//! - `entry.rs`, `note.rs`: one ticket, and what is known of it on each server.
+//! - `entry.rs`, `note.rs`: one ticket, and what is known of it on each server. `owed.rs`: releases that a server has not executed.
 //! - `round.rs`, `lost.rs`, `side.rs`, `jitter.rs`, `crowd.rs`: acquiring, waiting for a release, waiting after a collision, giving way.
 //! - `renew.rs`, `release.rs`, `listen.rs`, `query.rs`: renewals, releases, condition variables, questions.
 
@@ -22,6 +22,7 @@ mod lost;
 mod merge;
 mod nodes;
 mod note;
+mod owed;
 mod query;
 mod release;
 mod renew;

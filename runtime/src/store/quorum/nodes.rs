@@ -1,14 +1,13 @@
-//! [`Nodes`]: the servers as the quorum uses them: which can be reached, what is sent to which, and which releases are
-//! still owed to one that could not be reached.
+//! [`Nodes`]: the servers as the quorum uses them: which can be reached, and what is sent to which.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::enough::majority;
+use super::owed::{Leave, Owed};
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket, TicketMap};
+use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket};
 
 /// Whose answer it is: a job's, and which part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub(super) enum Part {
 
 impl Purpose {
     pub(super) const NOBODY: Self = Self::main(0);
+    /// About a place beside a name; nobody waits for it either.
+    pub(super) const PLACE: Self = Self::second(0);
 
     pub(super) const fn main(job: u64) -> Self {
         Self {
@@ -59,28 +60,18 @@ impl Purpose {
     }
 }
 
-/// A release that a server has not heard of.
-#[derive(Debug)]
-struct Owed {
-    name: Name,
-    park_until: Instant,
-    used: u64,
-    /// Then its lease has ended there.
-    until: Instant,
-}
-
 struct NodeState {
     store: Arc<dyn Store>,
     /// Why it cannot be reached; `None` while it can.
     down: Option<StoreError>,
     /// Until when it grants nothing.
     closing: Option<Closing>,
-    owed: TicketMap<Owed>,
+    owed: Owed,
     touched: bool,
 }
 
-/// So many releases are owed to a server at most: all of their leases end soon anyway.
-const MOST_OWED: usize = 10_000;
+/// So much of what a node has refused is sent again at a time.
+const AT_ONCE: usize = 100;
 
 pub(super) struct Nodes {
     all: Vec<NodeState>,
@@ -96,7 +87,7 @@ impl Nodes {
             store,
             down: (!connected).then(never),
             closing: None,
-            owed: TicketMap::default(),
+            owed: Owed::default(),
             touched: false,
         };
         Self {
@@ -150,16 +141,20 @@ impl Nodes {
     /// The node can be reached again: what is owed to it is sent.
     pub(super) fn note_up(&mut self, node: usize, now: Instant) {
         self.all[node].down = None;
-        for (ticket, owed) in std::mem::take(&mut self.all[node].owed) {
-            if now < owed.until {
-                let op = Op::Release {
-                    ticket,
-                    park: now.until(owed.park_until),
-                    tomb: true,
-                    used: owed.used,
-                };
-                self.send(node, Purpose::NOBODY, &owed.name, op);
-            }
+        self.pay(node, now, usize::MAX);
+    }
+
+    fn pay(&mut self, node: usize, now: Instant, most: usize) {
+        for (name, op) in self.all[node].owed.take(now, most) {
+            self.send(node, Purpose::NOBODY, &name, op);
+        }
+    }
+
+    /// Some time after `node` has refused what is owed to it: it is sent again.
+    pub(super) fn pay_again(&mut self, node: usize, now: Instant) {
+        self.all[node].owed.armed = false;
+        if self.is_up(node) {
+            self.pay(node, now, AT_ONCE);
         }
     }
 
@@ -187,28 +182,30 @@ impl Nodes {
         }
     }
 
-    /// A release of `ticket` could not be sent to `node`, or was not answered. Its lease ends within `lease`.
+    /// `node` has not executed a release, for all that is known. `until`: then its lease has ended there.
     pub(super) fn owe(
         &mut self,
         node: usize,
         name: &Name,
-        release: (Ticket, Duration, u64),
-        (now, lease): (Instant, Duration),
+        leave: Leave,
+        (now, until): (Instant, Instant),
     ) {
-        let (ticket, park, used) = release;
-        let owed = &mut self.all[node].owed;
-        if owed.len() >= MOST_OWED {
-            owed.retain(|_, owed| now < owed.until);
-        }
-        if owed.len() < MOST_OWED {
-            let entry = owed.entry(ticket);
-            entry.or_insert_with(|| Owed {
-                name: name.clone(),
-                park_until: now.after(park),
-                used,
-                until: now.after(lease.max(park)),
-            });
-        }
+        self.all[node].owed.add(name, leave, until, now);
+    }
+
+    /// Whether what is owed to `node` has to be sent again after a while: nobody has seen to that yet.
+    pub(super) fn must_pay_again(&mut self, node: usize) -> bool {
+        !std::mem::replace(&mut self.all[node].owed.armed, true)
+    }
+
+    /// `node` has executed a release.
+    pub(super) fn paid(&mut self, node: usize, ticket: Ticket) {
+        self.all[node].owed.paid(ticket);
+    }
+
+    #[cfg(test)]
+    pub(super) fn owes(&self, node: usize, ticket: Ticket) -> bool {
+        self.all[node].owed.has(ticket)
     }
 
     pub(super) fn flush(&mut self) {

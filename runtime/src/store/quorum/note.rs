@@ -4,27 +4,26 @@ use std::time::Duration;
 
 use super::entry::{Entry, Phase};
 use super::nodes::Purpose;
-use super::state::Quorum;
+use super::owed::Leave;
+use super::state::{Due, Quorum};
+use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Answer, Message, Op, Reply, Ticket};
 
 /// The longest that a lease can last on a server.
 const LONGEST_LEASE: Duration = Duration::from_secs(30);
+/// How soon a release is sent again that a node has refused.
+const AGAIN: Duration = Duration::from_millis(200);
 
 impl Quorum {
     pub(super) fn note(&mut self, node: usize, answer: &Answer) {
         let request = &answer.request;
-        if let (
-            Op::Release {
-                ticket, park, used, ..
-            },
-            Err(error),
-        ) = (&request.op, &answer.result)
-            && error.is_disconnected()
-        {
-            let lease = (self.now, LONGEST_LEASE);
-            let release = (*ticket, *park, *used);
-            return self.nodes.owe(node, &request.name, release, lease);
+        if let Some(leave) = Leave::of(&request.op) {
+            return match &answer.result {
+                _ if Purpose::of(request.id) == Purpose::PLACE => {}
+                Ok(_) => self.nodes.paid(node, leave.ticket),
+                Err(error) => self.unreleased(node, &request.name, leave, error.is_disconnected()),
+            };
         }
         if let (Op::Signal { .. }, Ok(Reply::Signalled { count })) = (&request.op, &answer.result) {
             return self.crowds.woke(&request.name, *count > 0, self.now);
@@ -45,15 +44,17 @@ impl Quorum {
             return;
         };
         let at = &mut entry.at[node];
+        if matches!(request.op, Op::Acquire { .. } | Op::Adopt { .. }) {
+            at.awaited = at.awaited.saturating_sub(1);
+        }
         match (&request.op, &answer.result) {
-            (Op::Release { .. }, _) => {}
             (_, Ok(Reply::Granted { token, .. })) if at.open => {
                 at.token = *token;
                 at.late = false;
                 self.keep_up(node, ticket);
             }
-            // What is older than the release says nothing any more.
-            (Op::Touch { .. } | Op::Raise { .. }, Ok(Reply::Gone)) => {
+            // What is older than the last acquire says nothing any more.
+            (Op::Touch { counter, .. }, Ok(Reply::Gone)) if *counter >= at.asked => {
                 at.open = false;
                 at.token = 0;
             }
@@ -62,6 +63,22 @@ impl Quorum {
                 at.late |= error.is_disconnected();
             }
             (_, Err(_)) => {}
+        }
+    }
+
+    /// `node` has not answered a release, or refused it.
+    fn unreleased(&mut self, node: usize, name: &Name, mut leave: Leave, is_unanswered: bool) {
+        leave.tomb |= is_unanswered;
+        if let Some(entry) = self.tickets.get_mut(&leave.ticket) {
+            entry.at[node].tombed |= leave.tomb;
+        }
+        let until = match is_unanswered {
+            true => Instant::NEVER,
+            false => self.now.after(LONGEST_LEASE),
+        };
+        self.nodes.owe(node, name, leave, (self.now, until));
+        if !is_unanswered && self.nodes.must_pay_again(node) {
+            self.arm(self.now.after(AGAIN), Due::Owed(node));
         }
     }
 

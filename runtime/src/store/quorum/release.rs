@@ -1,16 +1,13 @@
 //! Releases: every node that may hold the ticket is told, those that cannot be reached as soon as they can.
 
-use std::time::Duration;
-
 use super::enough::majority;
 use super::entry::Phase;
 use super::nodes::Purpose;
+use super::owed::Leave;
 use super::state::{Job, Quorum};
 use super::votes::{Vote, Votes};
+use crate::clock::Instant;
 use crate::store::{Op, Reply, Request, Ticket};
-
-/// A lease that nobody knows may last for so long.
-const LONGEST_LEASE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Release {
@@ -76,24 +73,20 @@ impl Quorum {
             if at.is_some_and(|at| !at.open && !at.late) {
                 continue;
             }
+            let leave = Leave {
+                ticket,
+                park,
+                tomb: tomb || at.is_none_or(|at| at.may_come(self.nodes.is_up(node))),
+                used,
+            };
             if self.nodes.is_up(node) {
                 votes.ask(node);
-                let op = Op::Release {
-                    ticket,
-                    park,
-                    tomb: tomb || at.is_none_or(|at| at.late),
-                    used,
-                };
-                self.nodes
-                    .send(node, Purpose::main(number), &request.name, op);
+                let purpose = Purpose::main(number);
+                self.nodes.send(node, purpose, &request.name, leave.op());
             } else {
                 owed += 1;
-                let lease = entry
-                    .as_ref()
-                    .map_or(LONGEST_LEASE, |entry| entry.want.hold);
-                let lease = (self.now, lease);
-                self.nodes
-                    .owe(node, &request.name, (ticket, park, used), lease);
+                let when = (self.now, Instant::NEVER);
+                self.nodes.owe(node, &request.name, leave, when);
             }
         }
         if votes.awaited() > 0 {
@@ -147,31 +140,24 @@ impl Quorum {
     }
 
     /// Takes `ticket` back from one node.
-    pub(super) fn release_at(
-        &mut self,
-        node: usize,
-        ticket: Ticket,
-        (park, used): (Duration, u64),
-        purpose: Purpose,
-    ) {
+    pub(super) fn release_at(&mut self, node: usize, ticket: Ticket, used: u64, purpose: Purpose) {
         let Some(entry) = self.tickets.get_mut(&ticket) else {
             return;
         };
-        let lease = (self.now, entry.want.hold);
         let at = &mut entry.at[node];
-        let late = std::mem::take(&mut at.late);
-        (at.open, at.token, at.lost) = (false, 0, false);
+        let tomb = at.may_come(self.nodes.is_up(node));
+        (at.open, at.late, at.token, at.lost) = (false, false, 0, false);
+        at.tombed |= tomb;
+        let leave = Leave {
+            tomb,
+            used,
+            ..Leave::plain(ticket)
+        };
         if self.nodes.is_up(node) {
-            let op = Op::Release {
-                ticket,
-                park,
-                tomb: late,
-                used,
-            };
-            self.nodes.send(node, purpose, &entry.name, op);
+            self.nodes.send(node, purpose, &entry.name, leave.op());
         } else {
-            self.nodes
-                .owe(node, &entry.name, (ticket, park, used), lease);
+            let when = (self.now, Instant::NEVER);
+            self.nodes.owe(node, &entry.name, leave, when);
         }
     }
 }

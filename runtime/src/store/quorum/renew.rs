@@ -44,6 +44,11 @@ impl Quorum {
         }
         match entry.phase {
             Phase::Held(_) => self.renew(request, ticket),
+            // To the first request of a ticket no store says that it is over.
+            Phase::Wanting if entry.is_worn() && entry.want.counter > 1 => {
+                self.give_up(ticket);
+                self.answer(request, Ok(Reply::Refused));
+            }
             Phase::Wanting | Phase::Listening | Phase::Notified(..) => {
                 let waits = entry.want.mode == Mode::Queue && entry.side.is_none();
                 let way = self.gives_way(&request.name).filter(|_| waits);
@@ -69,6 +74,12 @@ impl Quorum {
         {
             self.ticket_asked(request);
         }
+    }
+
+    /// The member has to ask anew, under another ticket.
+    fn give_up(&mut self, ticket: Ticket) {
+        self.leave_side(ticket, false);
+        self.withdraw(ticket);
     }
 
     fn renew(&mut self, request: Request, ticket: Ticket) {
@@ -98,7 +109,7 @@ impl Quorum {
                 let op = entry.touch(ticket, units);
                 self.nodes
                     .send(node, Purpose::main(number), &entry.name, op);
-            } else {
+            } else if !entry.at[node].tombed {
                 // It does not count yet: somebody else may have had it in between.
                 self.acquire_at(node, ticket, Purpose::NOBODY);
             }

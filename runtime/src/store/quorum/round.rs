@@ -64,7 +64,9 @@ impl Quorum {
             return self.answer(call.request, Ok(Reply::Gone));
         };
         let enough = needed(nodes, &entry.want.share);
-        if self.nodes.up() < enough {
+        let usable = |node: &usize| self.nodes.is_up(*node) && !entry.at[*node].tombed;
+        let usable: Vec<_> = self.nodes.indices().filter(usable).collect();
+        if usable.len() < enough {
             entry.job = None;
             let error = self.unreachable(enough);
             self.answer(call.request, Err(error));
@@ -75,10 +77,7 @@ impl Quorum {
         let (hold, registered) = (entry.want.hold, entry.side.is_some());
         let number = self.number();
         let mut votes = Votes::new(nodes);
-        for node in self.nodes.indices() {
-            if !self.nodes.is_up(node) {
-                continue;
-            }
+        for node in usable {
             if registered {
                 self.register(node, ticket);
             }
@@ -105,8 +104,9 @@ impl Quorum {
         let Some(entry) = self.tickets.get_mut(&ticket) else {
             return;
         };
-        entry.at[node].open = true;
-        entry.at[node].lost = false;
+        let at = &mut entry.at[node];
+        (at.open, at.lost, at.asked) = (true, false, entry.want.counter);
+        at.awaited += 1;
         let op = entry.acquire(ticket);
         self.nodes.send(node, purpose, &entry.name, op);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::entry::{Phase, beside};
 use super::nodes::Purpose;
+use super::owed::Leave;
 use super::state::Quorum;
 use crate::name::Name;
 use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
@@ -24,7 +25,7 @@ impl Quorum {
         if let Some(used) = at.wake.take() {
             at.place = None;
             self.nodes
-                .send(node, Purpose::NOBODY, &side, leave(ticket, used));
+                .send(node, Purpose::PLACE, &side, leave(ticket, used));
         }
         // It must last until the next look at it.
         let fresh = |since: crate::clock::Instant| since.until(self.now) < place / 3;
@@ -62,7 +63,7 @@ impl Quorum {
             if at.place.take().is_some() || wake.is_some() {
                 let token = wake.filter(|_| used).unwrap_or(0);
                 self.nodes
-                    .send(node, Purpose::NOBODY, &side, leave(ticket, token));
+                    .send(node, Purpose::PLACE, &side, leave(ticket, token));
             }
         }
     }
@@ -121,10 +122,6 @@ impl Quorum {
 
 /// Gives the place up; `used` is the token of the signal that was used.
 fn leave(ticket: Ticket, used: u64) -> Op {
-    Op::Release {
-        ticket,
-        park: Duration::ZERO,
-        tomb: false,
-        used,
-    }
+    let plain = Leave::plain(ticket);
+    Leave { used, ..plain }.op()
 }

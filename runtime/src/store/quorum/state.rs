@@ -50,6 +50,8 @@ pub(super) enum Due {
     Job(u64),
     /// The node's notification of a ticket that is gone goes to others.
     Withdraw(Ticket),
+    /// What the node has refused to release is sent again.
+    Owed(usize),
 }
 
 pub(super) struct Quorum {
@@ -151,6 +153,7 @@ impl Quorum {
                     }
                 }
                 Due::Withdraw(ticket) => self.withdraw(ticket),
+                Due::Owed(node) => self.nodes.pay_again(node, self.now),
             }
         }
     }

@@ -64,7 +64,8 @@ impl Driver {
     ) -> Result<(), SetupError> {
         let ready = self.connector.first(connect_timeout, probe).await?;
         if let Some(replicas) = self.replicas {
-            let barrier = Barrier::open(self.connector.clone(), replicas);
+            let line = self.line.clone();
+            let barrier = Barrier::open(self.connector.clone(), replicas, line);
             self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
         }
         let (serving, _) = Serving::begin(&self.line, ready);
@@ -75,7 +76,7 @@ impl Driver {
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let connector = self.connector.clone();
-        let later = |replicas| Barrier::later(connector.clone(), replicas);
+        let later = |replicas| Barrier::later(connector.clone(), replicas, self.line.clone());
         let barrier = self.barrier.take().or_else(|| self.replicas.map(later));
         let serving = async {
             match barrier {

@@ -51,8 +51,12 @@ fn sort(code: &str, details: &str) -> StoreError {
     StoreError::new(kind, format!("{code} {}", anonymous(details)))
 }
 
-/// Newer servers name the user who lacks a right; credentials are not for logs.
+/// Newer servers name the user who lacks a right, and all repeat the arguments of a command that they do not know;
+/// credentials are not for logs.
 fn anonymous(details: &str) -> Cow<'_, str> {
+    if let Some((unknown, _)) = details.split_once(", with args beginning with") {
+        return unknown.into();
+    }
     let named = details.strip_prefix("User ");
     match named.and_then(|rest| rest.split_once(" has no permissions")) {
         Some((_, rest)) => format!("this user has no permissions{rest}").into(),
@@ -147,6 +151,14 @@ mod tests {
         for (code, details, kind) in table {
             assert_eq!(sort(code, details).kind(), kind, "{code} {details}");
         }
+    }
+
+    #[test]
+    fn the_arguments_of_an_unknown_command_are_left_out() {
+        let details =
+            "unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
+        let text = sort("ERR", details).to_string();
+        assert_eq!(text, "ERR unknown command `HELLO`");
     }
 
     #[test]

@@ -85,21 +85,24 @@ impl Facts {
             (Some(true), None) | (None, _) => AfterRestart::Unknown,
         };
         if guard.restart && data != AfterRestart::Kept {
-            let time = guard.after_restart();
+            let time = guard.after_restart(self.lag());
             return AfterRestart::Closed { time };
         }
         data
     }
 
+    fn lag(&self) -> Duration {
+        let lag = number(self.setting("min-replicas-max-lag"));
+        lag.map_or(reign::USUAL_LAG, Duration::from_secs)
+    }
+
     fn failover(&self, guard: &Guard) -> AfterFailover {
-        let number = |text: Option<&str>| text.and_then(|digits| digits.parse::<u64>().ok());
         match number(self.field("connected_slaves")) {
             None => return AfterFailover::Unknown,
             Some(0) => return AfterFailover::NoReplicas,
             Some(_) => {}
         }
-        let lag = number(self.setting("min-replicas-max-lag"));
-        let time = guard.after_failover(lag.map_or(reign::USUAL_LAG, Duration::from_secs));
+        let time = guard.after_failover(self.lag());
         match number(self.setting("min-replicas-to-write")) {
             None => AfterFailover::Unknown,
             Some(0) => AfterFailover::OldPrimaryGoesOn { time },
@@ -118,6 +121,10 @@ impl Facts {
             _ => Eviction::Possible { policy },
         }
     }
+}
+
+fn number(text: Option<&str>) -> Option<u64> {
+    text?.parse().ok()
 }
 
 fn text(value: &Value<'_>) -> Option<String> {

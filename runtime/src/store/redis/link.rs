@@ -14,6 +14,7 @@ use super::line::Line;
 use super::message::{self, Push};
 use super::pending::Pending;
 use super::wire::{Inbox, Reading, Value};
+use crate::clock;
 use crate::error::StoreError;
 use crate::store::{Events, Message};
 
@@ -24,8 +25,9 @@ const BEAT: Duration = Duration::from_millis(500);
 const PATIENCE: u32 = 4;
 /// Beats without a word after which the server is asked for one: three seconds.
 const IDLE: u32 = 6;
-/// Beats after which the server is asked for its reign again: ten seconds.
-const REIGN: u32 = 20;
+/// After which time the server is asked for its reign again. The time of a process that was stopped counts: much may have
+/// happened to the server.
+const REIGN: Duration = Duration::from_secs(10);
 
 /// So many answers at a time are those of one or two tasks, which are about to submit more.
 const A_FEW: u32 = 2;
@@ -40,8 +42,8 @@ pub(super) struct Link<'a> {
     idle: u32,
     /// Beats since something was answered, while something is to be.
     silent: u32,
-    /// Beats since the server was asked for its reign.
-    reigned: u32,
+    /// When the server is to be asked for its reign.
+    reign: clock::Instant,
     beat: Pin<Box<Sleep>>,
 }
 
@@ -60,7 +62,7 @@ impl<'a> Link<'a> {
             pending: Pending::default(),
             idle: 0,
             silent: 0,
-            reigned: 0,
+            reign: clock::Instant::now().after(REIGN),
             beat: Box::pin(sleep(BEAT)),
         }
     }
@@ -148,9 +150,9 @@ impl<'a> Link<'a> {
     }
 
     fn beat(&mut self) -> Result<(), StoreError> {
-        self.reigned += 1;
-        if self.reigned >= REIGN {
-            self.reigned = 0;
+        let now = clock::Instant::now();
+        if self.reign <= now {
+            self.reign = now.after(REIGN);
             self.line.ask_reign();
         }
         self.idle = if self.line.has_written() {

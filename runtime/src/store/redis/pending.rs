@@ -45,11 +45,11 @@ impl Pending {
                 self.answer(line, events, release, &released);
                 self.answer(line, events, acquire, &acquired);
             }
-            Awaited::Reign => {
-                if let Some(closing) = line.reign_is(value) {
-                    events.closed(Node::ONLY, Some(closing));
-                }
-            }
+            Awaited::Reign(key) => match line.reign_is(key, value) {
+                Ok(Some(closing)) => events.closed(Node::ONLY, Some(closing)),
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
+            },
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
                     // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
@@ -127,7 +127,7 @@ impl Pending {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
-                Awaited::Load | Awaited::Reign | Awaited::Asking | Awaited::Ping => {}
+                Awaited::Load | Awaited::Reign(_) | Awaited::Asking | Awaited::Ping => {}
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::refusal::Refusal;
 use super::scripts::{Operation, Scripts};
-use super::wire::{self, Connection, Value};
+use super::wire::{self, Connection, ErrorReply, Value};
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::store::closing::{Cause, Closing};
@@ -27,6 +27,8 @@ pub(crate) struct Guard {
     pub(crate) keys: EpochKeys,
     /// Whether a restart closes the server.
     pub(crate) restart: bool,
+    /// Whether it may have been promoted a moment before a restart.
+    pub(crate) replicated: bool,
     /// Whether a failover does: always, but where it is shown what that is good for.
     pub(crate) failover: bool,
     /// No client has a longer lease.
@@ -36,30 +38,42 @@ pub(crate) struct Guard {
 /// The epoch key: one for each server. In a cluster it is in a slot that the server owns, which may be another one
 /// tomorrow; and if that is on its way elsewhere just now, the next one will do.
 #[derive(Clone, Debug)]
-pub(crate) struct EpochKeys(Arc<Mutex<Vec<String>>>);
+pub(crate) struct EpochKeys(Arc<Mutex<Notes>>);
+
+#[derive(Debug)]
+struct Notes {
+    keys: Vec<String>,
+    /// What one of them said last: for the next one, if it says nothing.
+    known: Known,
+}
+
+/// What is noted of a reign.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    reign: String,
+    since: u64,
+    lease_ms: u64,
+}
 
 impl EpochKeys {
     /// The first one is used that can be.
     pub(crate) fn new(keys: Vec<String>) -> Self {
-        Self(Arc::new(Mutex::new(keys)))
+        let known = Known::default();
+        Self(Arc::new(Mutex::new(Notes { keys, known })))
     }
 
     /// From now on it is one of these.
     pub(crate) fn set(&self, keys: Vec<String>) {
-        *lock(&self.0) = keys;
+        lock(&self.0).keys = keys;
     }
 
     /// A node of a cluster that serves no slot has none: whatever comes to it comes with its leases.
     pub(super) fn is_empty(&self) -> bool {
-        lock(&self.0).is_empty()
+        lock(&self.0).keys.is_empty()
     }
 
-    fn all(&self) -> Vec<String> {
-        lock(&self.0).clone()
-    }
-
-    fn first(&self) -> String {
-        lock(&self.0).first().cloned().unwrap_or_default()
+    fn get(&self, index: usize) -> Option<String> {
+        lock(&self.0).keys.get(index).cloned()
     }
 }
 
@@ -69,14 +83,26 @@ impl Guard {
         Self {
             keys: EpochKeys::new(vec![EPOCH.to_owned()]),
             restart: settings.restart_guard,
+            replicated: true,
             failover: settings.failover_guard,
             longest_lease: settings.longest_lease,
         }
     }
 
-    /// For how long a restarted server grants nothing, unless another client has said a longer lease.
-    pub(super) fn after_restart(&self) -> Duration {
-        self.longest_lease + Duration::from_secs(1)
+    /// For one of several servers that know nothing of each other.
+    pub(crate) fn unreplicated(self) -> Self {
+        Self {
+            replicated: false,
+            ..self
+        }
+    }
+
+    /// For how long a restarted server grants nothing, unless another client has said more.
+    pub(super) fn after_restart(&self, lag: Duration) -> Duration {
+        match self.replicated {
+            true => self.after_failover(lag),
+            false => self.longest_lease + Duration::from_secs(1),
+        }
     }
 
     /// For how long a promoted server grants nothing, unless another client has said more.
@@ -149,35 +175,65 @@ pub(super) fn lag(reply: &Value<'_>) -> Duration {
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
-/// Appends the question from when on the server grants.
-pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, lag: Duration) {
-    ask_by(out, scripts, guard, &guard.keys.first(), lag);
+/// Appends the question from when on the server grants, by one of the keys; `false`: there are not so many.
+pub(super) fn ask(
+    out: &mut Vec<u8>,
+    scripts: &Scripts,
+    guard: &Guard,
+    key: usize,
+    lag: Duration,
+) -> bool {
+    let millis = |duration: Duration| duration.as_millis().min(1 << 42) as u64;
+    let Some(key) = guard.keys.get(key) else {
+        return false;
+    };
+    let known = lock(&guard.keys.0).known.clone();
+    wire::command(out, |words| {
+        words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", &key]);
+        words.number(millis(guard.longest_lease).max(known.lease_ms));
+        words.number(millis(lag));
+        words.number(match (guard.restart, guard.replicated) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        });
+        words.number(u64::from(guard.failover));
+        words.text(&known.reign);
+        words.number(known.since);
+    });
+    true
 }
 
-fn ask_by(out: &mut Vec<u8>, scripts: &Scripts, guard: &Guard, key: &str, lag: Duration) {
-    let millis = |duration: Duration| duration.as_millis().min(1 << 42) as u64;
-    wire::command(out, |words| {
-        words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", key]);
-        words.number(millis(guard.longest_lease));
-        words.number(millis(lag));
-        words.number(u64::from(guard.restart));
-        words.number(u64::from(guard.failover));
-    });
+/// Whether another key may say more after this error.
+pub(super) fn is_elsewhere(error: &ErrorReply<'_>) -> bool {
+    ELSEWHERE.contains(&&*error.code)
 }
 
 /// The answer to [`ask`]; the outer `None`: it makes no sense.
-pub(super) fn opening(reply: &Value<'_>, now: Instant) -> Option<Option<Opening>> {
+pub(super) fn opening(reply: &Value<'_>, guard: &Guard, now: Instant) -> Option<Option<Opening>> {
     let Value::List(words) = reply else {
         return None;
     };
-    let [Value::Integer(at), Value::Integer(left), Value::Text(cause)] = words.as_slice() else {
+    let [at, left, cause, reign, since, lease] = words.as_slice() else {
         return None;
     };
-    let (at, left) = (u64::try_from(*at).ok()?, u64::try_from(*left).ok()?);
+    let number = |value: &Value<'_>| match value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        _ => None,
+    };
+    let (at, left) = (number(at)?, number(left)?);
     let cause = match *cause {
-        b"restart" => Cause::Restart,
-        b"failover" => Cause::Failover,
+        Value::Text(b"restart") => Cause::Restart,
+        Value::Text(b"failover") => Cause::Failover,
         _ => return None,
+    };
+    let Value::Text(reign) = reign else {
+        return None;
+    };
+    lock(&guard.keys.0).known = Known {
+        reign: std::str::from_utf8(reign).ok()?.to_owned(),
+        since: number(since)?,
+        lease_ms: number(lease)?,
     };
     let left = Duration::from_micros(left);
     Some((at > 0).then(|| Opening::new(at, left, cause, now)))
@@ -195,19 +251,21 @@ pub(super) async fn check(
         return Ok(Reign { lag, opening: None });
     }
     let mut refusal = Refusal::nonsense();
-    for key in guard.keys.all() {
+    for key in 0.. {
         let mut question = Vec::new();
-        ask_by(&mut question, scripts, guard, &key, lag);
+        if !ask(&mut question, scripts, guard, key, lag) {
+            break;
+        }
         connection.send(&question).await.map_err(lost)?;
         let reply = connection.reply().await.map_err(lost)?;
         if let Value::Error(error) = &reply {
             refusal = Refusal::of(super::error::of_server(error));
-            if ELSEWHERE.contains(&&*error.code) {
+            if is_elsewhere(error) {
                 continue;
             }
             return Err(refusal);
         }
-        let opening = opening(&reply, Instant::now()).ok_or_else(Refusal::nonsense)?;
+        let opening = opening(&reply, guard, Instant::now()).ok_or_else(Refusal::nonsense)?;
         return Ok(Reign { lag, opening });
     }
     Err(refusal)

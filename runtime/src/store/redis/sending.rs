@@ -19,8 +19,8 @@ pub(super) enum Awaited {
     Load,
     /// What comes before a request for a slot that is on its way to this node.
     Asking,
-    /// From when on the server grants.
-    Reign,
+    /// From when on the server grants, by which of the keys.
+    Reign(usize),
     Ping,
 }
 

@@ -12,12 +12,14 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are ever readers.
 const READERS: u32 = 1 << 20;
 
-/// `mutex`, `long`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`, `partners:PAIRS`.
+/// `mutex`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`, `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
-    /// A mutex that is held for seconds.
-    Long,
+    /// A mutex that is held for up to so many seconds.
+    Long {
+        seconds: u64,
+    },
     /// One permit mostly, sometimes several.
     Semaphore {
         permits: u32,
@@ -45,7 +47,9 @@ impl FromStr for Kind {
         let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
         Ok(match kind {
             "mutex" => Self::Mutex,
-            "long" => Self::Long,
+            "long" => Self::Long {
+                seconds: number.parse()?,
+            },
             "semaphore" => Self::Semaphore {
                 permits: number.parse()?,
             },
@@ -73,9 +77,9 @@ impl Kind {
         seed: &mut Seed,
     ) -> Result<Option<Held>, LockError> {
         // Who does not want to wait gets no answer of a store that is not there, which is as it should be.
-        let waits = seed.below(16) > 0 || matches!(self, Self::Long);
+        let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
-            Self::Mutex | Self::Long | Self::HandOver { .. } | Self::Partners { .. } => {
+            Self::Mutex | Self::Long { .. } | Self::HandOver { .. } | Self::Partners { .. } => {
                 let mutex = client.mutex(name).block(STARVED);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

@@ -65,9 +65,9 @@ impl Task {
 
     async fn inside(&mut self, held: Held) {
         self.section(&held).await;
-        if matches!(self.kind, Kind::Long) {
+        if let Kind::Long { seconds } = self.kind {
             // One section after the other, so that there is evidence of all that time.
-            let long = Duration::from_millis(300 + self.own.seed.below(3000));
+            let long = Duration::from_millis(300 + self.own.seed.below(seconds * 1000));
             let until = Instant::now() + long;
             while Instant::now() < until && held.check().is_ok() {
                 self.section(&held).await;

@@ -58,7 +58,9 @@ fn one(precautions: Precautions, fault: Fault) -> Report {
     let service = Service::with(options);
     let mut report = Report::of(fault);
     for _ in 0..rounds() {
-        report.add(Field::open(&service, precautions).round(fault));
+        let outcome = Field::open(&service, precautions).round(fault);
+        println!("{precautions:?} {fault:?}: {outcome:?}");
+        report.add(outcome);
         service.wait_until_whole();
     }
     report
@@ -82,7 +84,8 @@ fn no_two_hold_across_a_failover() {
 fn without_the_guard() {
     let unguarded = Precautions {
         guard: false,
-        ..GUARDED
+        min_replicas: false,
+        wait: false,
     };
     campaign(unguarded, Fault::ALL);
 }

@@ -11,6 +11,7 @@ use auto_mutex_tests::worker::{Setup, Worker};
 use super::Precautions;
 use super::fault::Fault;
 use super::report::Outcome;
+use crate::arena::process;
 
 /// Longer than a failover takes, so that who holds still believes when the new primary could grant.
 const LEASE: Duration = Duration::from_secs(5);
@@ -19,8 +20,12 @@ const LEASE: Duration = Duration::from_secs(5);
 const LASTS: Duration = Duration::from_secs(16);
 const PROCESSES: usize = 3;
 const TASKS: usize = 2;
-/// How long a new grant is waited for that no replica hears of.
-const SOON: Duration = Duration::from_millis(600);
+/// How long a new grant is waited for that no replica hears of: less than the sentinels' patience.
+const SOON: Duration = Duration::from_millis(900);
+/// How long somebody stays inside at most.
+const STAYS: u64 = 3;
+/// The same of a stranger: beyond the time at which the new primary grants.
+const STAYS_ON: u64 = 14;
 
 pub(super) struct Field<'a> {
     service: &'a Service,
@@ -44,7 +49,7 @@ impl<'a> Field<'a> {
             worker.expect("ready");
         }
         for seed in 0..PROCESSES {
-            begin(&mut field.workers[seed], &field.witness, LASTS, seed);
+            begin(&mut field.workers[seed], &field.witness, STAYS, seed);
         }
         field
     }
@@ -64,7 +69,7 @@ impl<'a> Field<'a> {
     /// Somebody who cannot hear of a new primary: he knows the address of this one and nothing else.
     fn stranger(&self, primary: usize) -> Worker {
         let mut worker = self.setup(self.service.server(primary).url()).start();
-        begin(&mut worker, &self.witness, LASTS / 2, PROCESSES);
+        begin(&mut worker, &self.witness, STAYS_ON, PROCESSES);
         worker
     }
 
@@ -73,15 +78,27 @@ impl<'a> Field<'a> {
         let former = service.wait_for_primary();
         let stranger = (fault == Fault::CutOff).then(|| self.stranger(former));
         eventually("they take turns", || self.witness.progress() > 20);
+        if let Some(stranger) = &stranger {
+            let pid = stranger.pid().to_string();
+            eventually("the stranger is inside", || {
+                let inside = self.witness.inside();
+                inside.iter().any(|who| process(who) == pid)
+            });
+        }
         fault.prepare(service, former);
-        self.wait_for_another();
+        if fault != Fault::CutOff {
+            self.wait_for_another();
+        }
         let struck = Instant::now();
         fault.strike(service, former);
         service.wait_until_replaced(former);
         let first_grant = self.first_grant(struck);
         let mut said = self.finish();
-        // What becomes of the stranger's requests, no sentinel can help.
-        drop(stranger);
+        // What becomes of the stranger's requests, no sentinel can help; but what he says of locks counts.
+        if let Some(stranger) = stranger {
+            let lines = std::iter::from_fn(|| stranger.overhear());
+            said.extend(lines.filter(|line| !line.starts_with("task ")));
+        }
         fault.repair(service, former);
         let verdict = self.witness.verdict();
         let figure = |figure: &str| {
@@ -153,7 +170,9 @@ impl<'a> Field<'a> {
     }
 }
 
-fn begin(worker: &mut Worker, witness: &Witness, lasts: Duration, seed: usize) {
-    let (millis, port) = (lasts.as_millis(), witness.port());
-    worker.say(&format!("contest long m {millis} {TASKS} {port} {seed}"));
+fn begin(worker: &mut Worker, witness: &Witness, stays: u64, seed: usize) {
+    let (millis, port) = (LASTS.as_millis(), witness.port());
+    worker.say(&format!(
+        "contest long:{stays} m {millis} {TASKS} {port} {seed}"
+    ));
 }

@@ -1,28 +1,31 @@
 //! What every operation does first: what has ended goes.
 
-use super::{State, TOMB_US};
+use super::{CLAIM_MS, State, TOMB_US};
 use crate::store::Ticket;
 use crate::store::memory::record::Flag;
 
 impl State {
     /// What every operation does first. Who releases just now, and is a plain holder as far as anybody knows, stays for that.
-    pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
+    /// While the store `is_closed` to grants, it is to claims: who has not claimed yet may have been passed over elsewhere.
+    pub(super) fn prune(&mut self, now: u64, is_closed: bool, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
         }
         self.gone.retain(|_, until| *until > now);
         // In order of deadline, then of ticket: the places of unclaimed grants depend on it in no way, but
         // the replies of both stores are compared one by one.
-        if self.held.iter().any(|held| held.0 <= now) {
-            self.held.sort_unstable();
+        if is_closed || self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
-            let stays = |ticket| {
-                releasing == Some(ticket)
-                    && records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain)
-            };
-            let over = self.held.partition_point(|held| held.0 <= now);
-            let over = self.held.extract_if(..over, |held| !stays(held.1));
-            for (_, ticket) in over.collect::<Vec<_>>() {
+            let is = |ticket, flag| records.get(&ticket).is_some_and(|r| r.flag == flag);
+            let over = self
+                .held
+                .extract_if(.., |&mut (until, ticket)| match until <= now {
+                    true => releasing != Some(ticket) || !is(ticket, Flag::Plain),
+                    false => is_closed && is(ticket, Flag::Provisional),
+                });
+            let mut over: Vec<_> = over.collect();
+            over.sort_unstable();
+            for (_, ticket) in over {
                 self.end_lease(now, ticket);
             }
         }
@@ -44,7 +47,11 @@ impl State {
     pub(super) fn step_back(&mut self, now: u64) {
         for (until, ticket) in &mut self.held {
             if let Some(record) = self.records.get(ticket) {
-                *until = (*until).min(now + record.hold_ms * 1000);
+                let longest = match record.flag {
+                    Flag::Provisional => record.hold_ms.min(CLAIM_MS),
+                    _ => record.hold_ms,
+                };
+                *until = (*until).min(now + longest * 1000);
             }
         }
         for (ticket, until) in &mut self.waits {

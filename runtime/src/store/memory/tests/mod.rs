@@ -2,6 +2,7 @@
 
 mod ahead;
 mod alone;
+mod closed;
 mod owners;
 mod signals;
 
@@ -14,6 +15,8 @@ use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Text, 
 struct World {
     state: State,
     now: u64,
+    /// Nothing is granted before.
+    opens: u64,
     told: Vec<(MemberId, Message)>,
     deaf: Vec<MemberId>,
     counter: u64,
@@ -24,6 +27,7 @@ impl World {
         Self {
             state: State::default(),
             now: 1_700_000_000_000_000,
+            opens: 0,
             told: Vec::new(),
             deaf: Vec::new(),
             counter: 0,
@@ -43,7 +47,8 @@ impl World {
             }
             hears
         };
-        self.state.apply(self.now, member, op, &mut publish)
+        self.state
+            .apply_until_open(self.now, self.opens, member, op, &mut publish)
     }
 
     fn acquire(

@@ -4,6 +4,7 @@
 //! `AUTO_MUTEX_SEED` repeats a run, `AUTO_MUTEX_RUNS` makes more of them.
 
 mod judge;
+mod leftovers;
 mod network;
 mod user;
 mod world;

@@ -100,17 +100,22 @@ impl World {
                 self.feed(member, Some(input));
             }
             Event::Up { member, node } => {
+                let frozen = self.nodes[node].frozen;
+                if self.now < frozen {
+                    return self.later(frozen, Event::Up { member, node });
+                }
                 self.members[member].links[node].down = false;
                 self.feed(member, Some(Input::Up(node)));
             }
+            Event::Cut { member, node } => self.cut(member, node),
         }
     }
 
     fn execute(&mut self, member: usize, node: usize, request: Request, connection: u64) {
         if self.now < self.nodes[node].frozen {
-            let at = self.arrives(member, node, 0);
+            // Before all that comes after this moment: the order of a connection is kept.
             return self.later(
-                at,
+                self.now.after(Duration::from_nanos(1)),
                 Event::Request {
                     member,
                     node,
@@ -184,6 +189,13 @@ impl World {
                 let node = self.dice.below(NODES as u64) as usize;
                 let span = Duration::from_micros(self.dice.below(2_500_000));
                 self.nodes[node].frozen = self.now.after(span);
+                // Some lose patience with it: what they sent is read when it goes on.
+                for member in 0..MEMBERS {
+                    let after = Duration::from_micros(self.dice.below(2_500_000));
+                    if after < span {
+                        self.later(self.now.after(after), Event::Cut { member, node });
+                    }
+                }
             }
             _ => {}
         }

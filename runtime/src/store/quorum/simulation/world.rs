@@ -23,6 +23,9 @@ const CALM: Duration = Duration::from_secs(10);
 /// Nobody waits for longer when nothing goes wrong.
 const PATIENCE: Duration = Duration::from_secs(9);
 
+/// How often the nodes are searched for what nobody will release.
+const CHECKED_EVERY: Duration = Duration::from_millis(5);
+
 /// A member's way to a node: what is submitted, until the network takes it.
 #[derive(Debug, Default)]
 struct Stub(Mutex<Vec<Request>>);
@@ -55,6 +58,10 @@ pub(super) enum Event {
         member: usize,
         node: usize,
     },
+    Cut {
+        member: usize,
+        node: usize,
+    },
 }
 
 pub(super) struct Node {
@@ -66,7 +73,7 @@ pub(super) struct Node {
 
 pub(super) struct Member {
     pub(super) id: MemberId,
-    quorum: Quorum,
+    pub(super) quorum: Quorum,
     stubs: Vec<Arc<Stub>>,
     /// Of each node: how often it was connected to, 0 while it is not; what awaits an answer; when the last word arrives.
     pub(super) links: Vec<Link>,
@@ -148,6 +155,9 @@ impl World {
                 self.trouble();
             }
             self.step();
+            if self.now.as_nanos() % CHECKED_EVERY.as_nanos() as u64 == 0 {
+                self.nothing_is_left();
+            }
             if self.now > calm.after(PATIENCE) {
                 for member in self.members.iter().filter(|member| member.user.gets_on()) {
                     let waited = member.user.waited(self.now);

@@ -64,6 +64,11 @@ impl Line {
         state.reader.get_or_insert_with(|| thread::current().id());
     }
 
+    /// The time before which the server grants nothing, by its own clock; 0 if it does.
+    pub(in super::super) fn opens(&self) -> u64 {
+        lock(&self.state).reign.opens()
+    }
+
     /// Moves on what awaits a reply, if `awaited` is empty.
     pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
         if awaited.is_empty() {
@@ -128,24 +133,46 @@ impl Line {
 
     /// Asks from when on the server grants, which may have been another one's replica in between.
     pub(in super::super) fn ask_reign(&self) {
-        if self.guard.keys.is_empty() {
-            return;
-        }
-        let mut state = lock(&self.state);
-        let lag = state.reign.lag;
-        reign::ask(state.out.filling(), &self.scripts, &self.guard, lag);
-        self.expect(&mut state, Awaited::Reign);
+        self.ask_reign_by(&mut lock(&self.state), 0);
     }
 
-    /// The answer to that. Returns since when what is told the callers counts, if it grants nothing.
-    pub(in super::super) fn reign_is(&self, reply: &Value<'_>) -> Option<Closing> {
-        let mut state = lock(&self.state);
-        if matches!(reply, Value::Error(error) if error.code == "NOSCRIPT") {
-            self.load_scripts(&mut state);
+    /// `false`: there are not so many keys to ask by.
+    fn ask_reign_by(&self, state: &mut State, key: usize) -> bool {
+        let lag = state.reign.lag;
+        let asked = reign::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
+        if asked {
+            self.expect(state, Awaited::Reign(key));
         }
-        let opening = reign::opening(reply, Instant::now())??;
-        state.reign.opening = Some(opening);
-        Some(opening.closing)
+        asked
+    }
+
+    /// The answer to that. Returns since when what is told the callers counts, if it grants nothing. Errors end the connection:
+    /// nobody knows what the server is by now.
+    pub(in super::super) fn reign_is(
+        &self,
+        key: usize,
+        reply: &Value<'_>,
+    ) -> Result<Option<Closing>, StoreError> {
+        let mut state = lock(&self.state);
+        if let Value::Error(error) = reply {
+            let elsewhere = reign::is_elsewhere(error);
+            if error.code == "NOSCRIPT" {
+                self.load_scripts(&mut state);
+            } else if error.code != "BUSY"
+                && !(elsewhere && self.ask_reign_by(&mut state, key + 1))
+                // (What is on its way from here is this server's still.)
+                && (!elsewhere || error.code == "MOVED")
+            {
+                // Not in its own words: those would say that what is under way was not executed.
+                let error = error::of_server(error);
+                let text = format!("the server does not say from when on it grants: {error}");
+                return Err(StoreError::disconnected(text));
+            }
+            return Ok(None);
+        }
+        let opening = reign::opening(reply, &self.guard, Instant::now()).flatten();
+        state.reign.opening = opening.or(state.reign.opening);
+        Ok(opening.map(|opening| opening.closing))
     }
 
     pub(in super::super) fn ping(&self) {

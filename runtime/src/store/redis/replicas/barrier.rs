@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::command::{self, Way};
 use super::super::connect::{Connector, Ready};
+use super::super::line::Line;
 use super::super::refusal::Refusal;
 use super::super::wire::{self, Value};
 use super::super::{error, reply};
@@ -29,7 +30,14 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
-    ready: Option<Ready>,
+    line: Arc<Line>,
+    ready: Option<Beside>,
+}
+
+/// A connection, and that which it stands beside.
+struct Beside {
+    ready: Ready,
+    generation: u64,
 }
 
 impl Barrier {
@@ -37,6 +45,7 @@ impl Barrier {
     pub(in super::super) async fn open(
         connector: Arc<Connector>,
         replicas: Replicas,
+        line: Arc<Line>,
     ) -> Result<Self, SetupError> {
         let mut ready = connector.beside().await?;
         let connection = &mut ready.connection;
@@ -55,15 +64,24 @@ impl Barrier {
         Ok(Self {
             connector,
             replicas,
-            ready: Some(ready),
+            line,
+            ready: Some(Beside {
+                ready,
+                generation: 1,
+            }),
         })
     }
 
     /// Connects when it is needed.
-    pub(in super::super) fn later(connector: Arc<Connector>, replicas: Replicas) -> Self {
+    pub(in super::super) fn later(
+        connector: Arc<Connector>,
+        replicas: Replicas,
+        line: Arc<Line>,
+    ) -> Self {
         Self {
             connector,
             replicas,
+            line,
             ready: None,
         }
     }
@@ -78,7 +96,7 @@ impl Barrier {
         while fresh.recv_many(&mut batch, MOST).await > 0 {
             let ends = Instant::now() + self.replicas.timeout;
             let mut reached = vec![0; batch.len()];
-            while let Err(error) = self.ask(&batch, ends, &mut reached).await {
+            while let Err(error) = self.ask(&batch, ends, confirming, &mut reached).await {
                 self.ready = None;
                 if Instant::now() + PAUSE >= ends {
                     tracing::warn!(%error, "it is not known how many replicas have a grant");
@@ -97,26 +115,31 @@ impl Barrier {
         &mut self,
         batch: &[Fresh],
         ends: Instant,
+        confirming: &Confirming,
         reached: &mut [u32],
     ) -> Result<(), String> {
         let late = |_| "no answer in time".to_owned();
+        let lost = |error: std::io::Error| error.to_string();
+        // Beside another connection it may be at another server, or at one that is a primary no more.
+        let generation = confirming.generation();
+        self.ready.take_if(|beside| beside.generation != generation);
         let Ready {
             connection, reign, ..
         } = match &mut self.ready {
-            Some(ready) => ready,
+            Some(beside) => &mut beside.ready,
             none => {
                 let opened = timeout_at(ends, self.connector.beside()).await;
-                let opened = opened.map_err(late)?.map_err(|error| error.to_string())?;
-                none.insert(opened)
+                let ready = opened.map_err(late)?.map_err(|error| error.to_string())?;
+                &mut none.insert(Beside { ready, generation }).ready
             }
         };
         let left = ends.saturating_duration_since(Instant::now());
+        let opens = reign.opens().max(self.line.opens());
         let mut question = Vec::new();
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (fresh, op) in batch.iter().zip(&touches) {
             let (member, name) = (self.connector.member, &fresh.answer.request.name);
             let scripts = &self.connector.scripts;
-            let opens = reign.opens();
             command::evaluate(&mut question, scripts, member, name, op, Way::Long, opens);
         }
         wire::command(&mut question, |words| {
@@ -126,31 +149,29 @@ impl Barrier {
             words.number((left.as_millis() as u64).max(1));
         });
         let answers = async {
-            connection.send(&question).await?;
+            connection.send(&question).await.map_err(lost)?;
             let mut holds = Vec::with_capacity(batch.len());
-            let mut forgotten = false;
+            let mut refused = None;
             for (fresh, op) in batch.iter().zip(&touches) {
-                let found = reply::parse(&connection.reply().await?, op);
-                forgotten |=
-                    matches!(&found, Err(error) if error.to_string().starts_with("NOSCRIPT"));
+                // These are answered at once: who does not is not there any more, and another connection has a chance.
+                let reply = timeout_at(Instant::now() + left / 2, connection.reply()).await;
+                let found = reply::parse(&reply.map_err(late)?.map_err(lost)?, op);
                 holds.push(
                     matches!(found, Ok(Reply::Granted { token, .. }) if token == fresh.token),
                 );
+                refused = refused.or(found.err());
             }
-            let count = match connection.reply().await? {
-                Value::Integer(count) => u32::try_from(count).unwrap_or(0),
-                _ => 0,
-            };
-            match forgotten {
-                // The next connection loads them.
-                true => Err(std::io::Error::other("the scripts are gone")),
-                false => Ok((holds, count)),
+            // The scripts are gone, or it is a primary no more: the next connection begins anew.
+            if let Some(error) = refused {
+                return Err(error.to_string());
+            }
+            match connection.reply().await.map_err(lost)? {
+                Value::Integer(count) => Ok((holds, u32::try_from(count).unwrap_or(0))),
+                Value::Error(error) => Err(error::of_server(&error).to_string()),
+                _ => Err("WAIT was answered by something else".to_owned()),
             }
         };
-        let (holds, count) = timeout_at(ends + GRACE, answers)
-            .await
-            .map_err(late)?
-            .map_err(|error| error.to_string())?;
+        let (holds, count) = timeout_at(ends + GRACE, answers).await.map_err(late)??;
         for (reached, holds) in reached.iter_mut().zip(holds) {
             *reached = if holds { count } else { 0 };
         }

@@ -5,6 +5,7 @@
 //! there is an answer to keep back.
 
 mod barrier;
+mod confirmed;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,10 +15,12 @@ use std::time::Duration;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 pub(super) use self::barrier::Barrier;
+use self::confirmed::Confirmed;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Ticket, TicketMap};
+use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Ticket};
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::lock;
 
 /// Runs `driver`, which tells its events to what it is given, and the barrier beside it.
@@ -52,8 +55,9 @@ struct Fresh {
 struct Confirming {
     events: Arc<dyn Events>,
     fresh: UnboundedSender<Fresh>,
-    /// What the replicas have, with the fencing time of its grant.
-    confirmed: Mutex<TicketMap<u64>>,
+    /// Grows when the connection comes or goes that the grants come by.
+    generation: AtomicU64,
+    confirmed: Mutex<Confirmed>,
 }
 
 impl Confirming {
@@ -62,9 +66,14 @@ impl Confirming {
         let confirming = Self {
             events,
             fresh,
+            generation: AtomicU64::new(0),
             confirmed: Mutex::default(),
         };
         (confirming, grants)
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
     /// So many replicas have the grant.
@@ -75,7 +84,7 @@ impl Confirming {
             token,
         } = fresh;
         if reached >= wanted {
-            lock(&self.confirmed).insert(ticket, token);
+            lock(&self.confirmed).note(ticket, token);
         } else {
             let text = format!("{reached} of {wanted} replicas have the grant");
             let kind = StoreErrorKind::Unreplicated { wanted, reached };
@@ -91,7 +100,7 @@ impl Events for Confirming {
             (
                 &(Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. }),
                 &Ok(Reply::Granted { token, .. }),
-            ) if lock(&self.confirmed).get(&ticket) != Some(&token) => {
+            ) if !lock(&self.confirmed).knows(ticket, token) => {
                 let fresh = Fresh {
                     answer,
                     ticket,
@@ -104,7 +113,7 @@ impl Events for Confirming {
                 return;
             }
             (Op::Release { ticket, .. }, _) => {
-                lock(&self.confirmed).remove(ticket);
+                lock(&self.confirmed).forget(*ticket);
             }
             _ => {}
         }
@@ -133,10 +142,12 @@ impl Events for Confirming {
     }
 
     fn connected(&self, node: Node, generation: u64) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
         self.events.connected(node, generation);
     }
 
     fn disconnected(&self, node: Node, error: StoreError) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
         self.events.disconnected(node, error);
     }
 

@@ -1,16 +1,18 @@
 -- Says from when on this server may grant, and notes it for everybody: see "Restart and failover" in docs/protocol.md.
 --
 -- A reign is one life of this server as a primary: the process, and how it last became one. Kept are the reign, when it was
--- seen first, and the longest of what clients told of leases and of replicas: all of this only ever makes the opening later.
+-- seen that the server was promoted last, in this reign or an earlier one, and the longest of what clients told of leases and
+-- of replicas: all of this only ever makes the opening later.
 --
--- Keys: 1 the epoch key, a hash: reign, since (µs), guard ('1': a restart counts too), lease_ms, lag_ms, noted (µs: when it
---         was written; kept for a week from then)
+-- Keys: 1 the epoch key, a hash: reign, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
+--         noted (µs: when it was written; kept for a week from then)
 -- Arguments: 1 lease_ms, the longest lease of anybody  2 lag_ms: for how long a primary that lost its replicas may go on
---            3 guard ('1': a restart counts too)  4 '0': a failover does not count
--- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover'}
+--            3 guard ('0': only a failover counts; '1': a restart too; '2': and this one may have been promoted before it)
+--            4 '0': a failover does not count  5 a reign and  6 since, as another key said: if it is this one, it is as good as here
+-- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', reign, since, lease_ms}
 --          error READONLY: this is no primary
 
-local epoch, lease, lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local epoch, lease, lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local WEEK_MS, DAY_US = 604800000, 86400000000
 local now = clock()
 
@@ -31,15 +33,17 @@ local reign = field(server, 'run_id')
 if promoted then reign = reign .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
 
 local known = redis.call('HMGET', epoch, 'reign', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted')
-local since = now
-if known[1] == reign then
-  -- Not later than now: the clock may have been stepped back.
-  since = math.min(now, tonumber(known[2]) or now)
-  if known[3] == '1' then guard = '1' end
+-- Not later than now: the clock may have been stepped back.
+local since = math.min(now, tonumber(known[2]) or 0)
+if promoted and (known[1] ~= reign or since == 0) then since = now end
+if ARGV[5] == reign then
+  -- Who promoted it when, is a fact: of two that know of the same promotion who saw it first is nearer to it.
+  since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
+if known[1] == reign then guard = math.max(guard, tonumber(known[3]) or 0) end
 lease, lag = math.max(lease, tonumber(known[4]) or 0), math.max(lag, tonumber(known[5]) or 0)
 
-local noted = {reign, string.format('%.0f', since), guard, string.format('%.0f', lease), string.format('%.0f', lag)}
+local noted = {reign, string.format('%.0f', since), string.format('%d', guard), string.format('%.0f', lease), string.format('%.0f', lag)}
 local age = now - (tonumber(known[6]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
@@ -51,14 +55,15 @@ if stale then
   redis.call('PEXPIRE', epoch, WEEK_MS)
 end
 
-local opens, cause = 0, 'restart'
-if promoted and ARGV[4] ~= '0' then
-  -- The old primary counts its replicas every second, and their silence in whole seconds.
-  opens, cause = since + (lease + lag + 2000) * 1000, 'failover'
-elseif guard == '1' then
-  -- The uptime is in whole seconds too.
-  local started = now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000
-  opens = math.min(now, started) + (lease + 1000) * 1000
+local failover = ARGV[4] ~= '0'
+local opens, cause = 0, 'failover'
+-- The old primary counts its replicas every second, and their silence in whole seconds.
+if failover and since > 0 then opens = since + (lease + lag + 2000) * 1000 end
+if guard > 0 and not (failover and promoted) then
+  -- The uptime is in whole seconds too. What was a replica when it was started, nothing says.
+  local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000)
+  local over = started + (lease + (guard > 1 and lag + 2000 or 1000)) * 1000
+  if over >= opens then opens, cause = over, 'restart' end
 end
-if opens <= now then return {0, 0, cause} end
-return {opens, opens - now, cause}
+if opens <= now then return {0, 0, cause, reign, since, lease} end
+return {opens, opens - now, cause, reign, since, lease}

@@ -11,13 +11,14 @@ use crate::clock::Instant;
 
 /// The scripts' source of time for this test.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
+const EPOCH: &str = "auto_mutex:epoch";
 const SECOND: u64 = 1_000_000;
 const LAG: Duration = Duration::from_secs(10);
 /// After a promotion, with the usual settings.
 const CLOSED: u64 = 42 * SECOND;
 
 struct Bench {
-    _server: Server,
+    server: Server,
     connection: Connection,
     scripts: Scripts,
     now: u64,
@@ -28,12 +29,10 @@ impl Bench {
         let server = Server::start();
         let mut connection = server.connection();
         let scripts = Scripts::on_clock(CLOCK);
-        for text in scripts.texts() {
-            run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
-        }
+        load(&mut connection, &scripts);
         let [seconds, _]: [u64; 2] = run(&mut connection, &["TIME"]);
         Self {
-            _server: server,
+            server,
             connection,
             scripts,
             now: seconds * SECOND,
@@ -43,14 +42,14 @@ impl Bench {
     fn put(&mut self, guard: &Guard, lag: Duration) -> Value {
         run::<()>(&mut self.connection, &["SET", "now", &self.now.to_string()]);
         let mut out = Vec::new();
-        reign::ask(&mut out, &self.scripts, guard, lag);
+        assert!(reign::ask(&mut out, &self.scripts, guard, 0, lag));
         attempt(&mut self.connection, &out)
     }
 
     /// For how long the server is still closed.
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
-        let opening = reign::opening(&borrowed(&reply), Instant::now()).expect("a reply");
+        let opening = reign::opening(&borrowed(&reply), guard, Instant::now()).expect("a reply");
         opening.map_or(0, |opening| opening.at - self.now)
     }
 
@@ -64,8 +63,27 @@ impl Bench {
         run::<()>(&mut self.connection, &["REPLICAOF", "NO", "ONE"]);
     }
 
+    /// It comes back as a primary, with its notes or with nothing.
+    fn restart(&mut self, with_notes: bool) {
+        let notes: Vec<String> = run(&mut self.connection, &["HGETALL", EPOCH]);
+        self.server.restart();
+        self.connection = self.server.connection();
+        load(&mut self.connection, &self.scripts);
+        if with_notes {
+            let mut words = vec!["HSET", EPOCH];
+            words.extend(notes.iter().map(String::as_str));
+            run::<()>(&mut self.connection, &words);
+        }
+    }
+
     fn pass(&mut self, micros: u64) {
         self.now += micros;
+    }
+}
+
+fn load(connection: &mut Connection, scripts: &Scripts) {
+    for text in scripts.texts() {
+        run::<()>(connection, &["SCRIPT", "LOAD", text]);
     }
 }
 
@@ -124,30 +142,67 @@ fn a_missing_note_is_no_proof_of_freshness() {
     bench.usual();
     bench.pass(2 * CLOSED);
     assert_eq!(bench.usual(), 0);
-    run::<()>(&mut bench.connection, &["DEL", "auto_mutex:epoch"]);
+    run::<()>(&mut bench.connection, &["DEL", EPOCH]);
     assert_eq!(bench.usual(), CLOSED);
 }
 
-// (How long the server is up, it says by its own clock.)
-#[test]
-fn a_restart_closes_where_the_guard_is_on() {
-    let mut bench = Bench::new();
-    assert_eq!(bench.usual(), 0);
-    let left = bench.left(&guard(true), LAG);
-    let expected = 31 * SECOND;
-    // The server may have been up for some seconds by its own clock.
+/// Whether it is so much, less what the server may have been up by its own clock.
+#[track_caller]
+fn about(left: u64, seconds: u64) {
+    let expected = seconds * SECOND;
     assert!(
         (expected - 20 * SECOND..=expected).contains(&left),
         "{left}"
     );
+}
+
+#[test]
+fn a_restart_closes_where_the_guard_is_on() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.usual(), 0);
+    // What was not promoted to the end of its life takes no longer.
+    let alone = bench.left(&guard(true).unreplicated(), LAG);
+    about(alone, 31);
+    let left = bench.left(&guard(true), LAG);
+    about(left, 42);
+    assert_eq!(left - alone, 11 * SECOND);
     // From now on for all.
-    assert!(bench.usual() > 0);
-    run::<()>(&mut bench.connection, &["DEL", "auto_mutex:epoch"]);
+    assert_eq!(bench.usual(), left);
+    assert_eq!(bench.left(&guard(true).unreplicated(), LAG), left);
+    run::<()>(&mut bench.connection, &["DEL", EPOCH]);
     let guard = Guard {
         restart: true,
         ..leasing(5)
     };
-    assert!(bench.left(&guard, LAG) <= 6 * SECOND);
+    assert!(bench.left(&guard, LAG) <= 17 * SECOND);
+}
+
+#[test]
+fn a_restart_does_not_end_what_a_promotion_began() {
+    let mut bench = Bench::new();
+    bench.promote();
+    assert_eq!(bench.usual(), CLOSED);
+    for seconds in 1..3 {
+        bench.pass(SECOND);
+        bench.restart(true);
+        // Whether a restart counts or not.
+        assert_eq!(bench.usual(), CLOSED - seconds * SECOND);
+        let alone = guard(true).unreplicated();
+        assert_eq!(bench.left(&alone, LAG), CLOSED - seconds * SECOND);
+    }
+    bench.pass(CLOSED);
+    bench.restart(true);
+    assert_eq!(bench.usual(), 0);
+}
+
+#[test]
+fn a_restart_without_notes_may_have_come_after_a_promotion() {
+    let mut bench = Bench::new();
+    bench.promote();
+    assert_eq!(bench.left(&guard(true), LAG), CLOSED);
+    bench.restart(false);
+    let alone = bench.left(&guard(true).unreplicated(), LAG);
+    assert_eq!(bench.left(&guard(true), LAG) - alone, 11 * SECOND);
 }
 
 #[test]
@@ -185,13 +240,13 @@ fn it_is_noted_under_a_full_memory_and_for_a_week() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }
     run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
-    reign::ask(&mut out, &scripts, &guard(false), LAG);
+    assert!(reign::ask(&mut out, &scripts, &guard(false), 0, LAG));
     let reply = attempt(&mut bench.connection, &out);
     assert!(
-        reign::opening(&borrowed(&reply), Instant::now()).is_some(),
+        reign::opening(&borrowed(&reply), &guard(false), Instant::now()).is_some(),
         "{reply:?}"
     );
-    let lives: u64 = run(&mut bench.connection, &["PTTL", "auto_mutex:epoch"]);
+    let lives: u64 = run(&mut bench.connection, &["PTTL", EPOCH]);
     let week = Duration::from_secs(7 * 86_400);
     assert!(week - LONG < Duration::from_millis(lives), "{lives}");
 }
@@ -199,12 +254,8 @@ fn it_is_noted_under_a_full_memory_and_for_a_week() {
 #[test]
 fn it_is_written_again_once_a_day() {
     let mut bench = Bench::new();
-    let noted = |bench: &mut Bench| -> u64 {
-        run(
-            &mut bench.connection,
-            &["HGET", "auto_mutex:epoch", "noted"],
-        )
-    };
+    let noted =
+        |bench: &mut Bench| -> u64 { run(&mut bench.connection, &["HGET", EPOCH, "noted"]) };
     bench.usual();
     let first = noted(&mut bench);
     bench.pass(86_000 * SECOND);
@@ -213,4 +264,53 @@ fn it_is_written_again_once_a_day() {
     bench.pass(86_000 * SECOND);
     bench.usual();
     assert_eq!(noted(&mut bench), bench.now);
+}
+
+/// A member of a cluster, of which another slot is the node's first one.
+fn moved(guard: &Guard) -> &Guard {
+    guard.keys.set(vec!["auto_mutex:epoch:{1}".to_owned()]);
+    guard
+}
+
+#[test]
+fn what_one_key_said_counts_for_the_next_one() {
+    let mut bench = Bench::new();
+    bench.promote();
+    let long = leasing(30);
+    assert_eq!(bench.left(&long, LAG), CLOSED);
+    let member = leasing(5);
+    assert_eq!(bench.left(&member, LAG), CLOSED);
+    bench.pass(SECOND);
+    // The longest lease too, of whoever told it.
+    assert_eq!(bench.left(moved(&member), LAG), CLOSED - SECOND);
+    bench.pass(CLOSED);
+    assert_eq!(bench.left(&member, LAG), 0);
+    assert_eq!(bench.left(moved(&leasing(5)), LAG), 0);
+    // Once more, it begins anew.
+    bench.promote();
+    assert_eq!(bench.left(&member, LAG), CLOSED);
+}
+
+#[test]
+fn who_knows_nothing_and_comes_first_closes_it_until_somebody_does() {
+    let mut bench = Bench::new();
+    bench.promote();
+    let member = leasing(30);
+    bench.left(&member, LAG);
+    bench.pass(CLOSED);
+    assert_eq!(bench.left(&member, LAG), 0);
+    assert_eq!(bench.left(moved(&leasing(30)), LAG), CLOSED);
+    assert_eq!(bench.left(moved(&member), LAG), 0);
+    assert_eq!(bench.left(moved(&leasing(30)), LAG), 0);
+}
+
+#[test]
+fn a_promotion_before_a_restart_is_not_forgotten_with_the_key() {
+    let mut bench = Bench::new();
+    bench.promote();
+    bench.usual();
+    bench.restart(true);
+    let member = leasing(30);
+    assert_eq!(bench.left(&member, LAG), CLOSED);
+    assert_eq!(bench.left(moved(&member), LAG), CLOSED);
 }

@@ -77,11 +77,15 @@
         changed[ticket] = true
         return r
       end
+      local function longest(ticket)
+        local r = speak(ticket)
+        return now + (r.flag == 1 and min(CLAIM_MS, r.hold) or r.hold) * 1000
+      end
       if s.one then
-        s.one_ends = min(s.one_ends, now + speak(s.one).hold * 1000)
+        s.one_ends = min(s.one_ends, longest(s.one))
       elseif s.holders > 0 then
         for ticket, ends in held_ends() do
-          local latest = now + speak(ticket).hold * 1000
+          local latest = longest(ticket)
           if ends > latest then call('ZADD', HELD, int(latest), ticket) end
         end
       end
@@ -108,21 +112,25 @@
       add_waiter(ticket, QUIET + r.place)
     end
 
+    -- While nothing is granted, nothing is claimed. (A provisional lease is never longer than this.)
+    local function has_ended(ticket, ends)
+      return ends <= now or closed and ends <= now + CLAIM_MS * 1000 and need(ticket).flag == 1
+    end
+
     -- Something may have ended.
     function x.scan(releasing)
-      if s.one and s.one_ends <= now then end_lease(s.one, releasing) end
-      if s.due <= now then
-        s.due = FAR
-        if held_by_many() then
-          for ticket, ends in held_ends() do
-            if ends <= now then end_lease(ticket, releasing) else s.due = min(s.due, ends) end
-          end
+      local all = s.due <= now
+      if all then s.due = FAR end
+      if s.one and has_ended(s.one, s.one_ends) then end_lease(s.one, releasing) end
+      if (all or closed) and held_by_many() then
+        for ticket, ends in held_ends() do
+          if has_ended(ticket, ends) then end_lease(ticket, releasing) else s.due = min(s.due, ends) end
         end
-        if s.waiting > 0 then
-          for _, ticket in ipairs(x.waiters()) do
-            local ends = place_ends(need(ticket))
-            if ends <= now then s.drop_waiter(ticket) else s.due = min(s.due, ends) end
-          end
+      end
+      if all and s.waiting > 0 then
+        for _, ticket in ipairs(x.waiters()) do
+          local ends = place_ends(need(ticket))
+          if ends <= now then s.drop_waiter(ticket) else s.due = min(s.due, ends) end
         end
       end
     end

@@ -15,7 +15,7 @@ use self::both::Bench;
 use super::server::Server;
 
 /// 250 operations each.
-const RUNS: u64 = 520;
+const RUNS: u64 = 900;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

@@ -1,0 +1,78 @@
+//! A store that grants nothing yet: what was granted before, as far as it knows.
+
+use super::*;
+
+impl World {
+    fn close(&mut self, millis: u64) {
+        self.opens = self.now + millis * 1000;
+    }
+}
+
+#[test]
+fn a_holder_renews() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    world.lock(a, ta);
+    world.close(40_000);
+    for _ in 0..4 {
+        world.pass(9_000);
+        assert!(is_granted(&world.touch(a, ta)));
+    }
+}
+
+#[test]
+fn what_nobody_claimed_before_is_claimed_too_late() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    world.lock(a, ta);
+    world.lock(b, tb);
+    world.lock(c, tc);
+    world.release(a, ta, 0, false);
+    assert_eq!(world.granted_to(), [b]);
+    world.close(5_000);
+    world.pass(1);
+    // Elsewhere it was passed over, if the claim did not come there; nothing was lost but time.
+    let late = world.touch(b, tb);
+    assert!(
+        matches!(
+            late,
+            Reply::Queued {
+                position: 1,
+                holder: None,
+                ..
+            }
+        ),
+        "{late:?}"
+    );
+    world.pass(5_000);
+    assert!(is_granted(&world.touch(b, tb)));
+    assert!(!is_granted(&world.touch(c, tc)));
+}
+
+#[test]
+fn whoever_asks_takes_back_what_nobody_claimed() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.lock(a, ta);
+    world.lock(b, tb);
+    world.release(a, ta, 0, false);
+    world.close(5_000);
+    assert!(matches!(world.touch(a, ta), Reply::Gone));
+    let info = world.info(a);
+    assert_eq!((info.holders.len(), info.waiters.len()), (0, 1));
+}
+
+#[test]
+fn a_clock_that_is_stepped_back_makes_no_provisional_lease_longer() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.lock(a, ta);
+    world.lock(b, tb);
+    world.release(a, ta, 0, false);
+    world.now -= 60_000_000;
+    world.touch(a, ta);
+    assert_eq!(world.info(a).holders.len(), 1);
+    world.pass(2_000);
+    world.touch(a, ta);
+    assert_eq!(world.info(a).holders.len(), 0);
+}

@@ -1,0 +1,52 @@
+//! What a node has is somebody's, or its release is on the way or owed: else it would stand there for a lease.
+
+use super::world::{Event, World};
+use crate::store::quorum::inbox::Input;
+use crate::store::{Answer, Op, Reply, Request, Ticket};
+
+impl World {
+    /// Looks at the lock on each node.
+    pub(super) fn nothing_is_left(&mut self) {
+        for node in 0..self.nodes.len() {
+            let micros = self.now.as_nanos() / 1000 + self.nodes[node].ahead;
+            let id = self.members[0].id;
+            let Some(state) = self.nodes[node].names.get_mut("m") else {
+                continue;
+            };
+            let reply = state.apply(micros, id, &Op::Inspect, &mut |_, _| false);
+            let Reply::Info(record) = reply else {
+                panic!("{reply:?}");
+            };
+            for found in record.holders.iter().chain(&record.waiters) {
+                let ticket = found.ticket;
+                let known = self.is_known(node, ticket) || self.is_leaving(node, ticket);
+                assert!(known, "left behind on node {node}: {found:?}");
+            }
+        }
+    }
+
+    /// Whether a member knows that the ticket may be there.
+    fn is_known(&self, node: usize, ticket: Ticket) -> bool {
+        self.members.iter().any(|member| {
+            let entry = member.quorum.tickets.get(&ticket);
+            entry.is_some_and(|entry| entry.at[node].open || entry.at[node].late)
+                || member.quorum.nodes.owes(node, ticket)
+        })
+    }
+
+    /// Whether its release is on its way there, or on its way back without having arrived.
+    fn is_leaving(&self, to: usize, ticket: Ticket) -> bool {
+        let releases = |request: &Request| {
+            matches!(&request.op, Op::Release { ticket: released, .. } if *released == ticket)
+                && request.name.to_string() == "m"
+        };
+        self.events.values().any(|event| match event {
+            Event::Request { node, request, .. } => *node == to && releases(request),
+            Event::Input {
+                input: Input::Answered(node, Answer { request, result }),
+                ..
+            } => *node == to && result.is_err() && releases(request),
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! [`Confirmed`]: which grants the replicas have.
+
+use std::time::Duration;
+
+use crate::clock::Instant;
+use crate::store::{Ticket, TicketMap};
+
+/// The longest lease: what was not heard of for so long is over.
+const KEPT: Duration = Duration::from_secs(30);
+/// So many are kept before the first look for those that are over.
+const FEW: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Confirmed {
+    grants: TicketMap<Grant>,
+    /// With more of them, those are looked for that are over.
+    many: usize,
+}
+
+#[derive(Debug)]
+struct Grant {
+    token: u64,
+    heard: Instant,
+}
+
+impl Confirmed {
+    /// The replicas have this grant.
+    pub(super) fn note(&mut self, ticket: Ticket, token: u64) {
+        let heard = Instant::now();
+        // Not every one ends with a release here: a ticket may be handed over to another process.
+        if self.grants.len() >= self.many.max(FEW) {
+            self.grants
+                .retain(|_, grant| grant.heard.until(heard) <= KEPT);
+            self.many = self.grants.len() * 2;
+        }
+        self.grants.insert(ticket, Grant { token, heard });
+    }
+
+    /// Whether they have it. It is heard of by this.
+    pub(super) fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
+        let known = self.grants.get_mut(&ticket);
+        known
+            .filter(|grant| grant.token == token)
+            .map(|grant| grant.heard = Instant::now())
+            .is_some()
+    }
+
+    /// The ticket is released.
+    pub(super) fn forget(&mut self, ticket: Ticket) {
+        self.grants.remove(&ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::by_hand;
+
+    #[test]
+    fn grants_are_known_by_their_token_until_they_are_released() {
+        let (mut confirmed, ticket) = (Confirmed::default(), Ticket::random());
+        confirmed.note(ticket, 1);
+        assert!(confirmed.knows(ticket, 1) && !confirmed.knows(ticket, 2));
+        confirmed.note(ticket, 2);
+        assert!(confirmed.knows(ticket, 2) && !confirmed.knows(ticket, 1));
+        confirmed.forget(ticket);
+        assert!(!confirmed.knows(ticket, 2));
+    }
+
+    #[test]
+    fn what_is_handed_over_is_forgotten_and_what_is_renewed_is_not() {
+        let (mut confirmed, held) = (Confirmed::default(), Ticket::random());
+        let mut now = Instant::from_nanos(1_000_000_000_000);
+        by_hand::set(now);
+        confirmed.note(held, 1);
+        for _ in 0..1000 {
+            now = now.after(Duration::from_secs(1));
+            by_hand::set(now);
+            confirmed.note(Ticket::random(), 1);
+            assert!(confirmed.knows(held, 1));
+        }
+        assert!(confirmed.grants.len() <= 128, "{}", confirmed.grants.len());
+    }
+}
