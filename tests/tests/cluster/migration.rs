@@ -8,6 +8,8 @@ use crate::rig::{Contest, slot};
 
 /// Nobody loses anything by what is slow here.
 const LEASE: Duration = Duration::from_secs(20);
+/// Between two moves there is time for what has many keys, which waits until a slot has arrived and tries now and then.
+const REST: Duration = Duration::from_millis(300);
 
 /// How long each lasts; `AUTO_MUTEX_CAMPAIGN_SECONDS` says otherwise.
 fn duration() -> Duration {
@@ -54,6 +56,7 @@ fn back_and_forth(kind: &str, name: &str) {
             moves += 1;
         }
         contest.gets_on();
+        std::thread::sleep(REST);
     }
     let verdict = contest.clean();
     println!("{moves} moves, the longest took {longest:?}");

@@ -87,6 +87,34 @@ async fn names_half_way_are_found_wherever_they_are() {
 }
 
 #[tokio::test]
+async fn of_two_names_in_one_slot_each_is_found_where_it_is() {
+    let cluster = cluster();
+    let [a, b] = [(); 2].map(|()| client(&cluster));
+    let (first, second) = ("m", "m47182");
+    let (slot, from, to) = places(&cluster, first);
+    assert_eq!(self::slot(&cluster, second), slot);
+    let guards = [
+        a.mutex(first).lock().await.unwrap(),
+        a.mutex(second).lock().await.unwrap(),
+    ];
+    let migration = cluster.migrate(slot, from, to);
+    migration.move_key(&key(first));
+    for name in [first, second, first] {
+        assert!(b.mutex(name).try_lock().await.unwrap().is_none(), "{name}");
+    }
+    for guard in guards {
+        assert!(guard.unlock().await.unwrap());
+    }
+    assert!(b.mutex(second).try_lock().await.unwrap().is_some());
+    migration.move_keys();
+    migration.finish();
+    for name in [first, second] {
+        let guard = soon("free", b.mutex(name).lock()).await.unwrap();
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
 async fn a_name_that_comes_new_while_its_slot_moves_begins_at_the_new_node() {
     let cluster = cluster();
     let [a, b] = [(); 2].map(|()| client(&cluster));
