@@ -79,7 +79,8 @@ impl Kind {
         // Who does not want to wait gets no answer of a store that is not there, which is as it should be.
         let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
-            Self::Mutex | Self::Long { .. } | Self::HandOver { .. } | Self::Partners { .. } => {
+            Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),
+            Self::Mutex | Self::HandOver { .. } | Self::Partners { .. } => {
                 let mutex = client.mutex(name).block(STARVED);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

@@ -67,7 +67,9 @@ impl Report {
             let crowded = |outcome: &&Outcome| outcome.overlaps + outcome.violations.len() > 0;
             let sum = |of: fn(&Outcome) -> usize| outcomes.iter().map(of).sum::<usize>();
             let lost: u64 = outcomes.iter().map(|outcome| outcome.lost_requests).sum();
-            let mut grants: Vec<_> = outcomes.iter().map(|outcome| outcome.first_grant).collect();
+            let grants = outcomes.iter().map(|outcome| outcome.first_grant);
+            // None where it came after the contest was over.
+            let mut grants: Vec<_> = grants.filter(|after| !after.is_zero()).collect();
             grants.sort();
             let median = grants.get(grants.len() / 2).copied().unwrap_or_default();
             let longest = grants.last().copied().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::events::{eventually, eventually_within};
 use auto_mutex_tests::sentinel::Service;
 use auto_mutex_tests::witness::Witness;
 use auto_mutex_tests::worker::{Setup, Worker};
@@ -18,6 +18,8 @@ const LEASE: Duration = Duration::from_secs(5);
 /// Until the new primary grants: the sentinels' second of patience and their vote, the lease, what a primary without
 /// replicas is given to stop, and what a slow machine adds.
 const LASTS: Duration = Duration::from_secs(16);
+/// For so long they put up with a store that grants nothing: sentinels of a busy machine may vote several times.
+const PATIENT: Duration = Duration::from_secs(180);
 const PROCESSES: usize = 3;
 const TASKS: usize = 2;
 /// How long a new grant is waited for that no replica hears of: less than the sentinels' patience.
@@ -56,7 +58,8 @@ impl<'a> Field<'a> {
 
     fn setup(&self, url: String) -> Setup {
         let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
-        setup.options.push("patience=60".to_owned());
+        let patience = format!("patience={}", PATIENT.as_secs());
+        setup.options.push(patience);
         if !self.precautions.guard {
             setup.options.push("unguarded".to_owned());
         }
@@ -159,12 +162,15 @@ impl<'a> Field<'a> {
     fn finish(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         for worker in &self.workers {
-            while let Some(line) = worker.hear() {
-                if line == "done" {
-                    break;
+            eventually_within(PATIENT, "the worker is done", || {
+                while let Some(line) = worker.overhear() {
+                    if line == "done" {
+                        return true;
+                    }
+                    said.push(line);
                 }
-                said.push(line);
-            }
+                false
+            });
         }
         said
     }
