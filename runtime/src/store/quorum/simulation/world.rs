@@ -155,7 +155,11 @@ impl World {
                 self.trouble();
             }
             self.step();
-            if self.now.as_nanos() % CHECKED_EVERY.as_nanos() as u64 == 0 {
+            if self
+                .now
+                .as_nanos()
+                .is_multiple_of(CHECKED_EVERY.as_nanos() as u64)
+            {
                 self.nothing_is_left();
             }
             if self.now > calm.after(PATIENCE) {
