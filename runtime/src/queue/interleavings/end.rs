@@ -9,6 +9,7 @@ use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait, want};
 use crate::error::LockError;
 use crate::queue::Want;
+use crate::store::Store as _;
 
 /// A section of somebody who may be told that the client is shut down.
 fn section(process: &Process, want: &Want, cluster: &Cluster) {

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::member::Member;
 use crate::name::Name;
 use crate::store::memory::{Driver, MemoryStore};
-use crate::store::{Events, MemberId};
+use crate::store::{Events, MemberId, Store as _};
 
 /// How often a process may hand on, and for how long.
 const HANDOVERS: [(u32, Duration); 3] = [
