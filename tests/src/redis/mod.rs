@@ -232,6 +232,16 @@ impl Redis {
         self.start_again();
     }
 
+    /// Has the server write a snapshot of what it has now.
+    #[track_caller]
+    pub fn save(&self) {
+        // The one for a replica that is in sync since a moment ago may not be over.
+        eventually("no other snapshot is being written", || {
+            self.info("rdb_bgsave_in_progress") == "0"
+        });
+        self.command(&["SAVE"]);
+    }
+
     /// Suspends the server: it keeps its connections and answers nobody.
     pub fn stop(&self) {
         process::stop(self.pid());

@@ -143,7 +143,7 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
     let replica = Redis::with(Options::default().replicated());
     replica.follow(&primary);
     let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
-    primary.command(&["SAVE"]);
+    primary.save();
     primary.restart();
     becomes("it is back", async || {
         client.mutex("m").is_locked().await.is_ok()

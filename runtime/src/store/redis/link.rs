@@ -151,7 +151,7 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = clock::Instant::now();
-        if self.reign <= now {
+        if self.reign <= now || self.line.guard.keys.are_new() {
             self.reign = now.after(REIGN);
             self.line.ask_reign();
         }

@@ -43,6 +43,8 @@ pub(crate) struct EpochKeys(Arc<Mutex<Notes>>);
 #[derive(Debug)]
 struct Notes {
     keys: Vec<String>,
+    /// The last question named none, and others may have noted more.
+    unnamed: bool,
     /// What one of them said last: for the next one, if it says nothing.
     known: Known,
 }
@@ -58,8 +60,11 @@ struct Known {
 impl EpochKeys {
     /// The first one is used that can be.
     pub(crate) fn new(keys: Vec<String>) -> Self {
-        let known = Known::default();
-        Self(Arc::new(Mutex::new(Notes { keys, known })))
+        Self(Arc::new(Mutex::new(Notes {
+            keys,
+            unnamed: false,
+            known: Known::default(),
+        })))
     }
 
     /// From now on it is one of these.
@@ -67,13 +72,24 @@ impl EpochKeys {
         lock(&self.0).keys = keys;
     }
 
-    /// A node of a cluster that serves no slot has none: whatever comes to it comes with its leases.
-    pub(super) fn is_empty(&self) -> bool {
-        lock(&self.0).keys.is_empty()
+    /// What to name in the `index`th question; `None`: there are not so many.
+    ///
+    /// A node that is not known to serve a slot has no key, and is asked without: it may be a replica that is promoted
+    /// while nobody looks.
+    fn get(&self, index: usize) -> Option<Option<String>> {
+        let mut notes = lock(&self.0);
+        let key = notes.keys.get(index).cloned();
+        if index == 0 {
+            notes.unnamed = key.is_none();
+            return Some(key);
+        }
+        key.map(Some)
     }
 
-    fn get(&self, index: usize) -> Option<String> {
-        lock(&self.0).keys.get(index).cloned()
+    /// There is one by now, and there was none when the server was asked.
+    pub(super) fn are_new(&self) -> bool {
+        let notes = lock(&self.0);
+        notes.unnamed && !notes.keys.is_empty()
     }
 }
 
@@ -189,7 +205,11 @@ pub(super) fn ask(
     };
     let known = lock(&guard.keys.0).known.clone();
     wire::command(out, |words| {
-        words.texts(&["EVALSHA", scripts.digest(Operation::Reign), "1", &key]);
+        words.texts(&["EVALSHA", scripts.digest(Operation::Reign)]);
+        match &key {
+            Some(key) => words.texts(&["1", key]),
+            None => words.text("0"),
+        }
         words.number(millis(guard.longest_lease).max(known.lease_ms));
         words.number(millis(lag));
         words.number(match (guard.restart, guard.replicated) {
@@ -247,9 +267,6 @@ pub(super) async fn check(
     lag: Duration,
 ) -> Result<Reign, Refusal> {
     let lost = |error| Refusal::of_socket(&error);
-    if guard.keys.is_empty() {
-        return Ok(Reign { lag, opening: None });
-    }
     let mut refusal = Refusal::nonsense();
     for key in 0.. {
         let mut question = Vec::new();

@@ -43,7 +43,7 @@ const ROUNDS: u32 = 2;
 pub(super) struct Line {
     pub(super) scripts: Arc<Scripts>,
     pub(super) member: MemberId,
-    guard: Guard,
+    pub(super) guard: Guard,
     state: Mutex<State>,
     /// How many replies are still to come.
     under_way: AtomicUsize,

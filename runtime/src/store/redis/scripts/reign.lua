@@ -5,7 +5,7 @@
 -- of replicas: all of this only ever makes the opening later.
 --
 -- Keys: 1 the epoch key, a hash: reign, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
---         noted (µs: when it was written; kept for a week from then)
+--         noted (µs: when it was written; kept for a week from then). Without it nothing is noted, but by who asks.
 -- Arguments: 1 lease_ms, the longest lease of anybody  2 lag_ms: for how long a primary that lost its replicas may go on
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': and this one may have been promoted before it)
 --            4 '0': a failover does not count  5 a reign and  6 since, as another key said: if it is this one, it is as good as here
@@ -32,7 +32,7 @@ local server = redis.call('INFO', 'server')
 local reign = field(server, 'run_id')
 if promoted then reign = reign .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
 
-local known = redis.call('HMGET', epoch, 'reign', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted')
+local known = epoch and redis.call('HMGET', epoch, 'reign', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted') or {}
 -- Not later than now: the clock may have been stepped back.
 local since = math.min(now, tonumber(known[2]) or 0)
 if promoted and (known[1] ~= reign or since == 0) then since = now end
@@ -47,7 +47,7 @@ local noted = {reign, string.format('%.0f', since), string.format('%d', guard), 
 local age = now - (tonumber(known[6]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
-if stale then
+if epoch and stale then
   -- (This one is never denied, and after it none is: see common/grant.lua.)
   redis.call('HDEL', epoch, '')
   redis.call('HSET', epoch, 'reign', noted[1], 'since', noted[2], 'guard', noted[3], 'lease_ms', noted[4],

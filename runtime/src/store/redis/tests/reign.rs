@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::{Connection, Value};
 
-use super::super::reign::{self, Guard};
+use super::super::reign::{self, EpochKeys, Guard};
 use super::super::scripts::Scripts;
 use super::server::{LONG, Server, attempt, borrowed, guard, run};
 use crate::clock::Instant;
@@ -230,6 +230,30 @@ fn a_replica_is_refused() {
         panic!("{reply:?}");
     };
     assert_eq!(error.code(), "READONLY");
+}
+
+/// As of a node of a cluster that is promoted before anybody hears of it.
+#[test]
+fn who_knows_no_key_keeps_the_note_himself() {
+    let mut bench = Bench::new();
+    let guard = Guard {
+        keys: EpochKeys::new(Vec::new()),
+        ..guard(false)
+    };
+    assert_eq!(bench.left(&guard, LAG), 0);
+    bench.promote();
+    assert_eq!(bench.left(&guard, LAG), CLOSED);
+    bench.pass(SECOND);
+    assert_eq!(bench.left(&guard, LAG), CLOSED - SECOND);
+    let keys: u32 = run(&mut bench.connection, &["EXISTS", EPOCH]);
+    assert_eq!(keys, 0);
+    // Others told of a longer lease: to be asked as soon as there is a key.
+    assert!(!guard.keys.are_new());
+    assert!(bench.left(&leasing(60), LAG) > CLOSED);
+    guard.keys.set(vec![EPOCH.to_owned()]);
+    assert!(guard.keys.are_new());
+    assert_eq!(bench.left(&guard, LAG), CLOSED + 29 * SECOND);
+    assert!(!guard.keys.are_new());
 }
 
 #[test]
