@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::memory::MemoryStore;
-use super::redis::Guard;
+use super::redis::{Guard, Route};
 use super::{Events, MemberId, Store, cluster, quorum, redis};
-use crate::config::{Endpoint, Settings};
+use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -32,26 +32,16 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             Ok(Opened::new(store, |events| driver.run(events)))
         }
         Endpoint::Redis(endpoint) => {
-            let (store, driver) = redis::connect(
-                endpoint,
-                settings.connect_timeout,
-                settings.replicas,
-                member,
-                Guard::of(settings),
-            )
-            .await?;
-            Ok(Opened::new(store, |events| driver.run(events)))
+            one_server(Route::fixed(endpoint), &endpoint.access, settings, member).await
         }
         Endpoint::Sentinel(endpoint) => {
-            let (store, driver) = redis::connect_by_sentinels(
-                endpoint,
-                settings.connect_timeout,
-                settings.replicas,
+            one_server(
+                Route::by_sentinels(endpoint),
+                &endpoint.access,
+                settings,
                 member,
-                Guard::of(settings),
             )
-            .await?;
-            Ok(Opened::new(store, |events| driver.run(events)))
+            .await
         }
         Endpoint::Quorum(endpoint) => {
             let (store, driver) = quorum::connect(
@@ -68,6 +58,24 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             Ok(Opened::new(store, |events| keeper.run(events)))
         }
     }
+}
+
+async fn one_server(
+    route: Route,
+    access: &Access,
+    settings: &Settings,
+    member: MemberId,
+) -> Result<Opened, SetupError> {
+    let (store, driver) = redis::connect(
+        route,
+        access,
+        settings.connect_timeout,
+        settings.replicas,
+        member,
+        Guard::of(settings),
+    )
+    .await?;
+    Ok(Opened::new(store, |events| driver.run(events)))
 }
 
 impl Opened {

@@ -7,6 +7,8 @@ use std::future::Future;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use auto_mutex::Mutex;
+
 /// How long a test waits for what ought to happen at once on a slow and noisy machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -49,6 +51,17 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
         Ok(output) => output,
         Err(_) => panic!("not within {PATIENCE:?}: {what}"),
     }
+}
+
+/// Waits until this many members wait for the lock.
+pub async fn waiters(observer: &Mutex, count: usize) {
+    becomes(&format!("{count} waiters are seen"), async || {
+        observer
+            .info()
+            .await
+            .is_ok_and(|info| info.waiters.len() == count)
+    })
+    .await;
 }
 
 /// Runs `work` on a thread of its own; panics with `what` if it does not end within `limit`.

@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex::{Client, Config, Mutex};
+use auto_mutex::{Client, Config};
 use auto_mutex_tests::cluster::Cluster;
-use auto_mutex_tests::events::{LONG, PATIENCE, becomes};
+pub(crate) use auto_mutex_tests::events::waiters;
+use auto_mutex_tests::events::{LONG, PATIENCE};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::{Setup, Worker};
@@ -39,17 +40,6 @@ pub(crate) fn slot(cluster: &Cluster, name: &str) -> u16 {
 /// The first key of a lock of the namespace.
 pub(crate) fn key(name: &str) -> String {
     format!("auto_mutex:{{suite:{name}}}")
-}
-
-/// Waits until this many members wait for the lock.
-pub(crate) async fn waiters(observer: &Mutex, count: usize) {
-    becomes(&format!("{count} waiters are seen"), async || {
-        observer
-            .info()
-            .await
-            .is_ok_and(|info| info.waiters.len() == count)
-    })
-    .await;
 }
 
 /// Processes that compete for a lock, under the eyes of a witness.

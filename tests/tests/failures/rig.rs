@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, Config, Mutex};
-use auto_mutex_tests::events::{LONG, becomes};
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::LONG;
+pub(crate) use auto_mutex_tests::events::waiters;
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::worker;
@@ -59,15 +60,4 @@ impl Rig {
 
 pub(crate) fn config(url: &str) -> Config {
     Config::new(url).expect("a good URL").namespace("suite")
-}
-
-/// Waits until this many members wait for the lock.
-pub(crate) async fn waiters(observer: &Mutex, count: usize) {
-    becomes(&format!("{count} waiters are seen"), async || {
-        observer
-            .info()
-            .await
-            .is_ok_and(|info| info.waiters.len() == count)
-    })
-    .await;
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use uuid::Uuid;
+
+use crate::store::redis::jittered;
 
 /// While all is well.
 const CALM: Duration = Duration::from_secs(60);
@@ -66,12 +67,7 @@ impl Pace {
             self.wait = (wait * 2).min(LONGEST);
             wait
         };
+        // Members should not ask all at once.
         self.due = Instant::now() + jittered(wait);
     }
-}
-
-/// Between half of it and the whole: members should not ask all at once.
-fn jittered(wait: Duration) -> Duration {
-    let random = f64::from(Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
-    wait / 2 + (wait / 2).mul_f64(random)
 }

@@ -15,7 +15,7 @@ use crate::clock::Instant;
 use crate::config::QuorumEndpoint;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
-use crate::store::redis::Guard;
+use crate::store::redis::{Guard, Route};
 use crate::store::{Events, MemberId, Node, Store, redis};
 
 /// How long the others are waited for when a majority is connected.
@@ -43,7 +43,15 @@ pub(crate) async fn connect(
     for (index, node) in endpoint.nodes.iter().cloned().enumerate() {
         let guard = guard.clone();
         opening.spawn(async move {
-            let opened = redis::connect(&node, connect_timeout, None, member, guard).await;
+            let opened = redis::connect(
+                Route::fixed(&node),
+                &node.access,
+                connect_timeout,
+                None,
+                member,
+                guard,
+            )
+            .await;
             (index, opened)
         });
     }

@@ -33,6 +33,8 @@ mod simulation;
 mod state;
 mod store;
 #[cfg(test)]
+mod stub;
+#[cfg(test)]
 mod tests;
 mod votes;
 

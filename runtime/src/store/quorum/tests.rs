@@ -1,11 +1,12 @@
 //! One member and nodes that answer as they are told to: sequences that need exact timing.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::inbox::Input;
 use super::nodes::Nodes;
 use super::state::{Output, Quorum};
+use super::stub::Stub;
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
@@ -16,18 +17,6 @@ use crate::store::{
 };
 
 const LEASE: Duration = Duration::from_millis(1500);
-
-#[derive(Debug, Default)]
-struct Stub(Mutex<Vec<Request>>);
-
-impl Store for Stub {
-    fn submit(&self, request: Request) -> Option<Answer> {
-        self.0.lock().unwrap().push(request);
-        None
-    }
-
-    fn close(&self) {}
-}
 
 /// What a node does with what it is sent.
 #[derive(Clone, PartialEq)]

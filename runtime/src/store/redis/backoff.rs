@@ -20,10 +20,15 @@ impl Backoff {
     pub(super) fn next(&mut self) -> Duration {
         let whole = self.0;
         self.0 = (whole * 2).min(LONGEST);
-        let half = whole / 2;
-        let random = Uuid::new_v4().as_u128() as u32;
-        half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
+        jittered(whole)
     }
+}
+
+/// Between half of it and the whole.
+pub(in crate::store) fn jittered(whole: Duration) -> Duration {
+    let half = whole / 2;
+    let random = Uuid::new_v4().as_u128() as u32;
+    half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]

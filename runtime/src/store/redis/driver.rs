@@ -182,7 +182,7 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
 }
 
 /// The output of whichever is complete first.
-async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|cx| match one.as_mut().poll(cx) {
         Poll::Pending => other.as_mut().poll(cx),

@@ -43,61 +43,23 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(super) use self::backoff::jittered;
 use self::check::Part;
 use self::connect::Connector;
 pub(crate) use self::driver::Driver;
 pub(super) use self::inquiry::inquire;
 use self::line::Line;
 pub(crate) use self::reign::{EpochKeys, Guard};
-use self::route::{Route, Sentinels};
+pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
 pub(super) use self::wire::Value;
 use super::MemberId;
-use crate::config::{Access, RedisEndpoint, Replicas, SentinelEndpoint};
+use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
 pub(crate) async fn connect(
-    endpoint: &RedisEndpoint,
-    connect_timeout: Duration,
-    replicas: Option<Replicas>,
-    member: MemberId,
-    guard: Guard,
-) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let route = Route::Fixed(endpoint.address.clone());
-    alone(
-        route,
-        &endpoint.access,
-        connect_timeout,
-        replicas,
-        member,
-        guard,
-    )
-    .await
-}
-
-/// As [`connect`], to the primary of a service that sentinels watch over.
-pub(crate) async fn connect_by_sentinels(
-    endpoint: &SentinelEndpoint,
-    connect_timeout: Duration,
-    replicas: Option<Replicas>,
-    member: MemberId,
-    guard: Guard,
-) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let route = Route::Sentinel(Box::new(Sentinels::new(endpoint)));
-    alone(
-        route,
-        &endpoint.access,
-        connect_timeout,
-        replicas,
-        member,
-        guard,
-    )
-    .await
-}
-
-async fn alone(
     route: Route,
     access: &Access,
     connect_timeout: Duration,
@@ -120,7 +82,7 @@ pub(super) fn primary(
     scripts: Arc<Scripts>,
     guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
-    let route = Route::Fixed(endpoint.address.clone());
+    let route = Route::fixed(endpoint);
     let connector = Connector::new(
         route,
         &endpoint.access,
@@ -146,7 +108,7 @@ pub(crate) fn connect_later(
     member: MemberId,
     guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
-    let route = Route::Fixed(endpoint.address.clone());
+    let route = Route::fixed(endpoint);
     let scripts = Arc::new(Scripts::new());
     let connector = Connector::new(route, &endpoint.access, Part::Alone, member, scripts, guard);
     apart(connector, None)

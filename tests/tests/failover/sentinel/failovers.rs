@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use auto_mutex::{Client, MutexGuard};
-use auto_mutex_tests::events::{becomes, eventually, soon};
+use auto_mutex_tests::events::{eventually, soon, waiters};
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
 use super::finding::{client, members};
@@ -24,10 +24,7 @@ impl Contest {
         let mutex = holder.mutex("m");
         let guard = mutex.lock().await.unwrap();
         let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
-        becomes("it waits", async || {
-            mutex.info().await.is_ok_and(|info| info.waiters.len() == 1)
-        })
-        .await;
+        waiters(&mutex, 1).await;
         let replicas = service.servers()[1..].iter();
         replicas.for_each(|replica| replica.wait_for(service.server(0)));
         Self {

@@ -1,7 +1,7 @@
 //! The nodes, the members and the clock.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::judge::Judge;
@@ -13,6 +13,7 @@ use crate::store::quorum::inbox::Input;
 use crate::store::quorum::jitter::Jitter;
 use crate::store::quorum::nodes::Nodes;
 use crate::store::quorum::state::{Output, Quorum};
+use crate::store::quorum::stub::Stub;
 use crate::store::{Answer, MemberId, Message, Mode, Request, Share, Store};
 
 pub(super) const NODES: usize = 5;
@@ -25,19 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(9);
 
 /// How often the nodes are searched for what nobody will release.
 const CHECKED_EVERY: Duration = Duration::from_millis(5);
-
-/// A member's way to a node: what is submitted, until the network takes it.
-#[derive(Debug, Default)]
-struct Stub(Mutex<Vec<Request>>);
-
-impl Store for Stub {
-    fn submit(&self, request: Request) -> Option<Answer> {
-        self.0.lock().unwrap().push(request);
-        None
-    }
-
-    fn close(&self) {}
-}
 
 /// What the network carries.
 pub(super) enum Event {

@@ -7,8 +7,7 @@
 mod barrier;
 mod confirmed;
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 pub(super) use self::barrier::Barrier;
 use self::confirmed::Confirmed;
+use super::driver::first;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Ticket};
@@ -35,13 +35,8 @@ pub(super) async fn confirmed<F>(
     let confirming = Arc::new(confirming);
     let driver = driver(confirming.clone());
     let barrier = barrier.run(grants, &confirming);
-    let (mut driver, mut barrier) = (pin!(driver), pin!(barrier));
-    poll_fn(|cx| {
-        // It ends only with what it confirms for.
-        let _ = barrier.as_mut().poll(cx);
-        driver.as_mut().poll(cx)
-    })
-    .await;
+    // The barrier ends only with what it confirms for.
+    first(driver, barrier).await;
 }
 
 /// A new grant that is not confirmed yet.

@@ -12,12 +12,12 @@ use std::future::pending;
 use tokio::time::Instant;
 
 pub(super) use self::primary::Primary;
-pub(super) use self::sentinels::Sentinels;
+use self::sentinels::Sentinels;
 use super::refusal::Refusal;
-use crate::config::Address;
+use crate::config::{Address, RedisEndpoint, SentinelEndpoint};
 use crate::error::StoreError;
 
-pub(super) enum Route {
+pub(crate) enum Route {
     /// One server, always.
     Fixed(Address),
     /// Whichever the sentinels say.
@@ -25,6 +25,14 @@ pub(super) enum Route {
 }
 
 impl Route {
+    pub(crate) fn fixed(endpoint: &RedisEndpoint) -> Self {
+        Self::Fixed(endpoint.address.clone())
+    }
+
+    pub(crate) fn by_sentinels(endpoint: &SentinelEndpoint) -> Self {
+        Self::Sentinel(Box::new(Sentinels::new(endpoint)))
+    }
+
     /// The server at present.
     pub(super) async fn resolve(&self, end: Instant) -> Result<Primary, Refusal> {
         match self {

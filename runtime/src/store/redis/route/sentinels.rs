@@ -23,7 +23,7 @@ const OTHERS: Duration = Duration::from_millis(200);
 /// How many sentinels are remembered.
 const MOST: usize = 16;
 
-pub(in super::super) struct Sentinels {
+pub(crate) struct Sentinels {
     pub(super) endpoint: SentinelEndpoint,
     /// Those of the URL, and those that they told of.
     all: Mutex<Vec<Address>>,
@@ -38,7 +38,7 @@ type Answer = Result<Option<(Primary, Vec<Address>)>, Refusal>;
 type Asking<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 impl Sentinels {
-    pub(in super::super) fn new(endpoint: &SentinelEndpoint) -> Self {
+    pub(super) fn new(endpoint: &SentinelEndpoint) -> Self {
         Self {
             all: Mutex::new(endpoint.sentinels.clone()),
             endpoint: endpoint.clone(),

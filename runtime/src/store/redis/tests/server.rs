@@ -18,6 +18,7 @@ use super::super::{Driver, Guard, RedisStore};
 use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
+use crate::store::redis::Route;
 use crate::store::{MemberId, Op, Reply};
 
 /// Far beyond what a slow machine needs.
@@ -116,7 +117,9 @@ pub(super) async fn connect(
     replicas: Option<Replicas>,
     member: MemberId,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    super::super::connect(endpoint, limit, replicas, member, guard(false)).await
+    let route = Route::fixed(endpoint);
+    let access = &endpoint.access;
+    super::super::connect(route, access, limit, replicas, member, guard(false)).await
 }
 
 pub(super) fn guard(restart: bool) -> Guard {
