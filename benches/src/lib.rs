@@ -4,6 +4,8 @@
 //! process a `worker` uses a `peer`'s locks; `measure` turns what was seen into figures,
 //! `report` shows them, and `gate` compares them with the goals.
 
+#![forbid(unsafe_code)]
+
 mod clock;
 mod gate;
 pub mod heap;

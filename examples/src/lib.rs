@@ -2,6 +2,8 @@
 //!
 //! The examples themselves lie beside this folder, one file each; `cluster` has a folder of its own.
 
+#![forbid(unsafe_code)]
+
 use auto_mutex::{Config, SetupError};
 
 /// The store of `AUTO_MUTEX_URL` if that is set, else one in this process called `name`. Says which.

@@ -5,11 +5,15 @@
 //! `expand` writes the protected function. Errors are collected on the way; if there are any, `fallback`
 //! reports them all and emits the user's item as it was.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod errors;
 mod expand;
 mod fallback;
 mod flavor;
+#[cfg(test)]
+mod fuzzing;
 mod item;
 mod kind;
 mod source;

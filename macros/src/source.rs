@@ -1,4 +1,4 @@
-//! What the user wrote, as text, and where.
+//! What the user wrote, as text, and where. Nobody knows where outside of the compiler: in tests and for the fuzzers.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
@@ -60,6 +60,9 @@ impl Text {
 }
 
 fn ends(span: Span) -> (Place, Place) {
+    if !proc_macro::is_available() {
+        return ((0, 0), (0, 0));
+    }
     let place = |span: proc_macro::Span| (span.line(), span.column());
     let span = span.unwrap();
     (place(span.start()), place(span.end()))
@@ -67,6 +70,9 @@ fn ends(span: Span) -> (Place, Place) {
 
 /// The file and line of a token.
 pub(crate) fn place(span: Span) -> (String, u32) {
+    if !proc_macro::is_available() {
+        return (String::new(), 0);
+    }
     let span = span.unwrap();
     (span.file(), u32::try_from(span.line()).unwrap_or(u32::MAX))
 }

@@ -41,6 +41,9 @@ mod condvar;
 mod config;
 mod engine;
 mod error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod guarantees;
 mod handle;
 mod lease;

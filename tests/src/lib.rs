@@ -3,6 +3,8 @@
 //! Nothing here looks inside the library under test: it goes through the public API, or asks Redis over
 //! a connection of its own. The tests themselves live in `tests/tests`.
 
+#![forbid(unsafe_code)]
+
 pub mod annotated;
 pub mod authority;
 pub mod belt;

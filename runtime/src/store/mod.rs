@@ -6,6 +6,8 @@
 
 mod closing;
 mod cluster;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod id;
 mod loan;
 pub(crate) mod memory;

@@ -20,6 +20,7 @@ pub use usage::Usage;
 pub use verdict::Verdict;
 
 use crate::redis::Redis;
+use crate::resp::Value;
 
 const LOG: &str = "witness:log";
 const INSIDE: &str = "witness:inside";
@@ -64,6 +65,15 @@ impl Witness {
     /// What was seen.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.log())
+    }
+
+    /// What was seen since this was asked last; forgotten then, so that a long contest does not fill the memory.
+    pub fn verdict_so_far(&self) -> Verdict {
+        let taken = self.redis.command(&["LPOP", LOG, "1000000000"]);
+        match taken {
+            Value::Nil => Verdict::of(&[]),
+            log => Verdict::of(&log.texts()),
+        }
     }
 
     fn log(&self) -> Vec<String> {

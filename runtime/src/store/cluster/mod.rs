@@ -11,6 +11,8 @@
 
 mod draw;
 mod epoch;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod keeper;
 mod map;
 mod nodes;

@@ -44,6 +44,16 @@ impl Facts {
         Ok(facts)
     }
 
+    /// As a server might have said it: what INFO tells, then the settings.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn of(said: &[Value<'_>]) -> Self {
+        let said = |index| said.get(index).and_then(text);
+        Self {
+            info: said(0),
+            settings: std::array::from_fn(|index| said(index + 1)),
+        }
+    }
+
     fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.info.as_deref()?.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))

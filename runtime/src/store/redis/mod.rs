@@ -21,6 +21,8 @@ mod detours;
 mod driver;
 mod error;
 mod facts;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod inquiry;
 mod line;
 mod link;

@@ -123,7 +123,9 @@ impl Guard {
 
     /// For how long a promoted server grants nothing, unless another client has said more.
     pub(super) fn after_failover(&self, lag: Duration) -> Duration {
-        self.longest_lease + lag + Duration::from_secs(2)
+        // The server may say anything of its lag.
+        let apart = lag.saturating_add(Duration::from_secs(2));
+        self.longest_lease.saturating_add(apart)
     }
 }
 

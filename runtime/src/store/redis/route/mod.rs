@@ -85,3 +85,12 @@ impl Route {
         }
     }
 }
+
+/// Whatever a sentinel may say, for the fuzzers.
+#[cfg(any(test, fuzzing))]
+pub(super) fn read(reply: &super::wire::Value<'_>) {
+    if let Some(primary) = Primary::read(reply) {
+        let _ = (primary.address.to_string(), primary.replaces(&primary));
+    }
+    let _ = primary::addresses(reply);
+}

@@ -90,7 +90,7 @@ impl Inbox {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl Inbox {
     /// As if `bytes` had been read.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {

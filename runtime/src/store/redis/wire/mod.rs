@@ -7,6 +7,8 @@
 
 mod connection;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod inbox;
 mod outbox;
 mod parse;

@@ -1,0 +1,34 @@
+//! The files of `macros`: nothing but a compiler can call the attributes themselves.
+
+extern crate proc_macro;
+
+#[path = "../macros/src/args/mod.rs"]
+mod args;
+#[path = "../macros/src/errors.rs"]
+mod errors;
+#[path = "../macros/src/expand/mod.rs"]
+mod expand;
+#[path = "../macros/src/fallback.rs"]
+mod fallback;
+#[path = "../macros/src/flavor/mod.rs"]
+mod flavor;
+#[path = "../macros/src/fuzzing.rs"]
+mod fuzzing;
+#[path = "../macros/src/item/mod.rs"]
+mod item;
+#[path = "../macros/src/kind.rs"]
+mod kind;
+#[path = "../macros/src/source.rs"]
+mod source;
+#[path = "../macros/src/suggest.rs"]
+mod suggest;
+#[path = "../macros/src/tokens.rs"]
+mod tokens;
+
+pub fn attributes(bytes: &[u8]) {
+    fuzzing::attributes(bytes);
+}
+
+pub fn templates(bytes: &[u8]) {
+    fuzzing::templates(bytes);
+}

@@ -1,0 +1,43 @@
+//! Names: whatever they are made of, different parts make different names, and all of them can be sent.
+
+use crate::name::{Name, NameBuilder, escape, unescape};
+use crate::store::{Meta, Owner, Ticket};
+
+/// One part per line; the first is the namespace.
+pub fn names(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let parts: Vec<&str> = text.split('\n').collect();
+    let mut builder = NameBuilder::new(parts[0]);
+    for part in &parts[1..] {
+        builder.part(part);
+    }
+    if let Ok(name) = builder.finish() {
+        let back: Vec<String> = name.as_str().split(':').map(unescape).collect();
+        assert_eq!(back, parts, "the parts can be told apart");
+        sendable(&name);
+    }
+    let (namespace, rest) = text.split_once('\n').unwrap_or(("", &text));
+    for name in [
+        Name::verbatim(Some(namespace), rest),
+        Name::verbatim(None, &text),
+    ] {
+        name.iter().for_each(sendable);
+    }
+    let owner = Owner::Anywhere(namespace.into());
+    let meta = Meta::write(namespace, 1, rest, Some(&owner));
+    assert_eq!(Meta::owner(&meta).as_deref(), Some(namespace));
+    assert!(Meta::names(&meta, namespace));
+    assert_eq!(unescape(&escape(&text).to_string()), text);
+    if let Some(ticket) = Ticket::parse(&text) {
+        assert_eq!(Ticket::parse(&ticket.to_string()), Some(ticket));
+    }
+}
+
+/// One word on the wire, one hash tag, and known again when it comes back.
+fn sendable(name: &Name) {
+    let text = name.as_str();
+    if !text.is_empty() {
+        assert_eq!(Name::parse(text).as_ref(), Some(name));
+    }
+    assert_ne!(name.beside("signals"), *name);
+}

@@ -1,0 +1,43 @@
+//! Whatever reads what a cluster says, for the fuzzers: see `crate::fuzzing`.
+
+use super::epoch::epoch_keys;
+use super::redirect::Redirect;
+use super::slot::Slot;
+use super::view::View;
+use crate::config::Address;
+use crate::store::redis::fuzzing;
+
+pub(crate) fn errors(bytes: &[u8]) {
+    fuzzing::errors(bytes, |error| {
+        if let Some(redirect) = Redirect::of(error, &asked()) {
+            if let Redirect::Moved(slot, _) = redirect {
+                assert!(slot.0 < Slot::COUNT);
+            }
+            let text = error.to_string();
+            assert!(text.starts_with("MOVED ") || text.starts_with("ASK "));
+        }
+    });
+}
+
+pub(crate) fn slots(bytes: &[u8]) {
+    let mut view = View::default();
+    let mut index = 0;
+    fuzzing::each(bytes, |value| {
+        view.read(index % View::QUESTIONS.len(), value, &asked());
+        index += 1;
+    });
+    for (first, last, _) in &view.ranges {
+        assert!(first.0 < Slot::COUNT && last.0 < Slot::COUNT);
+    }
+    // Keys are chosen from all slots of a node, which takes its time.
+    for (_, _, address) in view.ranges.iter().take(2) {
+        assert!(epoch_keys(&view, address).len() <= 3);
+    }
+}
+
+fn asked() -> Address {
+    Address::Tcp {
+        host: "asked".to_owned(),
+        port: 7000,
+    }
+}

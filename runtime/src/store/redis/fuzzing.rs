@@ -1,0 +1,123 @@
+//! Whatever reads what a server says, for the fuzzers: see `crate::fuzzing`.
+
+use std::time::Duration;
+
+use super::check::{Part, greeting};
+use super::facts::Facts;
+use super::reign::{self, Guard};
+use super::wire::Value;
+pub(in crate::store) use super::wire::fuzzing::each;
+pub(crate) use super::wire::fuzzing::resp;
+use super::{EpochKeys, error, message, reply, route};
+use crate::clock::Instant;
+use crate::error::StoreError;
+use crate::store::{Meta, Mode, Op, Reply, Share, Ticket};
+
+pub(crate) fn messages(bytes: &[u8]) {
+    each(bytes, |value| {
+        let (Value::Push(words) | Value::List(words)) = value else {
+            return;
+        };
+        if let message::Push::Told(name, told) = message::read(words) {
+            let name = name.as_str();
+            assert!(!name.is_empty() && !name.contains(' '), "{name} {told:?}");
+        }
+    });
+}
+
+pub(crate) fn replies(bytes: &[u8]) {
+    let ops = ops();
+    each(bytes, |value| {
+        for op in &ops {
+            understood(value, op);
+        }
+        reply::is_undone(value);
+        for part in reply::of_cycle(value.clone(), &ops[0]) {
+            understood(&part, &ops[0]);
+        }
+        for part in [Part::Alone, Part::Primary, Part::Node] {
+            if let Err(refusal) = greeting(value, part) {
+                let _ = format!("{refusal:?}");
+            }
+        }
+        let guard = guard();
+        let lag = reign::lag(value);
+        let _ = (guard.after_restart(lag), guard.after_failover(lag));
+        if let Some(Some(opening)) = reign::opening(value, &guard, Instant::now()) {
+            let _ = format!("{opening:?}");
+        }
+        if let Value::List(said) = value {
+            let _ = Facts::of(said).guarantees(&guard, 1).to_string();
+        }
+    });
+}
+
+pub(crate) fn sentinels(bytes: &[u8]) {
+    each(bytes, route::read);
+}
+
+/// What an error of a server becomes.
+pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) {
+    each(bytes, |value| {
+        if let Value::Error(error) = value {
+            error::ends_connection(error);
+            error::is_of_script(error);
+            reign::is_elsewhere(error);
+            look(&error::of_server(error));
+        }
+    });
+}
+
+fn understood(value: &Value<'_>, op: &Op) {
+    match reply::parse(value, op) {
+        Ok(Reply::Queued { holder, .. } | Reply::Busy { holder }) => {
+            if let Some(holder) = holder {
+                Meta::read(&holder);
+                Meta::owner(&holder.meta);
+            }
+        }
+        Ok(reply) => drop(format!("{reply:?}")),
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+fn guard() -> Guard {
+    Guard {
+        keys: EpochKeys::new(vec!["key".to_owned()]),
+        restart: true,
+        replicated: true,
+        failover: true,
+        longest_lease: Duration::from_secs(10),
+    }
+}
+
+fn ops() -> Vec<Op> {
+    let ticket = Ticket::random();
+    let hold = Duration::from_secs(10);
+    vec![
+        Op::Acquire {
+            ticket,
+            counter: 1,
+            share: Share::of(1, 3),
+            hold,
+            place: hold,
+            mode: Mode::Queue,
+            meta: "h 1 s".into(),
+        },
+        Op::Touch {
+            ticket,
+            counter: 2,
+            units: 1,
+            hold,
+            place: hold,
+        },
+        Op::Release {
+            ticket,
+            park: Duration::ZERO,
+            tomb: true,
+            used: 0,
+        },
+        Op::Delete,
+        Op::Inspect,
+    ]
+}

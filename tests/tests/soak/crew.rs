@@ -1,0 +1,165 @@
+//! [`Crew`]: processes at every primitive from the beginning to the end, and some that come and go.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::witness::Witness;
+use auto_mutex_tests::worker::{Setup, Worker};
+
+use super::LEASE;
+
+/// One of two processes each, of so many tasks.
+const STEADY: [(&str, u32); 6] = [
+    ("mutex", 3),
+    ("semaphore:3", 4),
+    ("rw", 4),
+    ("multi:6", 3),
+    // For up to three leases.
+    ("long:9", 2),
+    ("hand-over:4", 2),
+];
+/// How long those stay that come and go.
+const STAY: Duration = Duration::from_secs(12);
+
+/// One who stays.
+struct Steady {
+    worker: Worker,
+    done: bool,
+}
+
+/// One who comes and goes.
+struct Passing {
+    worker: Worker,
+    since: Instant,
+    way: Way,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// In the middle of its work.
+    Killed,
+    Exits,
+    Returns,
+}
+
+pub(crate) struct Crew {
+    setup: Setup,
+    witness: u16,
+    steady: Vec<Steady>,
+    passing: Vec<Passing>,
+    said: Vec<String>,
+    /// How many have come and gone.
+    pub(crate) gone: u32,
+}
+
+impl Crew {
+    pub(crate) fn start(redis: &Redis, witness: &Witness, duration: Duration) -> Self {
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LEASE);
+        let mut crew = Self {
+            setup,
+            witness: witness.port(),
+            steady: Vec::new(),
+            passing: Vec::new(),
+            said: Vec::new(),
+            gone: 0,
+        };
+        for (kind, tasks) in STEADY {
+            for _ in 0..2 {
+                let worker = crew.contest(kind, tasks, duration);
+                let done = false;
+                crew.steady.push(Steady { worker, done });
+            }
+        }
+        for _ in 0..2 {
+            crew.admit();
+        }
+        crew
+    }
+
+    fn contest(&self, kind: &str, tasks: u32, duration: Duration) -> Worker {
+        let mut worker = self.setup.start();
+        let (name, _) = kind.split_once(':').unwrap_or((kind, ""));
+        let (millis, witness) = (duration.as_millis(), self.witness);
+        let seed = worker.pid();
+        worker.say(&format!(
+            "contest {kind} {name} {millis} {tasks} {witness} {seed}"
+        ));
+        worker
+    }
+
+    fn admit(&mut self) {
+        // Any kind whose tasks may go away in the middle.
+        let (kind, tasks) = STEADY[self.gone as usize % 5];
+        let way = [Way::Killed, Way::Exits, Way::Returns][self.gone as usize % 3];
+        let work = if way == Way::Killed { 4 * STAY } else { STAY / 2 };
+        self.passing.push(Passing {
+            worker: self.contest(kind, tasks, work),
+            since: Instant::now(),
+            way,
+        });
+    }
+
+    /// Hears what was said; who has stayed long enough goes, in one of three ways, and another comes.
+    pub(crate) fn look(&mut self) {
+        for steady in &mut self.steady {
+            while let Some(line) = steady.worker.overhear() {
+                steady.done |= line == "done";
+                self.said.push(line);
+            }
+        }
+        for passing in &self.passing {
+            while let Some(line) = passing.worker.overhear() {
+                self.said.push(line);
+            }
+        }
+        // Some are killed, but nobody loses a lock.
+        let bad = |line: &&String| {
+            ["violation", "failed", "lost"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        let trouble: Vec<_> = self.said.iter().filter(bad).collect();
+        assert!(trouble.is_empty(), "{trouble:#?}");
+        let due = |passing: &Passing| passing.since.elapsed() > STAY;
+        while let Some(index) = self.passing.iter().position(due) {
+            let Passing {
+                mut worker, way, ..
+            } = self.passing.swap_remove(index);
+            match way {
+                Way::Killed => worker.kill9(),
+                Way::Exits => worker.say("exit"),
+                Way::Returns => worker.say("return"),
+            }
+            if way != Way::Killed {
+                worker.ended();
+            }
+            self.gone += 1;
+            self.admit();
+        }
+    }
+
+    /// Those who stay from the beginning to the end.
+    pub(crate) fn steady(&self) -> impl Iterator<Item = u32> {
+        self.steady.iter().map(|steady| steady.worker.pid())
+    }
+
+    /// Waits for the end of all contests, and says what came of them.
+    pub(crate) fn end(mut self) -> String {
+        // Who waits at a belt goes on for a little while.
+        while !self.steady.iter().all(|steady| steady.done) {
+            self.look();
+            thread::sleep(Duration::from_millis(20));
+        }
+        let turns = self.said.iter().filter_map(|line| {
+            let figures = line.strip_prefix("task ")?;
+            let turns = figures.split(' ').find_map(|word| word.strip_prefix("turns="))?;
+            turns.parse::<u64>().ok()
+        });
+        format!(
+            "{} turns, {} processes came and went",
+            turns.sum::<u64>(),
+            self.gone
+        )
+    }
+}

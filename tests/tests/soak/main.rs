@@ -1,0 +1,65 @@
+//! Everything at once for a long time, in peace: nothing may grow, and no renewal may be late. `tests/soak` runs it, and
+//! draws what it saw.
+//!
+//! | variable | sets |
+//! |---|---|
+//! | `AUTO_MUTEX_SOAK_MINUTES` | how long; 60 |
+//! | `AUTO_MUTEX_SOAK_REPORT` | the file for the picture; none is drawn without |
+//!
+//! - `crew.rs`: who works. `keepers.rs`: who holds, and how late its renewals come.
+//! - `sample.rs`: one look at everything. `verdict.rs`: what the looks come to. `plot.rs`: their picture.
+
+mod crew;
+mod keepers;
+mod plot;
+mod sample;
+mod verdict;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::witness::Witness;
+
+use crew::Crew;
+use keepers::Keepers;
+use sample::Sample;
+
+const LEASE: Duration = Duration::from_secs(3);
+
+#[test]
+#[ignore = "takes an hour: tests/soak"]
+fn nothing_grows_and_no_renewal_is_late() {
+    let minutes = std::env::var("AUTO_MUTEX_SOAK_MINUTES");
+    let minutes: f64 = minutes.map_or(60.0, |text| text.parse().expect("minutes"));
+    let duration = Duration::from_secs_f64(minutes * 60.0);
+    let pace = (duration / 400).clamp(Duration::from_secs(1), Duration::from_secs(10));
+
+    let (redis, witness) = (Redis::start(), Witness::new());
+    let mut crew = Crew::start(&redis, &witness, duration);
+    let keepers = Keepers::start(&redis);
+    let started = Instant::now();
+    let mut samples = Vec::new();
+    while started.elapsed() < duration {
+        thread::sleep(pace);
+        crew.look();
+        let verdict = witness.verdict_so_far();
+        assert_eq!(verdict.overlaps, Vec::<String>::new());
+        assert_eq!(verdict.token_faults, Vec::<String>::new());
+        samples.push(Sample::take(
+            started.elapsed(),
+            &redis,
+            &crew,
+            keepers.shortest(),
+            verdict.proven,
+        ));
+    }
+    keepers.stop();
+    let kept = crew.end();
+    if let Ok(file) = std::env::var("AUTO_MUTEX_SOAK_REPORT") {
+        std::fs::write(&file, plot::plot(&samples)).expect("the picture is written");
+    }
+    let verdict = verdict::of(&samples);
+    println!("{}{kept}", verdict.text);
+    assert_eq!(verdict.faults, Vec::<String>::new());
+}
