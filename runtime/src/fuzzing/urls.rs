@@ -12,10 +12,9 @@ pub fn urls(bytes: &[u8]) {
     match Config::new(url) {
         Err(error) => silent(&format!("{error} {error:?}")),
         Ok(config) => {
-            let secret = format!(":{CANARY}@");
             let shown = format!("{config:?}");
-            // (The word may be the host's or the user's too.)
-            if url.matches(CANARY).count() == 1 && url.contains(&secret) {
+            // (The word may be a host or a file as well.)
+            if url.matches(CANARY).count() == 1 && is_password(url) {
                 silent(&shown);
             }
             if let Err(error) = config.validate() {
@@ -27,6 +26,15 @@ pub fn urls(bytes: &[u8]) {
     if let Err(error) = Config::quorum(url.split(' ')) {
         silent(&format!("{error} {error:?}"));
     }
+}
+
+/// Where a password belongs.
+fn is_password(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else {
+        return false;
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.contains(&format!(":{CANARY}@"))
 }
 
 fn silent(shown: &str) {

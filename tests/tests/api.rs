@@ -1,0 +1,136 @@
+//! What users compile against is written down in `docs/api.txt`: a change of it is seen in review, and a line that goes away is
+//! one that somebody's program needs.
+//!
+//! Read from the source: the lint `unreachable_pub` sees to it that whatever is called `pub` there can be reached from
+//! outside. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test api` writes the file anew.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What no user names: it is for expansions and for the fuzzers.
+const HIDDEN: [&str; 2] = ["attribute", "fuzzing"];
+
+#[test]
+fn the_public_interface_is_the_one_written_down() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    find(&root.join("runtime/src"), &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        read(&fs::read_to_string(file).unwrap(), &mut found);
+    }
+    let types: Vec<String> = found
+        .iter()
+        .filter_map(|item| {
+            let rest = item.strip_prefix("pub struct ").or(item.strip_prefix("pub enum "))?;
+            Some(word(rest).to_owned())
+        })
+        .collect();
+    // Of the implementations those that are about a public type.
+    found.retain(|item| match item.split_once(" for ") {
+        Some((start, ty)) if start.starts_with("impl") => types.iter().any(|it| it == word(ty)),
+        _ => true,
+    });
+    assert!(found.len() > 200, "only {} items are found", found.len());
+    let written = root.join("docs/api.txt");
+    if std::env::var_os("AUTO_MUTEX_BLESS").is_some() {
+        let lines: Vec<_> = found.iter().map(|item| format!("{item}\n")).collect();
+        fs::write(&written, lines.concat()).unwrap();
+    }
+    let known = fs::read_to_string(&written).unwrap_or_default();
+    let known: BTreeSet<String> = known.lines().map(str::to_owned).collect();
+    let (gone, new): (Vec<_>, Vec<_>) = (
+        known.difference(&found).collect(),
+        found.difference(&known).collect(),
+    );
+    assert!(
+        gone.is_empty() && new.is_empty(),
+        "gone, which breaks programs: {gone:#?}\nnew: {new:#?}\nAUTO_MUTEX_BLESS=1 writes {} anew",
+        written.display()
+    );
+}
+
+/// The name that a text begins with.
+fn word(text: &str) -> &str {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(|c| !part(c)).next().unwrap_or_default()
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !HIDDEN.contains(&&*name) && name != "tests" {
+            find(&path, files);
+        } else if name.ends_with(".rs") && !name.starts_with("tests") {
+            files.push(path);
+        }
+    }
+}
+
+/// Adds each public item: its words up to the body, with the `impl` around it; of enums and traits the body too.
+fn read(text: &str, found: &mut BTreeSet<String>) {
+    let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
+    let mut lines = text.lines();
+    let mut around = String::new();
+    while let Some(line) = lines.next() {
+        let word = line.trim_start();
+        let starts = |start| word.starts_with(start);
+        if line.starts_with('}') {
+            around.clear();
+        }
+        if line.starts_with("impl") {
+            around = up_to_body(line, &mut lines);
+            if around.contains(" for ") {
+                found.insert(around.clone());
+            }
+        } else if starts("pub enum ") || starts("pub trait ") {
+            let item = up_to_body(line, &mut lines);
+            let mut attribute = false;
+            for inside in lines.by_ref().take_while(|line| !line.starts_with('}')) {
+                let inside = inside.trim();
+                attribute |= inside.starts_with("#[");
+                let named = inside.starts_with(|c: char| c.is_ascii_alphabetic());
+                if named && !attribute && (starts("pub enum ") || inside.contains("fn ")) {
+                    found.insert(format!("{item}: {inside}"));
+                }
+                attribute &= !inside.ends_with(']');
+            }
+            found.insert(item);
+        } else if starts("pub struct ") {
+            around = up_to_body(line, &mut lines);
+            found.insert(around.clone());
+        } else if word.contains("_methods!") && !around.is_empty() {
+            found.insert(format!("{around}: {word}"));
+        } else if starts("pub ") && !starts("pub mod ") {
+            let item = up_to_body(line, &mut lines);
+            let separator = if around.is_empty() { "" } else { ": " };
+            found.insert(format!("{around}{separator}{item}"));
+        }
+    }
+}
+
+/// What stands before `{`, `;` or, of a field, the comma at its end, in one line.
+fn up_to_body<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> String {
+    let mut text = first.trim().to_owned();
+    let ends = |text: &str| text.ends_with(['{', ';', '}']) || is_field(text);
+    while !ends(&text) {
+        let Some(next) = lines.next() else { break };
+        if !text.ends_with('(') {
+            text.push(' ');
+        }
+        text.push_str(next.trim());
+    }
+    let text = match text.starts_with("pub use") {
+        true => text.as_str(),
+        false => text.split(" {").next().unwrap_or_default(),
+    };
+    text.trim_end_matches([';', ',', '{', ' '])
+        .replace(", )", ")")
+}
+
+/// `pub name: Type,`
+fn is_field(text: &str) -> bool {
+    text.ends_with(',') && !text.contains(" fn ") && !text.starts_with("impl")
+}
