@@ -1,5 +1,7 @@
 //! Some names in both worlds: the model's, and the scripts' on a server whose clock is a key.
 
+mod loss;
+
 use std::collections::HashSet;
 
 use redis::{Connection, Msg, PubSub};
@@ -13,6 +15,8 @@ use super::super::server::{LONG, Server, attempt, borrowed, is_undone, parse, ru
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
+
+pub(super) use loss::Snapshot;
 
 /// The scripts' source of time for this test.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
