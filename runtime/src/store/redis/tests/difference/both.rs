@@ -44,12 +44,20 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(server: &Server) -> Self {
+        Self::with(server, Scripts::on_clock(CLOCK))
+    }
+
+    /// With something else in the place of a part of the scripts.
+    pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
+        Self::with(server, Scripts::on_clock(CLOCK).edited(part, other))
+    }
+
+    fn with(server: &Server, scripts: Scripts) -> Self {
         // Kept for as long as the process lives: PubSub borrows its connection.
         let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
         let mut ears = ears.as_pubsub();
         ears.set_read_timeout(Some(LONG)).unwrap();
         ears.subscribe("end").unwrap();
-        let scripts = Scripts::on_clock(CLOCK);
         let mut connection = server.connection();
         for text in scripts.texts() {
             run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);

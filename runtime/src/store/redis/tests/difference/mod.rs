@@ -9,6 +9,7 @@ mod judge;
 mod notes;
 mod ops;
 mod play;
+mod seeded;
 
 use std::collections::HashSet;
 use std::num::NonZero;
