@@ -71,17 +71,25 @@ impl Field {
             proxy,
             plan,
         };
-        let launch = |index: usize| field.launch(&urls[index % urls.len()]);
+        let launch = |index: usize| field.ready(&urls[index % urls.len()]);
         let workers: Vec<_> = (0..PROCESSES).map(launch).collect();
-        for worker in &workers {
-            worker.expect("ready");
-        }
         field.until = Instant::now() + field.plan.duration;
         for worker in workers {
             let kind = field.plan.kind;
             field.admit(worker, kind);
         }
         field
+    }
+
+    /// One that is connected. (On a slow machine the first attempt may take too long.)
+    fn ready(&self, url: &str) -> Worker {
+        for _ in 0..10 {
+            let worker = self.launch(url);
+            if worker.hear().is_some_and(|line| line == "ready") {
+                return worker;
+            }
+        }
+        panic!("no worker gets a connection");
     }
 
     fn launch(&self, url: &str) -> Worker {
@@ -177,9 +185,11 @@ impl Field {
             eventually_within(PATIENCE, "a worker is done", || {
                 let mut done = false;
                 while let Some(line) = worker.overhear() {
+                    // Amid the faults it did not get a connection: then it takes no part.
+                    let absent = line.starts_with("failed setup");
                     let fault = line.starts_with("violation") || line.starts_with("failed");
-                    assert!(!fault, "{line}");
-                    done |= line == "done";
+                    assert!(!fault || absent, "{line}");
+                    done |= line == "done" || absent;
                 }
                 done
             });

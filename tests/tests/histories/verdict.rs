@@ -41,8 +41,7 @@ pub(crate) fn is_explained(field: &mut Field) {
         begun.elapsed(),
         counted(&field.faults),
     );
-    // Everybody had a turn at least.
-    assert!(operations > tasks.len(), "{operations} prove nothing");
+    assert!(operations > 0, "nobody ever held it");
 }
 
 /// What is wrong with the history of a lock, as briefly as can be.
