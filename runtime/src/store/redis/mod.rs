@@ -37,6 +37,7 @@ pub(crate) mod rights;
 mod route;
 mod scripts;
 mod sending;
+mod shard_channels;
 mod store;
 #[cfg(test)]
 mod tests;
