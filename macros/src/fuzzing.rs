@@ -42,12 +42,7 @@ pub(crate) fn templates(bytes: &[u8]) {
         fn f(&self, id: u32, user: &User) -> Result<(), LockError> {}
     );
     let mut errors = Errors::default();
-    Options::parse(
-        Kind::Mutex,
-        Span::call_site(),
-        options.clone(),
-        &mut errors,
-    );
+    Options::parse(Kind::Mutex, Span::call_site(), options.clone(), &mut errors);
     expand::protecting(Kind::Mutex, quote!(key = #text), item.clone());
     expand::protecting(Kind::Mutex, options, item);
 }

@@ -23,7 +23,9 @@ fn the_public_interface_is_the_one_written_down() {
     let types: Vec<String> = found
         .iter()
         .filter_map(|item| {
-            let rest = item.strip_prefix("pub struct ").or(item.strip_prefix("pub enum "))?;
+            let rest = item
+                .strip_prefix("pub struct ")
+                .or(item.strip_prefix("pub enum "))?;
             Some(word(rest).to_owned())
         })
         .collect();
@@ -49,6 +51,41 @@ fn the_public_interface_is_the_one_written_down() {
         "gone, which breaks programs: {gone:#?}\nnew: {new:#?}\nAUTO_MUTEX_BLESS=1 writes {} anew",
         written.display()
     );
+}
+
+/// The lint `unsafe_code` denies it everywhere; no kept crate wraps `atexit`, `pthread_atfork` and `fork` safely.
+#[test]
+fn unsafe_code_is_in_two_files_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root).unwrap() {
+        let member = entry.unwrap().path();
+        if member.join("Cargo.toml").exists() {
+            all(&member, &mut files);
+        }
+    }
+    let allowed = format!("allow({}_code)", "unsafe");
+    let mut found: Vec<_> = files
+        .iter()
+        .filter(|file| fs::read_to_string(file).unwrap().contains(&allowed))
+        .map(|file| file.strip_prefix(root).unwrap().display().to_string())
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        ["runtime/src/process/os.rs", "tests/src/bin/fork.rs"]
+    );
+}
+
+fn all(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            all(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
 }
 
 /// The name that a text begins with.

@@ -92,7 +92,11 @@ impl Crew {
         // Any kind whose tasks may go away in the middle.
         let (kind, tasks) = STEADY[self.gone as usize % 5];
         let way = [Way::Killed, Way::Exits, Way::Returns][self.gone as usize % 3];
-        let work = if way == Way::Killed { 4 * STAY } else { STAY / 2 };
+        let work = if way == Way::Killed {
+            4 * STAY
+        } else {
+            STAY / 2
+        };
         self.passing.push(Passing {
             worker: self.contest(kind, tasks, work),
             since: Instant::now(),
@@ -153,7 +157,9 @@ impl Crew {
         }
         let turns = self.said.iter().filter_map(|line| {
             let figures = line.strip_prefix("task ")?;
-            let turns = figures.split(' ').find_map(|word| word.strip_prefix("turns="))?;
+            let turns = figures
+                .split(' ')
+                .find_map(|word| word.strip_prefix("turns="))?;
             turns.parse::<u64>().ok()
         });
         format!(

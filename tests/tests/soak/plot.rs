@@ -22,9 +22,10 @@ const FIGURES: [Figure; 6] = [
     ("memory that the server uses (KiB)", |it| it.used),
     ("keys", |it| it.keys),
     ("connections", |it| it.connections),
-    ("how much later than planned a renewal was seen (ms)", |it| {
-        it.late
-    }),
+    (
+        "how much later than planned a renewal was seen (ms)",
+        |it| it.late,
+    ),
 ];
 
 pub(crate) fn plot(samples: &[Sample]) -> String {
@@ -46,13 +47,25 @@ pub(crate) fn plot(samples: &[Sample]) -> String {
             line(&mut svg, (LEFT, y), (WIDTH - RIGHT, y));
             let value = most * part;
             let digits = usize::from(most < 10.0);
-            text(&mut svg, LEFT - 6.0, y + 4.0, "end", &format!("{value:.digits$}"));
+            text(
+                &mut svg,
+                LEFT - 6.0,
+                y + 4.0,
+                "end",
+                &format!("{value:.digits$}"),
+            );
         }
         let x = |seconds: f64| LEFT + seconds / (minutes * 60.0) * (WIDTH - LEFT - RIGHT);
         for tick in 0..=4 {
             let minute = minutes * f64::from(tick) / 4.0;
             let label = format!("{minute:.0} min");
-            text(&mut svg, x(minute * 60.0), top + STRIP + 14.0, "middle", &label);
+            text(
+                &mut svg,
+                x(minute * 60.0),
+                top + STRIP + 14.0,
+                "middle",
+                &label,
+            );
         }
         let points: Vec<String> = samples
             .iter()

@@ -29,7 +29,10 @@ pub(crate) fn of(samples: &[Sample]) -> Verdict {
         &samples[samples.len() - quarter..],
     );
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "| | second quarter | last quarter | most |\n|---|---|---|---|");
+    let _ = writeln!(
+        text,
+        "| | second quarter | last quarter | most |\n|---|---|---|---|"
+    );
     for (what, figure, share, number) in FLAT {
         let [then, now] = [before, after].map(|samples| median(samples, figure));
         let most = samples.iter().map(figure).fold(0.0, f64::max);
