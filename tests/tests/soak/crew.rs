@@ -89,8 +89,8 @@ impl Crew {
     }
 
     fn admit(&mut self) {
-        // Any kind whose tasks may go away in the middle.
-        let (kind, tasks) = STEADY[self.gone as usize % 5];
+        // The others may wait for long before they have done their work.
+        let (kind, tasks) = STEADY[self.gone as usize % 4];
         let way = [Way::Killed, Way::Exits, Way::Returns][self.gone as usize % 3];
         let work = if way == Way::Killed {
             4 * STAY
