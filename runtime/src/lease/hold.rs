@@ -340,7 +340,8 @@ impl fmt::Debug for Hold {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::{Wake, Waker};
     use std::thread;
 
     use super::*;
@@ -389,6 +390,27 @@ mod tests {
             drop(listeners);
             assert!(marked);
         });
+    }
+
+    #[test]
+    fn a_loss_wakes_all_listeners_once() {
+        struct Count(AtomicUsize);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let hold = held();
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = count.clone().into();
+        for key in 1..=2 {
+            let cx = Context::from_waker(&waker);
+            hold.listeners.register(&cx, Some(key));
+        }
+        for _ in 0..2 {
+            hold.lose(&mut Wakes::default());
+            assert_eq!(count.0.load(Ordering::Relaxed), 2);
+        }
     }
 
     #[test]

@@ -21,6 +21,22 @@ fn a_holder_renews() {
 }
 
 #[test]
+fn nobody_gets_what_is_free() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.close(5_000);
+    assert!(matches!(
+        world.lock(a, ta),
+        Reply::Queued { position: 1, .. }
+    ));
+    let tried = world.acquire(b, tb, 1, 1, Mode::Try);
+    assert!(matches!(tried, Reply::Busy { .. }), "{tried:?}");
+    assert_eq!(world.info(a).holders.len(), 0);
+    world.pass(5_001);
+    assert!(is_granted(&world.touch(a, ta)));
+}
+
+#[test]
 fn what_nobody_claimed_before_is_claimed_too_late() {
     let mut world = World::new();
     let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());

@@ -100,3 +100,23 @@ fn units_that_are_given_back_are_granted() {
     world.lower(a, ta, 4);
     assert_eq!(world.info(a).used, 4);
 }
+
+#[test]
+fn a_refresh_is_told_to_the_holders_of_its_owner_and_to_nobody_else() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc), (d, td)) = (ids(), ids(), ids(), ids());
+    for (member, ticket) in [(a, ta), (b, tb)] {
+        world.ask(member, ticket, owned(1, 4, "me"), Mode::Queue);
+    }
+    world.ask(c, tc, owned(1, 4, "you"), Mode::Queue);
+    world.ask(d, td, owned(1, 4, "me"), Mode::Queue);
+    // It holds no more, but for the time that it was taken for.
+    world.release(d, td, 5_000, false);
+    world.deaf.push(b);
+    let expire = Duration::from_secs(7);
+    let owner = "me".into();
+    let reply = world.run(c, &Op::Refresh { owner, expire });
+    assert_eq!(reply, Reply::Told { holders: 1 });
+    let ticket = ta;
+    assert_eq!(world.told, [(a, Message::Refresh { ticket, expire })]);
+}
