@@ -32,7 +32,7 @@ fn nobody_gets_what_is_free() {
     let tried = world.acquire(b, tb, 1, 1, Mode::Try);
     assert!(matches!(tried, Reply::Busy { .. }), "{tried:?}");
     assert_eq!(world.info(a).holders.len(), 0);
-    world.pass(5_001);
+    world.pass(5_000);
     assert!(is_granted(&world.touch(a, ta)));
 }
 

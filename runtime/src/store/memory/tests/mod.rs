@@ -367,3 +367,12 @@ fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
     };
     assert!(second > token);
 }
+
+#[test]
+fn a_tombstone_outlives_a_step_back_of_the_clock() {
+    let mut world = World::new();
+    let (a, ticket) = ids();
+    assert_eq!(world.release(a, ticket, 0, true), Reply::Gone);
+    world.now -= 40_000_000;
+    assert_eq!(world.lock(a, ticket), Reply::Refused);
+}

@@ -120,3 +120,40 @@ fn a_refresh_is_told_to_the_holders_of_its_owner_and_to_nobody_else() {
     let ticket = ta;
     assert_eq!(world.told, [(a, Message::Refresh { ticket, expire })]);
 }
+
+#[test]
+fn what_is_adopted_is_held_for_as_long_as_was_asked() {
+    let mut world = World::new();
+    let ((a, old), (b, ticket)) = (ids(), ids());
+    world.lock(a, old);
+    let adopt = Op::Adopt {
+        old,
+        ticket,
+        counter: 9,
+        hold: Duration::from_secs(10),
+        place: Duration::from_secs(10),
+        meta: "h 2 s".into(),
+    };
+    assert!(is_granted(&world.run(b, &adopt)));
+    world.pass(9_999);
+    assert_eq!(world.info(b).holders.len(), 1);
+    world.pass(1);
+    assert_eq!(world.info(b).holders.len(), 0);
+}
+
+#[test]
+fn a_token_is_raised_only_if_it_is_lower() {
+    let mut world = World::new();
+    let (a, ticket) = ids();
+    let token = token(&world.lock(a, ticket));
+    for (asked, expected) in [(token - 1, token), (token, token), (token + 9, token + 9)] {
+        let raise = Op::Raise {
+            ticket,
+            token: asked,
+        };
+        let Reply::Granted { token, .. } = world.run(a, &raise) else {
+            panic!("it holds");
+        };
+        assert_eq!(token, expected);
+    }
+}
