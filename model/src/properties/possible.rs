@@ -1,4 +1,4 @@
-//! What a run must have seen, or its other properties would say little.
+//! What some run must have seen, or the other properties would say little.
 
 use stateright::Property;
 
@@ -8,17 +8,20 @@ use crate::rules::{Clocks, Rules};
 use crate::world::{Protocol, World};
 
 /// As many hold as may.
-pub const FULL: &str = "(possible) N hold";
+const FULL: &str = "(possible) N hold";
 /// Somebody believes a grant by message.
-pub const BY_MESSAGE: &str = "(possible) a grant by message is believed";
+const BY_MESSAGE: &str = "(possible) a grant by message is believed";
 /// A grant is not claimed, and goes back.
-pub const PASSED_OVER: &str = "(possible) somebody is passed over";
+const PASSED_OVER: &str = "(possible) somebody is passed over";
 /// A member stands still with a hold that is over, while another holds.
-pub const PAUSED: &str = "(possible) a holder was paused, and another holds";
+const PAUSED: &str = "(possible) a holder was paused, and another holds";
 /// A late copy meets a tombstone.
-pub const TOMB: &str = "(possible) a late acquire meets a tombstone";
+const TOMB: &str = "(possible) a late acquire meets a tombstone";
 /// A closed store has a queue.
-pub const CLOSED: &str = "(possible) somebody waits at a closed store";
+const CLOSED: &str = "(possible) somebody waits at a closed store";
+
+/// All of them: some run has to see each.
+pub const POSSIBLE: [&str; 6] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED];
 
 pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
     all.push(Property::sometimes(FULL, full));
@@ -26,7 +29,7 @@ pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
         all.push(Property::sometimes(BY_MESSAGE, by_message));
         all.push(Property::sometimes(PASSED_OVER, passed_over));
     }
-    if rules.clocks != Clocks::Free && rules.members > rules.capacity {
+    if rules.clocks == Clocks::Together && rules.members > rules.capacity {
         all.push(Property::sometimes(PAUSED, paused));
     }
     if rules.faults.breaks > 0 {

@@ -38,3 +38,26 @@ pub enum Safeguard {
     /// The register refuses a token that is less than the greatest one that it has seen.
     Fence,
 }
+
+impl Safeguard {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::HolderCheck,
+        Self::QueueCheck,
+        Self::FreshGrant,
+        Self::WaitingTicket,
+        Self::Idempotence,
+        Self::Tombstone,
+        Self::TouchCreatesNothing,
+        Self::SendingTime,
+        Self::Allowance,
+        Self::RestartGuard,
+        Self::LastToken,
+        Self::ServerTime,
+        Self::SameToken,
+        Self::OlderAnswer,
+        Self::Claim,
+        Self::PlaceEnds,
+        Self::Fence,
+    ];
+}
