@@ -8,6 +8,7 @@ pub mod authority;
 pub mod belt;
 pub mod cluster;
 pub mod events;
+pub mod history;
 pub mod process;
 pub mod proxy;
 pub mod redis;

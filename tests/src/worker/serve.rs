@@ -129,7 +129,16 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");
             }
-            ["contest", kind, name, millis, tasks, port, seed] => {
+            [
+                "contest",
+                kind,
+                name,
+                millis,
+                tasks,
+                port,
+                seed,
+                ref file @ ..,
+            ] => {
                 let contest = contest::Contest {
                     kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
@@ -137,6 +146,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     tasks: tasks.parse().expect("a number"),
                     witness: port.parse().expect("a port"),
                     seed: seed.parse().expect("a number"),
+                    file: file.first().map(|file| (*file).into()),
                 };
                 contest.run(&client).await;
             }

@@ -6,9 +6,11 @@
 mod hand_over;
 mod kind;
 mod place;
+mod recorded;
 mod tally;
 mod turns;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, LockError};
@@ -30,6 +32,8 @@ pub(super) struct Contest {
     pub(super) tasks: u64,
     pub(super) witness: u16,
     pub(super) seed: u64,
+    /// Where all that happens is written down, if it is; see [`history`](crate::history).
+    pub(super) file: Option<PathBuf>,
 }
 
 /// What each task of a contest has.
@@ -61,7 +65,12 @@ impl Contest {
                         let place = Place::find(self.kind, &self.name, number, self.witness);
                         tokio::spawn(hand_over::run(contestant, self.witness, place))
                     }
-                    kind => tokio::spawn(turns::run(contestant, self.witness, kind)),
+                    kind => match self.file.clone() {
+                        Some(file) => tokio::spawn(async move {
+                            recorded::run(contestant, self.witness, kind, &file).await;
+                        }),
+                        None => tokio::spawn(turns::run(contestant, self.witness, kind)),
+                    },
                 }
             })
             .collect();
