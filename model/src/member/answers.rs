@@ -1,0 +1,162 @@
+//! What a member makes of a reply, and of a message.
+
+use super::{Member, Mine, Phase};
+use crate::network::{Answer, Line, Message, Reply, Token, Verb};
+use crate::rules::{Rules, Safeguard};
+
+/// What a grant says.
+struct Granted {
+    token: Token,
+    counter: u8,
+    left: u8,
+}
+
+impl Member {
+    /// A reply arrives.
+    pub fn answered(&mut self, me: u8, answer: Answer, line: &mut Line, rules: &Rules) {
+        let ticket = answer.request.ticket;
+        let counter = match answer.request.verb {
+            Verb::Release { .. } => {
+                self.leaving.retain(|leaving| leaving.0 != ticket);
+                return;
+            }
+            Verb::Acquire { counter } | Verb::Touch { counter } => counter,
+        };
+        let Some(mine) = self.mine.as_ref().filter(|mine| mine.ticket == ticket) else {
+            return;
+        };
+        let age = mine.age(counter);
+        let age = if rules.keeps(Safeguard::SendingTime) {
+            age
+        } else {
+            Some(0)
+        };
+        let left = age.map_or(0, |age| rules.validity(rules.lease, age));
+        match mine.phase {
+            Phase::Waits { .. } => {
+                self.answered_waiting(me, counter, left, answer.reply, line);
+            }
+            // Replies and messages overtake each other: what is older than the grant says nothing about it.
+            Phase::Holds { granted, .. } => {
+                if counter > granted || !rules.keeps(Safeguard::OlderAnswer) {
+                    self.answered_holding(counter, left, answer.reply, line, rules);
+                }
+            }
+        }
+    }
+
+    fn answered_waiting(&mut self, me: u8, counter: u8, left: u8, reply: Reply, line: &mut Line) {
+        let Some(mine) = &mut self.mine else { return };
+        match reply {
+            Reply::Granted(token) if left > 0 => self.granted(&Granted {
+                token,
+                counter,
+                left,
+            }),
+            // The answer took as long as the lease.
+            Reply::Granted(_) => {
+                mine.executed(counter);
+                mine.phase = Phase::Waits { queued: true };
+                self.ask(line);
+            }
+            Reply::Queued => {
+                mine.executed(counter);
+                mine.phase = Phase::Waits { queued: true };
+            }
+            // The store has lost the ticket, or refuses it: asked anew, under another one.
+            Reply::Gone | Reply::Refused | Reply::Left => {
+                if mine.late {
+                    self.leave(line);
+                }
+                self.enter(me, line);
+            }
+        }
+    }
+
+    fn answered_holding(
+        &mut self,
+        counter: u8,
+        valid: u8,
+        reply: Reply,
+        line: &mut Line,
+        rules: &Rules,
+    ) {
+        let Some(Mine { phase, .. }) = &mut self.mine else {
+            return;
+        };
+        let Phase::Holds { token, left, .. } = phase else {
+            return;
+        };
+        match reply {
+            Reply::Granted(same) if same == *token || !rules.keeps(Safeguard::SameToken) => {
+                *left = (*left).max(valid);
+                let lost = *left == 0;
+                if let Some(mine) = &mut self.mine {
+                    mine.executed(counter);
+                }
+                if lost {
+                    self.leave(line);
+                }
+            }
+            // Another token: the store had passed it on and granted it anew. Ours is over.
+            _ => self.leave(line),
+        }
+    }
+
+    /// A message arrives.
+    pub fn told(&mut self, message: Message, line: &mut Line, rules: &Rules) {
+        let Message {
+            ticket,
+            counter,
+            token,
+        } = message;
+        let waits =
+            |mine: &&Mine| mine.ticket == ticket && matches!(mine.phase, Phase::Waits { .. });
+        let Some(mine) = self.mine.as_ref().filter(waits) else {
+            if !rules.keeps(Safeguard::WaitingTicket) && self.mine.is_none() {
+                self.believe_anyway(message, rules);
+            }
+            return;
+        };
+        let fresh = rules.keeps(Safeguard::FreshGrant);
+        let age = if fresh { mine.age(counter) } else { Some(0) };
+        let left = age.map_or(0, |age| rules.claim_validity(age));
+        if left > 0 {
+            self.granted(&Granted {
+                token,
+                counter,
+                left,
+            });
+        } else if line.under_way(ticket) < usize::from(rules.pipeline) {
+            self.ask(line);
+        }
+    }
+
+    /// What a member does that takes every grant for its own.
+    fn believe_anyway(&mut self, message: Message, rules: &Rules) {
+        self.leaving.retain(|leaving| leaving.0 != message.ticket);
+        self.mine = Some(Mine {
+            ticket: message.ticket,
+            sent: Vec::new(),
+            last: message.counter,
+            late: false,
+            phase: Phase::Waits { queued: true },
+        });
+        self.granted(&Granted {
+            token: message.token,
+            counter: message.counter,
+            left: rules.claim_validity(0),
+        });
+    }
+
+    fn granted(&mut self, granted: &Granted) {
+        let Some(mine) = &mut self.mine else { return };
+        mine.executed(granted.counter);
+        mine.phase = Phase::Holds {
+            token: granted.token,
+            granted: granted.counter,
+            left: granted.left,
+        };
+        self.pen = Some(granted.token);
+    }
+}

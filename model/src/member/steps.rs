@@ -1,0 +1,91 @@
+//! What a member does by itself: entering, asking again, renewing, leaving.
+
+use super::{Member, Mine, Phase};
+use crate::network::{Line, Request, Ticket, Verb};
+
+impl Member {
+    /// Somebody wants the lock.
+    pub fn enter(&mut self, me: u8, line: &mut Line) {
+        let ticket = Ticket {
+            member: me,
+            number: self.next,
+        };
+        self.next += 1;
+        self.mine = Some(Mine {
+            ticket,
+            sent: Vec::new(),
+            last: 0,
+            late: false,
+            phase: Phase::Waits { queued: false },
+        });
+        self.ask(line);
+    }
+
+    /// Asks for the ticket that waits, again or for the first time; touches it if the store has it in its queue. Renews it if it holds.
+    pub fn ask(&mut self, line: &mut Line) {
+        let Some(mine) = &mut self.mine else { return };
+        let acquires = matches!(mine.phase, Phase::Waits { queued: false });
+        let counter = mine.count();
+        if !line.connected {
+            // Answered at once: there is no connection. A copy may be thought to be on its way.
+            mine.late |= acquires;
+            return;
+        }
+        let verb = if acquires {
+            Verb::Acquire { counter }
+        } else {
+            Verb::Touch { counter }
+        };
+        line.requests.push(Request {
+            ticket: mine.ticket,
+            verb,
+        });
+    }
+
+    /// The ticket leaves: released, cancelled or lost.
+    pub fn leave(&mut self, line: &mut Line) {
+        let Some(mine) = self.mine.take() else { return };
+        self.leaving.push((mine.ticket, mine.late));
+        self.leaving.sort_unstable();
+        send_release(mine.ticket, mine.late, line);
+    }
+
+    /// The connection has broken.
+    pub fn disconnected(&mut self, line: &Line) {
+        if let Some(mine) = &mut self.mine {
+            mine.late |= line.owes_acquire(mine.ticket);
+        }
+        for (ticket, tomb) in &mut self.leaving {
+            *tomb |= line.owes_acquire(*ticket);
+        }
+    }
+
+    /// A new connection: whatever waits or holds is asked for again, and what was not answered is sent again.
+    pub fn connected(&mut self, line: &mut Line) {
+        line.connected = true;
+        self.ask(line);
+        for (ticket, tomb) in &self.leaving {
+            send_release(*ticket, *tomb, line);
+        }
+    }
+
+    /// It dies: what it believed and wanted is no more. What it has sent may arrive.
+    pub fn die(&mut self) {
+        let pen = self.pen;
+        *self = Self {
+            dead: true,
+            next: self.next,
+            pen,
+            ..Self::new(0, 0)
+        };
+    }
+}
+
+fn send_release(ticket: Ticket, tomb: bool, line: &mut Line) {
+    if line.connected {
+        line.requests.push(Request {
+            ticket,
+            verb: Verb::Release { tomb },
+        });
+    }
+}

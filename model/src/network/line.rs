@@ -1,0 +1,77 @@
+//! The connection of one member, and what is left of the ones before it.
+
+use super::{Answer, Message, Request, Ticket, Verb};
+
+/// What is between a member and the store.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    /// The member has a connection. Of a dead member: the store has not noticed yet.
+    pub connected: bool,
+    /// On the way to the store, the oldest first.
+    pub requests: Vec<Request>,
+    /// On the way back, the oldest first.
+    pub replies: Vec<Answer>,
+    /// On the way back, in no order.
+    pub messages: Vec<Message>,
+    /// Sent on a connection that broke, in no order, and for how many ticks they may still arrive.
+    pub late: Vec<(Request, u8)>,
+}
+
+impl Line {
+    /// A connection on which nothing was sent.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            connected: true,
+            requests: Vec::new(),
+            replies: Vec::new(),
+            messages: Vec::new(),
+            late: Vec::new(),
+        }
+    }
+
+    /// How many requests about `ticket` have no answer yet.
+    #[must_use]
+    pub fn under_way(&self, ticket: Ticket) -> usize {
+        let requests = self.requests.iter();
+        let replies = self.replies.iter().map(|answer| &answer.request);
+        requests
+            .chain(replies)
+            .filter(|request| request.ticket == ticket)
+            .count()
+    }
+
+    /// Whether an acquire of `ticket` has no answer yet.
+    #[must_use]
+    pub fn owes_acquire(&self, ticket: Ticket) -> bool {
+        let requests = self.requests.iter();
+        let replies = self.replies.iter().map(|answer| &answer.request);
+        let mut all = requests.chain(replies);
+        all.any(|request| request.ticket == ticket && matches!(request.verb, Verb::Acquire { .. }))
+    }
+
+    /// The connection breaks. What the store has not read may still come, for `late` ticks.
+    pub fn break_off(&mut self, late: u8) {
+        self.connected = false;
+        self.replies.clear();
+        self.messages.clear();
+        let sent = self.requests.drain(..);
+        self.late.extend(sent.map(|request| (request, late)));
+        self.late.sort_unstable();
+        self.late.dedup();
+    }
+
+    /// The other end is not there any more: nothing of what was sent arrives anywhere.
+    pub fn cut(&mut self) {
+        *self = Self {
+            connected: false,
+            ..Self::new()
+        };
+    }
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,82 @@
+//! What some run must have seen, or the other properties would say little.
+
+use stateright::Property;
+
+use crate::member::Phase;
+use crate::network::Verb;
+use crate::rules::{Clocks, Rules};
+use crate::world::{Protocol, World};
+
+/// As many hold as may.
+const FULL: &str = "(possible) N hold";
+/// Somebody believes a grant by message.
+const BY_MESSAGE: &str = "(possible) a grant by message is believed";
+/// A grant is not claimed, and goes back.
+const PASSED_OVER: &str = "(possible) somebody is passed over";
+/// A member stands still with a hold that is over, while another holds.
+const PAUSED: &str = "(possible) a holder was paused, and another holds";
+/// A late copy meets a tombstone.
+const TOMB: &str = "(possible) a late acquire meets a tombstone";
+/// A closed store has a queue.
+const CLOSED: &str = "(possible) somebody waits at a closed store";
+
+/// All of them: some run has to see each.
+pub const POSSIBLE: [&str; 6] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED];
+
+pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
+    all.push(Property::sometimes(FULL, full));
+    if rules.members > rules.capacity {
+        all.push(Property::sometimes(BY_MESSAGE, by_message));
+        all.push(Property::sometimes(PASSED_OVER, passed_over));
+    }
+    if rules.clocks == Clocks::Together && rules.members > rules.capacity {
+        all.push(Property::sometimes(PAUSED, paused));
+    }
+    if rules.faults.breaks > 0 {
+        all.push(Property::sometimes(TOMB, tomb));
+    }
+    if rules.faults.restarts + rules.faults.failovers > 0 {
+        all.push(Property::sometimes(CLOSED, closed));
+    }
+}
+
+fn full(model: &Protocol, world: &World) -> bool {
+    let holders = world.members.iter().filter(|member| member.believes());
+    holders.count() == usize::from(model.0.capacity)
+}
+
+fn by_message(_: &Protocol, world: &World) -> bool {
+    let provisional = |record: &crate::store::Record| {
+        let member = &world.members[usize::from(record.ticket.member)];
+        record.lease.is_some_and(|lease| lease.provisional) && member.believes()
+    };
+    world.store.records.iter().any(provisional)
+}
+
+fn passed_over(_: &Protocol, world: &World) -> bool {
+    world.store.records.iter().any(|record| record.quiet)
+}
+
+fn paused(_: &Protocol, world: &World) -> bool {
+    let over = |phase: &Phase| matches!(phase, Phase::Holds { left: 0, .. });
+    let mut mine = world
+        .members
+        .iter()
+        .filter_map(|member| member.mine.as_ref());
+    mine.any(|mine| over(&mine.phase)) && world.members.iter().any(|member| member.believes())
+}
+
+fn tomb(_: &Protocol, world: &World) -> bool {
+    world
+        .lines
+        .iter()
+        .flat_map(|line| &line.late)
+        .any(|(late, _)| {
+            let gone = world.store.gone.iter().any(|gone| gone.0 == late.ticket);
+            gone && matches!(late.verb, Verb::Acquire { .. })
+        })
+}
+
+fn closed(_: &Protocol, world: &World) -> bool {
+    world.store.closed > 0 && !world.store.records.is_empty()
+}

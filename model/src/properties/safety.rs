@@ -1,0 +1,47 @@
+//! What must never be seen.
+
+use crate::member::Member;
+use crate::world::{Protocol, World};
+
+pub(super) fn capacity(model: &Protocol, world: &World) -> bool {
+    world.store.holders() <= usize::from(model.0.capacity)
+}
+
+pub(super) fn exclusion(model: &Protocol, world: &World) -> bool {
+    let holders = world.members.iter().filter(|member| member.believes());
+    holders.count() <= usize::from(model.0.capacity)
+}
+
+pub(super) fn tokens(_: &Protocol, world: &World) -> bool {
+    !world.past.token_fell
+}
+
+pub(super) fn order(_: &Protocol, world: &World) -> bool {
+    !world.past.overtaken
+}
+
+pub(super) fn register(_: &Protocol, world: &World) -> bool {
+    !world.past.stale_write
+}
+
+pub(super) fn backed(_: &Protocol, world: &World) -> bool {
+    let mut held = world.members.iter().filter_map(Member::held);
+    world.store.closed > 0 || held.all(|(ticket, token)| world.store.has(ticket, token))
+}
+
+pub(super) fn kept(_: &Protocol, world: &World) -> bool {
+    !world.past.lost_for_nothing
+}
+
+pub(super) fn writes(_: &Protocol, world: &World) -> bool {
+    let mut held = world.members.iter().filter_map(Member::held);
+    held.all(|(_, token)| token.fence >= world.register.fence)
+}
+
+/// Each record belongs to a ticket that its member waits with, holds or is releasing, or the member is dead.
+pub(super) fn released(_: &Protocol, world: &World) -> bool {
+    world.store.records.iter().all(|record| {
+        let member = &world.members[usize::from(record.ticket.member)];
+        member.dead || member.knows(record.ticket)
+    })
+}

@@ -1,0 +1,140 @@
+//! Whether everybody is served: from each state of a run the faults end, and everybody does his duty from then on.
+//!
+//! Not stateright's `eventually`, which overlooks what goes round in a circle. Here the way out is walked from every state
+//! in fixed orders, and has to end within so many ticks. Each step on it is one of the model, so whatever else happens
+//! meanwhile leads to a state from which it was walked too: as soon as members and network have been well for that long, everybody
+//! is served.
+
+use crate::network::{Request, Ticket, Verb};
+use crate::rules::Rules;
+use crate::world::{Action, Protocol, World};
+
+/// In which order things happen.
+#[derive(Clone, Copy)]
+struct Order {
+    /// The members one after another, or the other way round.
+    reversed: bool,
+    /// Late copies come first, or as late as they can.
+    late_first: bool,
+}
+
+pub(super) fn served(model: &Protocol, world: &World) -> bool {
+    let orders = [(false, true), (true, false)];
+    orders.into_iter().all(|(reversed, late_first)| {
+        let mut world = world.clone();
+        let order = Order {
+            reversed,
+            late_first,
+        };
+        is_served(&mut world, &model.0, order) && leaves_nothing(&mut world, &model.0)
+    })
+}
+
+/// Everybody who waits has had the lock, within so many ticks.
+fn is_served(world: &mut World, rules: &Rules, order: Order) -> bool {
+    let patience = patience(world, rules);
+    for _ in 0..=patience {
+        if !settle(world, rules, order) {
+            return false;
+        }
+        if world
+            .members
+            .iter()
+            .all(|member| member.mine.is_none() && member.leaving.is_empty())
+        {
+            return true;
+        }
+        world.happen(&Action::Tick(0), rules);
+        beat(world, rules);
+    }
+    false
+}
+
+/// How long it may take. Nobody is waited for who lives, but for a holder that has gone: until its lease ends.
+fn patience(world: &World, rules: &Rules) -> u8 {
+    let leases = world.store.records.iter().filter_map(|record| record.lease);
+    let last = leases.map(|lease| lease.left).max().unwrap_or(0);
+    // What the dead have sent may get them a lease yet.
+    let dead = world
+        .members
+        .iter()
+        .zip(&world.lines)
+        .filter(|(member, line)| member.dead && line.requests.len() + line.late.len() > 0);
+    let posthumous = dead.count() as u8 * rules.lease;
+    // Each of the others may have died in the queue, just now.
+    world.store.closed + last + posthumous + (rules.members - 1) * rules.claim + 1
+}
+
+/// Everything arrives that is on its way. `false` if that never ends.
+fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
+    for _ in 0..200 {
+        let mut indices: Vec<_> = (0..rules.members).collect();
+        if order.reversed {
+            indices.reverse();
+        }
+        let next = indices.iter().find_map(|index| duty(world, *index, order));
+        match next {
+            Some(action) => world.happen(&action, rules),
+            None => return true,
+        }
+    }
+    false
+}
+
+/// What has to happen at a member now.
+fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
+    let (member, line) = (
+        &world.members[usize::from(index)],
+        &world.lines[usize::from(index)],
+    );
+    if order.late_first
+        && let Some(late) = line.late.first()
+    {
+        return Some(Action::Late(index, late.0));
+    }
+    if !line.requests.is_empty() {
+        return Some(Action::Execute(index));
+    }
+    if member.dead {
+        return line.connected.then_some(Action::Notice(index));
+    }
+    if !line.connected {
+        return Some(Action::Connect(index));
+    }
+    if let Some(message) = line.messages.first() {
+        return Some(Action::Message(index, *message));
+    }
+    if !line.replies.is_empty() {
+        return Some(Action::Reply(index));
+    }
+    if member.believes() {
+        return Some(Action::Release(index));
+    }
+    member.holds().then_some(Action::Lose(index))
+}
+
+/// Who waits asks again, once a tick.
+fn beat(world: &mut World, rules: &Rules) {
+    for index in 0..rules.members {
+        let member = &world.members[usize::from(index)];
+        if member.waits() && world.lines[usize::from(index)].connected {
+            world.happen(&Action::Ask(index), rules);
+        }
+    }
+}
+
+/// When all that ends by itself has ended, the next operation finds an empty store.
+fn leaves_nothing(world: &mut World, rules: &Rules) -> bool {
+    for _ in 0..rules.lease.max(rules.place) + rules.claim + rules.tomb {
+        world.happen(&Action::Tick(0), rules);
+    }
+    let nobody = Request {
+        ticket: Ticket {
+            member: 0,
+            number: u8::MAX,
+        },
+        verb: Verb::Touch { counter: 0 },
+    };
+    world.look(nobody, rules);
+    world.store.records.is_empty() && world.store.gone.is_empty()
+}

@@ -1,0 +1,237 @@
+//! The runs in which every rule is in force, and everything holds.
+
+use stateright::Model;
+
+use crate::properties::POSSIBLE;
+use crate::rules::{Clocks, Faults, Rules};
+use crate::world::Protocol;
+
+/// How long a run takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Some seconds: part of the tests.
+    Small,
+    /// Minutes.
+    Large,
+}
+
+/// Some rules, all in force.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What happens in it.
+    pub name: &'static str,
+    /// Its rules.
+    pub rules: Rules,
+    /// How long it takes.
+    pub size: Size,
+}
+
+impl Run {
+    /// What it can see of what must be possible.
+    #[must_use]
+    pub fn looks_for(&self) -> Vec<&'static str> {
+        let properties = Protocol(self.rules.clone()).properties();
+        let possible = properties.iter().map(|property| property.name);
+        possible.filter(|name| POSSIBLE.contains(name)).collect()
+    }
+
+    fn small(name: &'static str, rules: Rules) -> Self {
+        let size = Size::Small;
+        Self { name, rules, size }
+    }
+
+    fn large(name: &'static str, rules: Rules) -> Self {
+        let size = Size::Large;
+        Self { name, rules, size }
+    }
+}
+
+/// As short as things can be when all clocks go alike.
+pub(super) fn short(members: u8) -> Rules {
+    Rules {
+        lease: 2,
+        claim: 1,
+        place: 2,
+        allowance: 0,
+        closed: 2,
+        ..Rules::new(members)
+    }
+}
+
+fn faults() -> Faults {
+    Faults::default()
+}
+
+/// All of them.
+#[must_use]
+pub fn holding() -> Vec<Run> {
+    let mut runs = small();
+    runs.extend(large());
+    runs
+}
+
+fn small() -> Vec<Run> {
+    let service = |rules| Rules {
+        service: true,
+        ..rules
+    };
+    vec![
+        Run::small(
+            "2 members lock twice; anything takes any time",
+            service(Rules {
+                calls: 2,
+                ..short(2)
+            }),
+        ),
+        Run::small(
+            "2 members, clocks that slip",
+            Rules {
+                slips: 1,
+                ..Rules::new(2)
+            },
+        ),
+        Run::small(
+            "2 members, a connection breaks",
+            service(Rules {
+                faults: faults().breaks(1),
+                ..short(2)
+            }),
+        ),
+        Run::small(
+            "2 members, one dies",
+            service(Rules {
+                faults: faults().crashes(1),
+                ..Rules::new(2)
+            }),
+        ),
+        Run::small(
+            "2 members give up; messages are lost and come twice",
+            service(Rules {
+                cancels: true,
+                faults: faults().losses(1).copies(1),
+                messages: 2,
+                ..short(2)
+            }),
+        ),
+        Run::small(
+            "2 members, a restart without data",
+            service(Rules {
+                faults: faults().restarts(1),
+                ..short(2)
+            }),
+        ),
+        Run::small(
+            "2 members, a failover to an old replica",
+            Rules {
+                faults: faults().failovers(1),
+                prompt: true,
+                ..short(2)
+            },
+        ),
+        Run::small(
+            "2 members, the store's clock is stepped back",
+            service(Rules {
+                faults: faults().steps_back(1),
+                ..Rules::new(2)
+            }),
+        ),
+        Run::small(
+            "2 members write to a register",
+            Rules {
+                register: true,
+                ..short(2)
+            },
+        ),
+        Run::small(
+            "2 members write for ever, a restart without data, no guard",
+            Rules {
+                clocks: Clocks::Stopped,
+                prompt: true,
+                ..lawless(2)
+            },
+        ),
+        Run::small(
+            "3 members, prompt replies",
+            service(Rules {
+                prompt: true,
+                ..short(3)
+            }),
+        ),
+        Run::small(
+            "a semaphore of 2, 3 members, prompt replies",
+            service(Rules {
+                capacity: 2,
+                prompt: true,
+                ..short(3)
+            }),
+        ),
+    ]
+}
+
+/// Nothing that exclusion rests on.
+pub(super) fn lawless(members: u8) -> Rules {
+    Rules {
+        clocks: Clocks::Free,
+        closed: 0,
+        register: true,
+        faults: faults().restarts(1),
+        assumed: false,
+        ..short(members)
+    }
+}
+
+fn large() -> Vec<Run> {
+    vec![
+        Run::large(
+            "2 members lock twice, clocks that slip",
+            Rules {
+                slips: 1,
+                calls: 2,
+                ..Rules::new(2)
+            },
+        ),
+        Run::large(
+            "2 members, clocks that slip, a restart without data",
+            Rules {
+                slips: 1,
+                faults: faults().restarts(1),
+                ..Rules::new(2)
+            },
+        ),
+        Run::large(
+            "2 members, clocks that slip, a connection breaks",
+            Rules {
+                slips: 1,
+                faults: faults().breaks(1),
+                ..Rules::new(2)
+            },
+        ),
+        Run::large(
+            "2 members, 2 connections break, one dies",
+            Rules {
+                faults: faults().breaks(2).crashes(1),
+                ..short(2)
+            },
+        ),
+        Run::large(
+            "2 members and a register; clocks as they like, a restart, no guard",
+            lawless(2),
+        ),
+        Run::large(
+            "2 members lock twice, a failover to an old replica",
+            Rules {
+                faults: faults().failovers(1),
+                calls: 2,
+                ..short(2)
+            },
+        ),
+        Run::large("3 members", short(3)),
+        Run::large(
+            "a semaphore of 2, 3 members",
+            Rules {
+                capacity: 2,
+                ..short(3)
+            },
+        ),
+    ]
+}

@@ -1,0 +1,91 @@
+//! Letting the checker loose on some rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, HasDiscoveries, Model};
+
+use crate::rules::Rules;
+use crate::world::Protocol;
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// States looked at, as often as they were come by.
+    pub states: usize,
+    /// States that differ.
+    pub unique: usize,
+    /// The longest of the shortest ways to a state, in steps.
+    pub depth: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// Properties that do not hold, each with a way to a state that shows it.
+    pub broken: BTreeMap<&'static str, Vec<String>>,
+    /// What must be possible and was not seen.
+    pub unseen: Vec<&'static str>,
+}
+
+/// Looks at every state, until some property is broken.
+#[must_use]
+pub fn explore(rules: Rules, threads: usize) -> Outcome {
+    run(rules, threads, HasDiscoveries::AnyFailures, None)
+}
+
+/// Looks for a state in which `property` does not hold.
+#[must_use]
+pub fn refute(rules: Rules, property: &'static str) -> Outcome {
+    let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
+    run(rules, 1, until, None)
+}
+
+/// As [`refute`], by a way of as few steps as can be.
+#[must_use]
+pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
+    let mut best = refute(rules.clone(), property);
+    while let Some(path) = best.broken.get(property) {
+        let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
+        // The checker counts states, and looks at none at the depth that it is given.
+        let shorter = run(rules.clone(), 1, until, Some(path.len() + 1));
+        if !shorter.broken.contains_key(property) {
+            break;
+        }
+        best = shorter;
+    }
+    best
+}
+
+fn run(rules: Rules, threads: usize, until: HasDiscoveries, depth: Option<usize>) -> Outcome {
+    let started = Instant::now();
+    let model = Protocol(rules);
+    let properties = model.properties();
+    let checker = model.checker().threads(threads).finish_when(until);
+    let checker = match depth {
+        Some(depth) => checker.target_max_depth(depth),
+        None => checker,
+    };
+    let checker = checker.spawn_bfs().join();
+    let found = checker.discoveries();
+    let (mut broken, mut unseen) = (BTreeMap::new(), Vec::new());
+    for property in properties {
+        let path = found.get(property.name);
+        if property.expectation.discovery_is_failure() {
+            broken.extend(path.map(|path| {
+                let actions = path.clone().into_actions();
+                (
+                    property.name,
+                    actions.iter().map(ToString::to_string).collect(),
+                )
+            }));
+        } else if path.is_none() {
+            unseen.push(property.name);
+        }
+    }
+    Outcome {
+        states: checker.state_count(),
+        unique: checker.unique_state_count(),
+        depth: checker.max_depth().saturating_sub(1),
+        took: started.elapsed(),
+        broken,
+        unseen,
+    }
+}

@@ -1,0 +1,118 @@
+//! What every operation does last: granting what fits, in order.
+
+use super::{Lease, Store};
+use crate::network::{Fence, Message, Ticket, Token};
+use crate::rules::{Rules, Safeguard};
+
+/// How the store reaches the members, what its clock says, and what the properties want to know.
+#[derive(Debug)]
+pub struct Channel<'a> {
+    /// The rules of the run.
+    pub rules: &'a Rules,
+    /// The server's time, as a token.
+    pub now: Fence,
+    /// Which members listen.
+    pub listening: &'a [bool],
+    /// Whose operation it is.
+    pub member: u8,
+    /// What is told.
+    pub told: Vec<Message>,
+    /// The tokens that were given.
+    pub given: Vec<Token>,
+    /// The place of the next grant in the order of all.
+    pub order: u8,
+    /// Somebody was granted who had others before him.
+    pub overtook: bool,
+}
+
+impl Store {
+    /// Grants what fits; the ticket of the operation, if it has one, has the reply to learn of it.
+    pub(super) fn grant(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
+        if self.closed > 0 {
+            return;
+        }
+        if !channel.rules.keeps(Safeguard::QueueCheck)
+            && let Some(index) = own.and_then(|own| self.find(own))
+            && self.records[index].lease.is_none()
+            && self.has_room(channel.rules)
+        {
+            self.give(channel, index, own);
+        }
+        while let Some(index) = self.first_waiter()
+            && self.has_room(channel.rules)
+        {
+            self.give(channel, index, own);
+        }
+    }
+
+    fn first_waiter(&self) -> Option<usize> {
+        let mut records = self.records.iter();
+        records.position(|record| record.lease.is_none() && !record.quiet)
+    }
+
+    fn has_room(&self, rules: &Rules) -> bool {
+        let held = self.records.iter().filter(|record| record.lease.is_some());
+        held.count() < usize::from(rules.capacity) || !rules.keeps(Safeguard::HolderCheck)
+    }
+
+    /// Grants to one that waits, or passes it over.
+    fn give(&mut self, channel: &mut Channel<'_>, index: usize, own: Option<Ticket>) {
+        let rules = channel.rules;
+        let first = self.first_waiter();
+        let token = self.next_token(channel);
+        let record = &mut self.records[index];
+        let is_own = own == Some(record.ticket);
+        let member = record.ticket.member;
+        if !is_own {
+            let silent = rules.place - record.place > rules.claim;
+            let alone = rules.capacity == 1;
+            if alone && silent && member != channel.member
+                || !channel.listening[usize::from(member)]
+            {
+                record.quiet = true;
+                return;
+            }
+            channel.told.push(Message {
+                ticket: record.ticket,
+                counter: record.counter,
+                token,
+            });
+        }
+        let provisional = !is_own;
+        let left = if provisional && rules.keeps(Safeguard::Claim) {
+            rules.claim.min(rules.lease)
+        } else {
+            rules.lease
+        };
+        record.lease = Some(Lease {
+            left,
+            provisional: provisional && rules.keeps(Safeguard::Claim),
+            token,
+        });
+        if !provisional {
+            record.place = 0;
+        }
+        self.last = self.last.max(token.fence);
+        channel.given.push(token);
+        channel.order += 1;
+        channel.overtook |= first != Some(index);
+    }
+
+    fn next_token(&self, channel: &Channel<'_>) -> Token {
+        let rules = channel.rules;
+        let after_last = if rules.keeps(Safeguard::LastToken) {
+            self.last + 1
+        } else {
+            1
+        };
+        let time = if rules.keeps(Safeguard::ServerTime) {
+            channel.now
+        } else {
+            1
+        };
+        Token {
+            fence: after_last.max(time),
+            order: channel.order,
+        }
+    }
+}

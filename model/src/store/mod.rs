@@ -1,0 +1,53 @@
+//! The store: what it does with one name, operation by operation, as `docs/protocol.md` has it.
+//!
+//! Times are what is left of them, in ticks of the store's own clock. Owners, signals, `at_least`, `force` and `adopt` are not here.
+
+mod grant;
+mod operations;
+mod prune;
+mod record;
+mod tick;
+
+pub use self::grant::Channel;
+pub use self::record::{Lease, Record};
+
+use crate::network::{Fence, Ticket, Token};
+
+/// The state of the name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Store {
+    /// The last fencing token given.
+    pub last: Fence,
+    /// Holders and waiters, in order of their places.
+    pub records: Vec<Record>,
+    /// Tickets that are refused, and for how long.
+    pub gone: Vec<(Ticket, u8)>,
+    /// For how long nothing is granted.
+    pub closed: u8,
+}
+
+impl Store {
+    /// How many are granted at this instant.
+    #[must_use]
+    pub fn holders(&self) -> usize {
+        let held = |record: &&Record| record.lease.is_some_and(|lease| lease.left > 0);
+        self.records.iter().filter(held).count()
+    }
+
+    /// Whether `ticket` holds under `token`.
+    #[must_use]
+    pub fn has(&self, ticket: Ticket, token: Token) -> bool {
+        let mut records = self.records.iter();
+        records.any(|record| {
+            let lease = record.lease.filter(|lease| lease.left > 0);
+            record.ticket == ticket && lease.is_some_and(|lease| lease.token == token)
+        })
+    }
+
+    /// Where `ticket` is.
+    #[must_use]
+    pub fn find(&self, ticket: Ticket) -> Option<usize> {
+        let mut records = self.records.iter();
+        records.position(|record| record.ticket == ticket)
+    }
+}

@@ -1,0 +1,103 @@
+//! What each operation does between prune and grant.
+
+use super::{Channel, Record, Store};
+use crate::network::{Reply, Request, Ticket, Verb};
+use crate::rules::{Rules, Safeguard};
+
+impl Store {
+    /// Executes one request.
+    pub fn execute(&mut self, request: Request, channel: &mut Channel<'_>) -> Reply {
+        let Request { ticket, verb } = request;
+        match verb {
+            Verb::Acquire { counter } => self.acquire(ticket, counter, channel),
+            Verb::Touch { counter } => self.touch(ticket, counter, channel),
+            Verb::Release { tomb } => self.release(ticket, tomb, channel),
+        }
+    }
+
+    fn acquire(&mut self, ticket: Ticket, counter: u8, channel: &mut Channel<'_>) -> Reply {
+        self.prune(channel.rules, None);
+        if self.gone.iter().any(|gone| gone.0 == ticket) {
+            self.grant(channel, None);
+            return Reply::Refused;
+        }
+        let again = channel.rules.keeps(Safeguard::Idempotence);
+        if !(again && self.hear(ticket, counter, channel.rules)) {
+            self.queue(ticket, counter, channel.rules);
+        }
+        self.grant(channel, Some(ticket));
+        self.standing(ticket)
+    }
+
+    fn touch(&mut self, ticket: Ticket, counter: u8, channel: &mut Channel<'_>) -> Reply {
+        self.prune(channel.rules, None);
+        let mut known = self.hear(ticket, counter, channel.rules);
+        if !known && !channel.rules.keeps(Safeguard::TouchCreatesNothing) {
+            self.queue(ticket, counter, channel.rules);
+            known = true;
+        }
+        self.grant(channel, Some(ticket));
+        if known {
+            self.standing(ticket)
+        } else {
+            Reply::Gone
+        }
+    }
+
+    fn release(&mut self, ticket: Ticket, tomb: bool, channel: &mut Channel<'_>) -> Reply {
+        self.prune(channel.rules, Some(ticket));
+        let found = self.find(ticket);
+        if let Some(index) = found {
+            self.records.remove(index);
+        }
+        if tomb && channel.rules.keeps(Safeguard::Tombstone) {
+            self.gone.retain(|gone| gone.0 != ticket);
+            self.gone.push((ticket, channel.rules.tomb));
+            self.gone.sort_unstable();
+        }
+        self.grant(channel, None);
+        match found {
+            Some(_) => Reply::Left,
+            None => Reply::Gone,
+        }
+    }
+
+    fn queue(&mut self, ticket: Ticket, counter: u8, rules: &Rules) {
+        self.records.push(Record {
+            ticket,
+            counter,
+            place: rules.place,
+            quiet: false,
+            lease: None,
+        });
+    }
+
+    /// Notes that a ticket spoke; `false` if it is not known.
+    fn hear(&mut self, ticket: Ticket, counter: u8, rules: &Rules) -> bool {
+        let Some(index) = self.find(ticket) else {
+            return false;
+        };
+        let record = &mut self.records[index];
+        record.counter = record.counter.max(counter);
+        record.quiet = false;
+        match &mut record.lease {
+            Some(lease) => {
+                lease.left = rules.lease;
+                lease.provisional = false;
+                record.place = 0;
+            }
+            None => record.place = rules.place,
+        }
+        true
+    }
+
+    fn standing(&self, ticket: Ticket) -> Reply {
+        match self
+            .find(ticket)
+            .and_then(|index| self.records[index].lease)
+        {
+            Some(lease) => Reply::Granted(lease.token),
+            None => Reply::Queued,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What may happen next.
+
+use super::{Action, World};
+use crate::member::Member;
+use crate::network::Token;
+use crate::rules::{Clocks, Rules, Safeguard};
+
+impl World {
+    /// Everything that may happen now.
+    pub(super) fn enabled(&self, rules: &Rules, actions: &mut Vec<Action>) {
+        for index in 0..rules.members {
+            self.steps_of(index, rules, actions);
+            self.arrivals_of(index, actions);
+        }
+        let faults = &self.faults;
+        if faults.restarts > 0 {
+            actions.push(Action::Restart);
+        }
+        if faults.steps_back > 0 {
+            actions.push(Action::StepBack);
+        }
+        if let Some(replica) = self.replica.as_ref().filter(|_| faults.failovers > 0) {
+            if **replica != self.store {
+                actions.push(Action::Replicate);
+            }
+            actions.push(Action::Failover);
+        }
+        self.ticks(rules, actions);
+    }
+
+    fn steps_of(&self, index: u8, rules: &Rules, actions: &mut Vec<Action>) {
+        let (member, line) = (
+            &self.members[usize::from(index)],
+            &self.lines[usize::from(index)],
+        );
+        if rules.register && self.can_write(member, rules) {
+            actions.push(Action::Write(index));
+        }
+        if member.dead {
+            if line.connected {
+                actions.push(Action::Notice(index));
+            }
+            return;
+        }
+        match &member.mine {
+            None if member.calls > 0 && line.connected && member.leaving.len() < 2 => {
+                actions.push(Action::Enter(index));
+            }
+            None => {}
+            Some(mine) => {
+                // Nobody asks again before the last answer is there, but after a reconnect.
+                if line.connected && line.under_way(mine.ticket) == 0 {
+                    actions.push(Action::Ask(index));
+                }
+                if member.believes() {
+                    actions.push(Action::Release(index));
+                } else if member.holds() {
+                    actions.push(Action::Lose(index));
+                } else if rules.cancels {
+                    actions.push(Action::Cancel(index));
+                }
+            }
+        }
+        if !line.connected {
+            actions.push(Action::Connect(index));
+        } else if self.faults.breaks > 0 {
+            actions.push(Action::Break(index));
+        }
+        if self.faults.crashes > 0 {
+            actions.push(Action::Crash(index));
+        }
+    }
+
+    /// Whether a write would change anything.
+    fn can_write(&self, member: &Member, rules: &Rules) -> bool {
+        let taken = |pen: Token| pen.fence >= self.register.fence || !rules.keeps(Safeguard::Fence);
+        member
+            .pen
+            .is_some_and(|pen| pen != self.register && taken(pen))
+    }
+
+    fn arrivals_of(&self, index: u8, actions: &mut Vec<Action>) {
+        let line = &self.lines[usize::from(index)];
+        if !line.requests.is_empty() {
+            actions.push(Action::Execute(index));
+        }
+        for (request, _) in &line.late {
+            actions.push(Action::Late(index, *request));
+        }
+        if self.members[usize::from(index)].dead {
+            return;
+        }
+        if !line.replies.is_empty() {
+            actions.push(Action::Reply(index));
+        }
+        for message in &line.messages {
+            actions.push(Action::Message(index, *message));
+            if self.faults.losses > 0 {
+                actions.push(Action::Lost(index, *message));
+            }
+            if self.faults.copies > 0 {
+                actions.push(Action::Copy(index, *message));
+            }
+        }
+    }
+
+    fn ticks(&self, rules: &Rules, actions: &mut Vec<Action>) {
+        match rules.clocks {
+            Clocks::Together => {
+                // Only a clock that something is counted on can be seen to be slow.
+                let slow = |index: &u8| {
+                    let member = &self.members[usize::from(*index)];
+                    member.mine.is_some() && member.slips > 0
+                };
+                let slow: u8 = (0..rules.members)
+                    .filter(slow)
+                    .map(|index| 1 << index)
+                    .sum();
+                let mut set = slow;
+                loop {
+                    actions.push(Action::Tick(set));
+                    if set == 0 {
+                        break;
+                    }
+                    set = (set - 1) & slow;
+                }
+            }
+            Clocks::Stopped => actions.push(Action::StoreTick),
+            Clocks::Free => {
+                actions.push(Action::StoreTick);
+                for index in 0..rules.members {
+                    if self.members[usize::from(index)].mine.is_some() {
+                        actions.push(Action::MemberTick(index));
+                    }
+                }
+            }
+        }
+    }
+}

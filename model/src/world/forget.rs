@@ -1,0 +1,60 @@
+//! What nobody will make anything of any more is dropped: a world with it and one without it are one.
+
+use super::World;
+use crate::member::{Member, Phase};
+use crate::network::{Answer, Message, Verb};
+use crate::rules::{Rules, Safeguard};
+
+impl World {
+    /// Drops what member `me` would pass over in silence.
+    pub(super) fn forget(&mut self, me: u8, rules: &Rules) {
+        let index = usize::from(me);
+        let (member, line) = (&mut self.members[index], &mut self.lines[index]);
+        if !rules.register {
+            member.pen = None;
+        }
+        member.leaving.sort_unstable();
+        line.replies.retain(|answer| matters(member, answer, rules));
+        if rules.keeps(Safeguard::WaitingTicket) {
+            line.messages.retain(|message| is_awaited(member, message));
+        }
+        line.messages
+            .sort_unstable_by_key(|message| message.token.order);
+        line.messages.dedup();
+        let older = line.messages.len().saturating_sub(rules.messages.into());
+        line.messages.drain(..older);
+        line.late.sort_unstable();
+        line.late.dedup();
+        // Only a grant by message names the counter of the record, and who has claimed gets none any more.
+        for store in [Some(&mut self.store), self.replica.as_deref_mut()]
+            .into_iter()
+            .flatten()
+        {
+            for record in &mut store.records {
+                if record.lease.is_some_and(|lease| !lease.provisional) {
+                    record.counter = 0;
+                }
+            }
+        }
+    }
+}
+
+fn matters(member: &Member, answer: &Answer, rules: &Rules) -> bool {
+    let ticket = answer.request.ticket;
+    let counter = match answer.request.verb {
+        Verb::Release { .. } => return member.leaving.iter().any(|leaving| leaving.0 == ticket),
+        Verb::Acquire { counter } | Verb::Touch { counter } => counter,
+    };
+    let mine = member.mine.as_ref().filter(|mine| mine.ticket == ticket);
+    mine.is_some_and(|mine| match mine.phase {
+        Phase::Waits { .. } => true,
+        Phase::Holds { granted, .. } => counter > granted || !rules.keeps(Safeguard::OlderAnswer),
+    })
+}
+
+fn is_awaited(member: &Member, message: &Message) -> bool {
+    let mine = member.mine.as_ref();
+    mine.is_some_and(|mine| {
+        mine.ticket == message.ticket && matches!(mine.phase, Phase::Waits { .. })
+    })
+}

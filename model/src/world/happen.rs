@@ -1,0 +1,199 @@
+//! What becomes of the world when something happens.
+
+use super::{Action, World};
+use crate::network::{Answer, Message, Request, Token};
+use crate::rules::{Rules, Safeguard};
+use crate::store::{Channel, Store};
+
+impl World {
+    /// Lets `action` happen.
+    pub(crate) fn happen(&mut self, action: &Action, rules: &Rules) {
+        match *action {
+            Action::Enter(me) => {
+                let (member, line) = (
+                    &mut self.members[usize::from(me)],
+                    &mut self.lines[usize::from(me)],
+                );
+                member.calls -= 1;
+                member.enter(me, line);
+            }
+            Action::Ask(me) => {
+                self.members[usize::from(me)].ask(&mut self.lines[usize::from(me)]);
+            }
+            Action::Release(me) | Action::Cancel(me) | Action::Lose(me) => {
+                self.members[usize::from(me)].leave(&mut self.lines[usize::from(me)]);
+            }
+            Action::Write(me) => self.write(me, rules),
+            Action::Execute(me) => {
+                let request = self.lines[usize::from(me)].requests.remove(0);
+                self.execute(me, request, true, rules);
+            }
+            Action::Late(me, request) => {
+                let late = &mut self.lines[usize::from(me)].late;
+                late.retain(|late| late.0 != request);
+                self.execute(me, request, false, rules);
+            }
+            Action::Reply(me) => self.reply(me, rules),
+            Action::Message(me, message) => {
+                self.take_message(me, message);
+                self.tell(me, message, rules);
+            }
+            Action::Copy(me, message) => {
+                self.faults.copies -= 1;
+                self.tell(me, message, rules);
+            }
+            Action::Lost(me, message) => {
+                self.faults.losses -= 1;
+                self.take_message(me, message);
+            }
+            Action::Break(me) => {
+                self.faults.breaks -= 1;
+                let line = &mut self.lines[usize::from(me)];
+                self.members[usize::from(me)].disconnected(line);
+                line.break_off(rules.late);
+            }
+            Action::Connect(me) => {
+                self.members[usize::from(me)].connected(&mut self.lines[usize::from(me)]);
+            }
+            Action::Crash(me) => {
+                self.faults.crashes -= 1;
+                let line = &mut self.lines[usize::from(me)];
+                line.replies.clear();
+                line.messages.clear();
+                self.members[usize::from(me)].die();
+            }
+            Action::Notice(me) => self.lines[usize::from(me)].break_off(rules.late),
+            Action::Tick(slow) => self.tick(slow, rules),
+            Action::StoreTick => self.store_tick(rules),
+            Action::MemberTick(me) => self.member_tick(usize::from(me), rules),
+            Action::StepBack => {
+                self.faults.steps_back -= 1;
+                self.behind = true;
+                self.store.step_back(rules);
+            }
+            Action::Restart => {
+                self.faults.restarts -= 1;
+                self.replace_store(Store::default(), rules);
+            }
+            Action::Replicate => self.replica = Some(Box::new(self.store.clone())),
+            Action::Failover => {
+                self.faults.failovers -= 1;
+                let replica = self.replica.take().map(|replica| *replica);
+                self.replace_store(replica.unwrap_or_default(), rules);
+                if self.faults.failovers > 0 {
+                    self.replica = Some(Box::default());
+                }
+            }
+        }
+    }
+
+    fn execute(&mut self, me: u8, request: Request, answers: bool, rules: &Rules) {
+        let listening: Vec<_> = self.lines.iter().map(|line| line.connected).collect();
+        let mut channel = Channel {
+            rules,
+            now: self.server_time(),
+            listening: &listening,
+            member: me,
+            told: Vec::new(),
+            given: Vec::new(),
+            order: self.past.last.order + 1,
+            overtook: false,
+        };
+        let reply = self.store.execute(request, &mut channel);
+        let Channel {
+            told,
+            given,
+            overtook,
+            ..
+        } = channel;
+        self.past.overtaken |= overtook;
+        for token in given {
+            self.note_grant(token, rules);
+        }
+        for message in told {
+            let to = usize::from(message.ticket.member);
+            if !self.members[to].dead {
+                self.lines[to].messages.push(message);
+            }
+        }
+        if answers && !self.members[usize::from(me)].dead {
+            let answer = Answer { request, reply };
+            self.lines[usize::from(me)].replies.push(answer);
+            if rules.prompt {
+                self.reply(me, rules);
+            }
+        }
+    }
+
+    fn reply(&mut self, me: u8, rules: &Rules) {
+        let kept = self.is_kept(me);
+        let (member, line) = (
+            &mut self.members[usize::from(me)],
+            &mut self.lines[usize::from(me)],
+        );
+        let answer = line.replies.remove(0);
+        member.answered(me, answer, line, rules);
+        self.past.lost_for_nothing |= kept && !member.believes();
+    }
+
+    /// Whether a member believes in a grant that the store still has for it.
+    fn is_kept(&self, me: u8) -> bool {
+        let held = self.members[usize::from(me)].held();
+        held.is_some_and(|(ticket, token)| self.store.has(ticket, token))
+    }
+
+    fn note_grant(&mut self, token: Token, rules: &Rules) {
+        self.past.token_fell |= token.fence <= self.past.last.fence;
+        self.past.last.fence = self.past.last.fence.max(token.fence);
+        self.past.last.order = token.order;
+        if !rules.keeps(Safeguard::LastToken) {
+            self.later = false;
+        }
+    }
+
+    fn take_message(&mut self, me: u8, message: Message) {
+        let messages = &mut self.lines[usize::from(me)].messages;
+        if let Some(index) = messages.iter().position(|other| *other == message) {
+            messages.remove(index);
+        }
+    }
+
+    fn tell(&mut self, me: u8, message: Message, rules: &Rules) {
+        let line = &mut self.lines[usize::from(me)];
+        self.members[usize::from(me)].told(message, line, rules);
+    }
+
+    fn write(&mut self, me: u8, rules: &Rules) {
+        let Some(pen) = self.members[usize::from(me)].pen else {
+            return;
+        };
+        if pen.fence < self.register.fence && rules.keeps(Safeguard::Fence) {
+            return;
+        }
+        self.past.stale_write |= pen.order < self.register.order;
+        self.register = pen;
+    }
+
+    /// Another server, or the same one after a restart: nothing that was under way to the old one arrives.
+    fn replace_store(&mut self, store: Store, rules: &Rules) {
+        self.store = store;
+        if rules.keeps(Safeguard::RestartGuard) {
+            self.store.closed = rules.closed;
+        }
+        // It takes longer than the tokens of a burst of grants are ahead of the clock.
+        self.later = true;
+        for (member, line) in self.members.iter_mut().zip(&mut self.lines) {
+            if !member.dead {
+                member.disconnected(line);
+            }
+            line.cut();
+        }
+    }
+}
+
+impl World {
+    /// The store executes what nobody has sent.
+    pub(crate) fn look(&mut self, request: Request, rules: &Rules) {
+        self.execute(request.ticket.member, request, false, rules);
+    }
+}

@@ -1,0 +1,81 @@
+//! Members are alike: worlds that differ only in which of them is which are one.
+//!
+//! They are lined up by what they are and have. Some that are alike may stay in two orders: then one world is looked at twice, and
+//! nothing is missed.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::World;
+
+impl World {
+    /// Puts the members into an order that does not depend on who they were.
+    pub(super) fn line_up(&mut self) {
+        let count = self.members.len() as u8;
+        let mut order: Vec<_> = (0..count).map(|me| (self.looks_of(me), me)).collect();
+        if order.is_sorted() {
+            return;
+        }
+        order.sort_unstable();
+        let mut members = Vec::with_capacity(self.members.len());
+        let mut lines = Vec::with_capacity(self.lines.len());
+        // Via numbers that nobody has, so that no two are mixed up on the way.
+        for me in 0..count {
+            self.each_ticket(me, |ticket, _| ticket.member += count);
+        }
+        for (new, (_, old)) in order.into_iter().enumerate() {
+            for store in [Some(&mut self.store), self.replica.as_deref_mut()]
+                .into_iter()
+                .flatten()
+            {
+                let records = store.records.iter_mut().map(|record| &mut record.ticket);
+                let tickets = records.chain(store.gone.iter_mut().map(|gone| &mut gone.0));
+                for ticket in tickets.filter(|ticket| ticket.member == old + count) {
+                    ticket.member = new as u8;
+                }
+            }
+            members.push(self.members[usize::from(old)].clone());
+            lines.push(self.lines[usize::from(old)].clone());
+        }
+        self.members = members;
+        self.lines = lines;
+        for me in 0..count {
+            self.each_ticket(me, |ticket, _| ticket.member = me);
+        }
+        self.store.gone.sort_unstable();
+        if let Some(replica) = &mut self.replica {
+            replica.gone.sort_unstable();
+        }
+    }
+
+    /// What a member looks like to one who does not know its number.
+    fn looks_of(&self, me: u8) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let (member, line) = (&self.members[usize::from(me)], &self.lines[usize::from(me)]);
+        let phase = member
+            .mine
+            .as_ref()
+            .map(|mine| (&mine.sent, mine.late, mine.phase));
+        (
+            member.calls,
+            phase,
+            member.leaving.len(),
+            member.dead,
+            member.slips,
+        )
+            .hash(&mut hasher);
+        let requests = line
+            .requests
+            .iter()
+            .chain(line.late.iter().map(|late| &late.0));
+        for request in requests {
+            (request.ticket.number, request.verb).hash(&mut hasher);
+        }
+        (line.connected, line.replies.len(), line.messages.len()).hash(&mut hasher);
+        for (place, record) in self.store.records.iter().enumerate() {
+            if record.ticket.member == me {
+                (place, record.ticket.number).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}

@@ -1,0 +1,39 @@
+//! Clocks go on.
+
+use super::World;
+use crate::rules::{Rules, Safeguard};
+
+impl World {
+    pub(super) fn tick(&mut self, slow: u8, rules: &Rules) {
+        self.store_tick(rules);
+        for index in 0..self.members.len() {
+            let is_slow = slow >> index & 1 == 1;
+            if is_slow {
+                self.members[index].slips -= 1;
+            } else {
+                self.member_tick(index, rules);
+            }
+        }
+    }
+
+    pub(super) fn store_tick(&mut self, rules: &Rules) {
+        self.store.tick();
+        if let Some(replica) = &mut self.replica {
+            replica.tick();
+        }
+        if !rules.keeps(Safeguard::LastToken) {
+            self.later = true;
+        }
+        for line in &mut self.lines {
+            for late in &mut line.late {
+                late.1 = late.1.saturating_sub(1);
+            }
+            line.late.retain(|late| late.1 > 0);
+        }
+    }
+
+    pub(super) fn member_tick(&mut self, index: usize, rules: &Rules) {
+        let forgotten = rules.validity(rules.lease, 0);
+        self.members[index].tick(forgotten);
+    }
+}
