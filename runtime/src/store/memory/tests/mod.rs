@@ -9,7 +9,9 @@ mod signals;
 use std::time::Duration;
 
 use super::state::State;
-use crate::store::{MemberId, Message, Mode, NameRecord, Op, Reply, Share, Text, Ticket};
+use crate::store::{
+    HolderRecord, MemberId, Message, Mode, NameRecord, Op, Reply, Share, Text, Ticket,
+};
 
 /// A name, a clock, and what the members were told.
 struct World {
@@ -375,4 +377,21 @@ fn a_tombstone_outlives_a_step_back_of_the_clock() {
     assert_eq!(world.release(a, ticket, 0, true), Reply::Gone);
     world.now -= 40_000_000;
     assert_eq!(world.lock(a, ticket), Reply::Refused);
+}
+
+#[test]
+fn whoever_does_not_get_it_is_told_who_has_it() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    let Reply::Granted { token, .. } = world.lock(a, ta) else {
+        panic!("it is free");
+    };
+    let meta = "h 1 s".into();
+    let has_it = Some(HolderRecord { token, meta });
+    let Reply::Queued { holder, .. } = world.lock(b, tb) else {
+        panic!("it is taken");
+    };
+    assert_eq!(holder, has_it);
+    let busy = world.acquire(c, tc, 1, 1, Mode::Try);
+    assert_eq!(busy, Reply::Busy { holder: has_it });
 }
