@@ -129,7 +129,16 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");
             }
-            ["contest", kind, name, millis, tasks, port, seed] => {
+            [
+                "contest",
+                kind,
+                name,
+                millis,
+                tasks,
+                port,
+                seed,
+                ref pause @ ..,
+            ] => {
                 let contest = contest::Contest {
                     kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
@@ -137,8 +146,11 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     tasks: tasks.parse().expect("a number"),
                     witness: port.parse().expect("a port"),
                     seed: seed.parse().expect("a number"),
+                    pause: pause
+                        .first()
+                        .map_or(0, |pause| pause.parse().expect("a number")),
                 };
-                contest.run(&client).await;
+                contest.run(&client, enough(&mut lines)).await;
             }
             ["again", url] => match auto_mutex::setup(url) {
                 Ok(()) => say("ok"),
@@ -154,6 +166,16 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["finish", name] => return (End::Finish(name.to_owned()), guards),
             _ => say(&format!("failed command {line:?}")),
         }
+    }
+}
+
+/// Returns when the contest is to end before its time.
+async fn enough(lines: &mut mpsc::UnboundedReceiver<String>) {
+    match lines.recv().await.as_deref() {
+        Some("enough") => {}
+        Some(line) => panic!("{line:?} during a contest"),
+        // Nobody is there to end it.
+        None => std::future::pending().await,
     }
 }
 

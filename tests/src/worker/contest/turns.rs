@@ -25,6 +25,7 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind) {
     };
     while !task.own.is_over() || task.own.tally.turns == 0 {
         task.turn().await;
+        task.own.pause().await;
     }
     task.sections.flush();
     task.own.report();
@@ -96,7 +97,7 @@ impl Task {
         let section = self.sections.enter(self.kind.parts(held));
         let believed = held.check().is_ok();
         if believed && !section.taken {
-            own.violation("the register refused a holder that still believes");
+            own.refused("a holder", &section.entered);
         }
         if own.seed.below(2) == 0 {
             tokio::time::sleep(Duration::from_micros(own.seed.below(2000))).await;
@@ -104,7 +105,7 @@ impl Task {
         let (taken, left) = self.sections.leave(&section);
         match held.check() {
             Ok(()) if !taken => {
-                own.violation("the register refused the last write of a holder that believes");
+                own.refused("the last write of a holder", &left);
             }
             Ok(()) => self.sections.testify(&section, &left),
             Err(_) => {
