@@ -1,10 +1,12 @@
 //! Who gets on, as it happens.
 
+use std::collections::HashMap;
+
 use super::LOG;
 use crate::belt;
 use crate::resp::Connection;
 
-/// Somebody entered, and the registers took it; or moved an item of a belt.
+/// Somebody entered with a new grant, and the registers took it; or moved an item of a belt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Who it was.
@@ -18,6 +20,8 @@ pub struct Turns {
     connection: Connection,
     /// How many lines were read of each log.
     read: [(&'static str, usize); 2],
+    /// The grant that each had last.
+    grants: HashMap<String, String>,
 }
 
 impl Turns {
@@ -28,7 +32,11 @@ impl Turns {
             let count = connection.call(&["LLEN", log]).int();
             (log, usize::try_from(count).unwrap_or_default())
         });
-        Self { connection, read }
+        Self {
+            connection,
+            read,
+            grants: HashMap::new(),
+        }
     }
 
     /// Those since the last look.
@@ -38,21 +46,25 @@ impl Turns {
             let from = read.to_string();
             let lines = self.connection.call(&["LRANGE", *log, &from, "-1"]).texts();
             *read += lines.len();
-            turns.extend(
-                lines
-                    .iter()
-                    .flat_map(|lines| lines.lines())
-                    .filter_map(turn),
-            );
+            let lines = lines.iter().flat_map(|lines| lines.lines());
+            turns.extend(lines.filter_map(|line| turn(line, &mut self.grants)));
         }
         turns
     }
 }
 
-fn turn(line: &str) -> Option<Turn> {
+fn turn(line: &str, grants: &mut HashMap<String, String>) -> Option<Turn> {
     let words: Vec<&str> = line.split(' ').collect();
     let (who, at) = match words[..] {
-        ["enter", who, now, "1", ..] => (who, now),
+        ["enter", who, now, "1", part, ..] => {
+            // The name and the token.
+            let grant = part.splitn(3, '/').take(2).collect();
+            if grants.get(who) == Some(&grant) {
+                return None;
+            }
+            grants.insert(who.to_owned(), grant);
+            (who, now)
+        }
         ["put" | "taken", who, _, _, now] => (who, now),
         _ => return None,
     };
@@ -78,6 +90,7 @@ mod tests {
         assert_eq!(turns.look(), []);
         sections.enter(vec![Part::all("n", 1)]);
         assert_eq!(turns.look(), [], "the register refused it");
+        sections.enter(vec![Part::all("n", 3)]);
         sections.enter(vec![Part::all("n", 3)]);
         Belt::at(witness.port(), "x".into(), "b".into(), 1).step(1, Deed::Put);
         let seen = turns.look();

@@ -137,8 +137,12 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 tasks,
                 port,
                 seed,
-                ref pause @ ..,
+                ref rest @ ..,
             ] => {
+                let number = |at: usize| match rest.get(at) {
+                    Some(number) => number.parse().expect("a number"),
+                    None => 0,
+                };
                 let contest = contest::Contest {
                     kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
@@ -146,9 +150,8 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     tasks: tasks.parse().expect("a number"),
                     witness: port.parse().expect("a port"),
                     seed: seed.parse().expect("a number"),
-                    pause: pause
-                        .first()
-                        .map_or(0, |pause| pause.parse().expect("a number")),
+                    pause: number(0),
+                    stay: number(1),
                 };
                 contest.run(&client, enough(&mut lines)).await;
             }

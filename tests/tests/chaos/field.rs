@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::events::eventually_within;
@@ -22,8 +22,32 @@ const PROCESSES: usize = 3;
 const TASKS: usize = 2;
 /// The longest pause between two turns of a task: with it they meet all the time, and leave the processors to others.
 const PAUSE: Duration = Duration::from_millis(12);
+/// How long to look for somebody who stays.
+const SOON: Duration = Duration::from_secs(1);
 /// Longer than anything takes: they are told when it is enough.
 const ENDLESS: Duration = Duration::from_secs(24 * 3600);
+
+/// For how long one of thirty-two stays inside at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Stay {
+    /// Nobody does, so that many rounds take little time.
+    Moment,
+    /// Less than a lease, for a fault that is over at once: what comes after it tells how soon a lost lock is free.
+    #[default]
+    Brief,
+    /// More than a lease, for a fault that lasts as long: who is inside outlives his lease.
+    BeyondLease,
+}
+
+impl Stay {
+    fn millis(self) -> u64 {
+        match self {
+            Self::Moment => 0,
+            Self::Brief => 700,
+            Self::BeyondLease => 3000,
+        }
+    }
+}
 
 /// What a fault needs.
 #[derive(Default)]
@@ -33,6 +57,8 @@ pub(crate) struct Needs {
     pub(crate) options: Vec<&'static str>,
     /// A proxy before each worker.
     pub(crate) proxies: bool,
+    /// For how long some stay inside.
+    pub(crate) stay: Stay,
     /// What the server goes by instead of the machine's clock.
     pub(crate) clock: Option<Arc<Clock>>,
 }
@@ -52,6 +78,7 @@ pub(crate) struct Field {
     /// When more than fencing tokens was not promised, by the witness' clock.
     pub(crate) excused: Vec<RangeInclusive<u64>>,
     options: Vec<&'static str>,
+    stay: Stay,
 }
 
 impl Field {
@@ -75,6 +102,7 @@ impl Field {
             said: Vec::new(),
             excused: Vec::new(),
             options: needs.options,
+            stay: needs.stay,
         };
         field.fill_up();
         field
@@ -99,12 +127,13 @@ impl Field {
         for mut worker in launched {
             worker.expect("ready");
             worker.say(&format!(
-                "contest {} l {} {TASKS} {} {} {}",
+                "contest {} l {} {TASKS} {} {} {} {}",
                 self.lock.contest,
                 ENDLESS.as_millis(),
                 self.witness.port(),
                 self.seed.below(u64::MAX),
                 PAUSE.as_micros(),
+                self.stay.millis(),
             ));
             self.workers.push(worker);
         }
@@ -132,6 +161,25 @@ impl Field {
             return self.seed.below(self.workers.len() as u64) as usize;
         }
         *self.seed.pick(&found)
+    }
+
+    /// Lets them go on until some moment: often one at which somebody stays inside.
+    pub(crate) fn moment(&mut self) {
+        self.pass(0, 300);
+        if self.seed.below(4) == 0 {
+            return;
+        }
+        let begun = Instant::now();
+        let (mut before, mut entered) = (self.witness.inside(), self.witness.progress());
+        while begun.elapsed() < SOON {
+            self.pass(10, 20);
+            let (now, progress) = (self.witness.inside(), self.witness.progress());
+            // He may have left and come back; mostly he has not.
+            if progress > entered && now.iter().any(|who| before.contains(who)) {
+                return;
+            }
+            (before, entered) = (now, progress);
+        }
     }
 
     /// Lets them go on for at least `least` milliseconds, and up to `more` longer.

@@ -136,4 +136,8 @@ fn contest(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut 
     }
     field.close();
     cell.judgement = judge(&mut field);
+    if cell.recoveries.is_empty() {
+        let violations = &mut cell.judgement.violations;
+        violations.push("it never struck".to_owned());
+    }
 }

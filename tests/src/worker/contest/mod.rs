@@ -34,6 +34,8 @@ pub(super) struct Contest {
     pub(super) seed: u64,
     /// The longest pause after a turn, in microseconds.
     pub(super) pause: u64,
+    /// The longest stay, in milliseconds, of those who stay for longer than a moment: one in thirty-two.
+    pub(super) stay: u64,
 }
 
 /// What each task of a contest has.
@@ -45,6 +47,7 @@ struct Contestant {
     over: Arc<AtomicBool>,
     seed: Seed,
     pause: u64,
+    stay: u64,
     tally: Tally,
 }
 
@@ -63,6 +66,7 @@ impl Contest {
                     until,
                     over: over.clone(),
                     pause: self.pause,
+                    stay: self.stay,
                     seed: Seed::new(self.seed.wrapping_add(number)),
                     tally: Tally::default(),
                 };

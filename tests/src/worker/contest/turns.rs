@@ -66,10 +66,15 @@ impl Task {
 
     async fn inside(&mut self, held: Held) {
         self.section(&held).await;
-        if let Kind::Long { seconds } = self.kind {
+        let own = &mut self.own;
+        let stay = match self.kind {
+            Kind::Long { seconds } => 300 + own.seed.below(seconds * 1000),
+            _ if own.stay > 0 && own.seed.below(32) == 0 => own.seed.below(own.stay),
+            _ => 0,
+        };
+        if stay > 0 {
             // One section after the other, so that there is evidence of all that time.
-            let long = Duration::from_millis(300 + self.own.seed.below(seconds * 1000));
-            let until = Instant::now() + long;
+            let until = Instant::now() + Duration::from_millis(stay);
             while Instant::now() < until && held.check().is_ok() {
                 self.section(&held).await;
                 tokio::time::sleep(Duration::from_millis(5)).await;

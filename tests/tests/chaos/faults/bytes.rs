@@ -4,17 +4,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs};
+use crate::field::{Field, Needs, Stay};
 use crate::recovery::settle;
 
 /// The process whose connection it is.
 const VICTIM: usize = 0;
+/// At one byte of so many it stands still for longer than a lease.
+const LONG: usize = 17;
 /// How long a reply that is long enough is waited for.
 const SOON: Duration = Duration::from_secs(2);
 
 fn proxied() -> Result<Needs, String> {
     Ok(Needs {
         proxies: true,
+        stay: Stay::Moment,
         ..Needs::default()
     })
 }
@@ -32,8 +35,8 @@ fn has_struck(field: &Field) -> bool {
     true
 }
 
-/// A reply of a contest arrives up to some byte. Then the connection is cut, or stands still: mostly for a moment, every tenth
-/// time for longer than a lease. The bytes are those of the longest reply that came while everybody had some turns.
+/// A reply of a contest arrives up to some byte. Then the connection is cut, or stands still: mostly for a moment, now and
+/// then for longer than a lease. The bytes are those of the longest reply that came while everybody had some turns.
 pub(super) struct Reply {
     pub(super) cuts: bool,
 }
@@ -66,8 +69,8 @@ impl Fault for Reply {
             return None;
         }
         if !self.cuts {
-            match byte % 10 {
-                9 => field.pass_a_lease(),
+            match byte % LONG {
+                0 => field.pass_a_lease(),
                 _ => field.pass(1, 10),
             }
             field.proxies[VICTIM].thaw();

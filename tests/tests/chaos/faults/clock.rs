@@ -8,7 +8,8 @@ use auto_mutex_tests::clock::Clock;
 use super::{Fault, Struck};
 use crate::field::{Field, Needs};
 
-/// By a moment, by a few leases, or by more than any idle key is kept. Forward it ends leases before their holders expect it.
+/// By a moment, by a few leases, or by more than any idle key is kept. Forward it ends leases before their holders expect it; back
+/// it strikes while somebody dies, every second time.
 pub(super) struct Step {
     pub(super) forward: bool,
 }
@@ -33,10 +34,16 @@ impl Fault for Step {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
-        let most = *field.seed.pick(&[500, 5_000, 4_000_000]);
+        field.moment();
+        let most = *field.seed.pick(&[500, 5_000, 4_000_000, 4_000_000]);
         let by = Duration::from_millis(1 + field.seed.below(most));
         let struck = field.now();
+        // Back it must not make the lease of somebody longer who has died.
+        if !self.forward && field.seed.below(2) == 0 {
+            let victim = field.victim();
+            field.listen();
+            field.workers.remove(victim).kill9();
+        }
         let clock = field.clock.as_ref().expect("a clock of its own");
         match self.forward {
             true => clock.forward(by),
@@ -46,5 +53,9 @@ impl Fault for Step {
             field.excuse(struck);
         }
         Struck::now(field)
+    }
+
+    fn mend(&self, field: &mut Field) {
+        field.fill_up();
     }
 }

@@ -1,7 +1,7 @@
 //! What an operator may do to a server, or by mistake.
 
 use super::{Fault, Struck};
-use crate::field::Field;
+use crate::field::{Field, Needs, Stay};
 
 /// `CLIENT KILL` of everybody, once or several times.
 pub(super) struct ClientKill;
@@ -12,7 +12,7 @@ impl Fault for ClientKill {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         for _ in 0..=field.seed.below(3) {
             field.redis.kill_clients();
             field.pass(0, 20);
@@ -34,8 +34,15 @@ impl Fault for ClientPause {
         }
     }
 
+    fn needs(&self) -> Result<Needs, String> {
+        Ok(Needs {
+            stay: Stay::BeyondLease,
+            ..Needs::default()
+        })
+    }
+
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let mode = if self.all { "ALL" } else { "WRITE" };
         let millis = 1200 + field.seed.below(600);
         let pause = ["CLIENT", "PAUSE", &millis.to_string(), mode];
@@ -54,7 +61,7 @@ impl Fault for ScriptFlush {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         for _ in 0..=field.seed.below(3) {
             field.redis.command(&["SCRIPT", "FLUSH"]);
             field.pass(0, 20);
@@ -76,7 +83,7 @@ impl Fault for FlushAll {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let struck = field.now();
         field.redis.command(&["FLUSHALL"]);
         field.excuse(struck);

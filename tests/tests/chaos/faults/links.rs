@@ -1,12 +1,13 @@
 //! Connections that break, or carry nothing any more: of one process, or of all.
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs};
+use crate::field::{Field, Needs, Stay};
 use auto_mutex_tests::proxy::Proxy;
 
 fn proxied() -> Result<Needs, String> {
     Ok(Needs {
         proxies: true,
+        stay: Stay::BeyondLease,
         ..Needs::default()
     })
 }
@@ -36,7 +37,7 @@ impl Fault for Cut {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let which = some(field);
         each(field, &which, Proxy::refuse);
         each(field, &which, Proxy::cut);
@@ -62,7 +63,7 @@ impl Fault for Freeze {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let which = some(field);
         let harm = match field.seed.below(3) {
             0 => Proxy::freeze,
@@ -89,7 +90,7 @@ impl Fault for HalfOpen {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let which = some(field);
         each(field, &which, Proxy::half_open);
         Struck::now(field)

@@ -12,7 +12,7 @@ impl Fault for Kill {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let victim = field.victim();
         field.listen();
         field.workers.remove(victim).kill9();
@@ -33,7 +33,7 @@ impl Fault for Suspend {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let victim = field.victim();
         field.workers[victim].stop();
         let mut struck = Struck::now(field)?;

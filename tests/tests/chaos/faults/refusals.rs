@@ -6,7 +6,15 @@ use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::Options;
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs};
+use crate::field::{Field, Needs, Stay};
+
+/// Some are inside for longer than the fault lets them keep their leases.
+fn long_stays() -> Needs {
+    Needs {
+        stay: Stay::BeyondLease,
+        ..Needs::default()
+    }
+}
 
 /// `LOADING`: it is restarted, and reads for a while.
 pub(super) struct Loading;
@@ -25,7 +33,7 @@ impl Fault for Loading {
         let server = server.line("loading-process-events-interval-bytes 1024");
         Ok(Needs {
             server: server.line("auto-aof-rewrite-percentage 0"),
-            ..Needs::default()
+            ..long_stays()
         })
     }
 
@@ -41,7 +49,7 @@ impl Fault for Loading {
             redis.info("aof_rewrite_in_progress") == "0"
                 && redis.info("aof_rewrite_scheduled") == "0"
         });
-        field.pass(0, 300);
+        field.moment();
         field.redis.restart();
         Struck::now(field)
     }
@@ -55,8 +63,12 @@ impl Fault for FullMemory {
         "OOM"
     }
 
+    fn needs(&self) -> Result<Needs, String> {
+        Ok(long_stays())
+    }
+
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         field.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
         field.pass_a_lease();
         field.redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
@@ -75,12 +87,12 @@ impl Fault for NoPermission {
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs {
             server: Options::default().least_rights(),
-            ..Needs::default()
+            ..long_stays()
         })
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let taken = *field
             .seed
             .pick(&["nocommands", "resetkeys", "resetchannels", "off"]);
@@ -109,12 +121,12 @@ impl Fault for ReadOnly {
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs {
             server: Options::default().replicated(),
-            ..Needs::default()
+            ..long_stays()
         })
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         field.redis.command(&["REPLICAOF", "127.0.0.1", "1"]);
         field.pass_a_lease();
         field.redis.promote();
@@ -130,8 +142,12 @@ impl Fault for Busy {
         "BUSY"
     }
 
+    fn needs(&self) -> Result<Needs, String> {
+        Ok(long_stays())
+    }
+
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        field.pass(0, 300);
+        field.moment();
         let millis = 1200 + field.seed.below(600);
         field.redis.keep_busy(Duration::from_millis(millis));
         eventually("the script is over", || {
