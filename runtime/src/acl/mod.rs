@@ -49,10 +49,14 @@ impl AclRule {
         if settings.replicas.is_some() {
             add(rights::REPLICAS);
         }
+        let mut optional = rights::OPTIONAL.to_vec();
         let mut sentinels = None;
         match settings.endpoint {
             Endpoint::Memory { .. } | Endpoint::Redis(_) | Endpoint::Quorum(_) => {}
-            Endpoint::Cluster(_) => add(rights::CLUSTER),
+            Endpoint::Cluster(_) => {
+                add(rights::CLUSTER);
+                optional.extend(rights::SHARD_CHANNELS);
+            }
             Endpoint::Sentinel(_) => {
                 let channels: Vec<_> = rights::SENTINEL_CHANNELS
                     .iter()
@@ -65,7 +69,7 @@ impl AclRule {
                 ));
             }
         }
-        let optional = rights::OPTIONAL.iter().map(ToString::to_string);
+        let optional = optional.iter().map(ToString::to_string);
         Self {
             optional: optional.filter(|right| !commands.contains(right)).collect(),
             commands,
@@ -73,8 +77,9 @@ impl AclRule {
         }
     }
 
-    /// The rule without what only serves [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up:
-    /// who may `CONFIG GET` may read passwords that are in the configuration. What then is not known, is said.
+    /// The rule without what it does without too. `CONFIG GET` serves [`Client::guarantees`](crate::Client::guarantees) and the
+    /// warnings of set-up, but who may do that may read passwords that are in the configuration; what then is not known, is said.
+    /// The shard channels of a cluster save its nodes work, and servers before Redis 7 do not know them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();

@@ -20,7 +20,15 @@ fn a_rule_has_what_its_store_needs_and_no_more() {
         ("rediss://user:canary@h", &[]),
         (
             "redis-cluster://a,b",
-            &["asking", "cluster|info", "cluster|slots"],
+            &[
+                "asking",
+                "cluster|info",
+                "cluster|myid",
+                "cluster|slots",
+                "spublish",
+                "ssubscribe",
+                "sunsubscribe",
+            ],
         ),
         ("redis-sentinel://a/s", &[]),
     ] {
@@ -48,4 +56,6 @@ fn what_is_optional_can_be_left_out() {
     let (whole, least) = (rule("redis://h"), rule("redis://h").without_optional());
     assert!(has(&whole, "config|get") && !has(&least, "config|get"));
     assert!(has(&least, "evalsha"));
+    let least = rule("redis-cluster://h").without_optional();
+    assert!(has(&least, "asking") && !has(&least, "spublish"));
 }

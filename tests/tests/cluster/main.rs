@@ -8,3 +8,4 @@ mod outage;
 mod rig;
 mod setup;
 mod slots;
+mod wake_ups;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant as Timer, sleep_until};
 
+use super::belief::Belief;
 use super::draw::draw;
 use super::epoch::epoch_keys;
 use super::nodes::Nodes;
@@ -35,6 +36,7 @@ pub(crate) struct Keeper {
     pub(super) view: View,
     /// When that was asked for.
     pub(super) seen: Instant,
+    pub(super) belief: Belief,
     /// Of the nodes that the map has from the beginning.
     pub(super) drivers: Vec<(Arc<Primary>, Driver)>,
 }
@@ -150,8 +152,7 @@ impl Keeper {
         events: &Arc<dyn Events>,
     ) {
         match result {
-            // Who has heard of less knows nothing new.
-            Ok(view) if view.epoch >= self.view.epoch => {
+            Ok(view) if self.belief.believes(&view, self.view.epoch, began) => {
                 self.view = view;
                 self.seen = began;
                 for primary in self.store.map().primaries() {

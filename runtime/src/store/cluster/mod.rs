@@ -9,6 +9,7 @@
 //!
 //! The rules of locks are not known here, nor how one node is talked to: that is `store/redis`.
 
+mod belief;
 mod draw;
 mod epoch;
 mod keeper;

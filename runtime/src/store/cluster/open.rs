@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::belief::Belief;
 use super::draw::draw;
 use super::keeper::Keeper;
 use super::map::Map;
@@ -78,6 +79,7 @@ pub(crate) async fn open(
         nodes,
         view,
         seen,
+        belief: Belief::default(),
         drivers,
     };
     Ok((store, keeper))

@@ -130,6 +130,7 @@ impl<'a> Link<'a> {
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
         {
             if let Value::Push(words) = &value {
+                replied |= self.pending.confirm(self.line, words);
                 answered += u32::from(tell(self.events, words));
                 continue;
             }
@@ -154,6 +155,7 @@ impl<'a> Link<'a> {
         if self.reign <= now || self.line.guard.keys.are_new() {
             self.reign = now.after(REIGN);
             self.line.ask_reign();
+            self.line.sweep_shard_channels();
         }
         self.idle = if self.line.has_written() {
             0

@@ -17,7 +17,11 @@ pub(super) enum Push {
 /// Messages are hints, so what makes no sense is left alone.
 pub(super) fn read(words: &[Value<'_>]) -> Push {
     match words {
-        [Value::Text(b"message"), _, Value::Text(payload)] => {
+        [
+            Value::Text(b"message" | b"smessage"),
+            _,
+            Value::Text(payload),
+        ] => {
             let told = std::str::from_utf8(payload).ok().and_then(parse);
             if told.is_none() {
                 tracing::debug!("a message on the member's channel makes no sense and is ignored");

@@ -35,6 +35,7 @@ pub(crate) mod rights;
 mod route;
 mod scripts;
 mod sending;
+mod shard_channels;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use super::sending::{Again, Awaited, Sending};
 use super::wire::Value;
 use super::{error, reply};
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{Answer, Events, Node, Reply};
+use crate::store::{Answer, Events, Node, Op, Reply};
 
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -50,6 +50,11 @@ impl Pending {
                 Ok(None) => {}
                 Err(error) => result = result.and(Err(error)),
             },
+            Awaited::ShardChannel(channel) => {
+                if let Value::Error(error) = value {
+                    line.lost_shard_channel(&channel, Some(error));
+                }
+            }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
                     // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
@@ -58,6 +63,25 @@ impl Pending {
             }
         }
         result
+    }
+
+    /// A push about a shard channel: the reply to a question, or the server's own doing. Returns whether it was a reply.
+    pub(super) fn confirm(&mut self, line: &Line, words: &[Value<'_>]) -> bool {
+        let [Value::Text(kind), Value::Text(channel), ..] = words else {
+            return false;
+        };
+        if !matches!(*kind, b"ssubscribe" | b"sunsubscribe") {
+            return false;
+        }
+        line.refill(&mut self.awaited);
+        let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
+        if asked {
+            self.awaited.pop_front();
+            line.replied();
+        } else if let Ok(channel) = std::str::from_utf8(channel) {
+            line.lost_shard_channel(channel, None);
+        }
+        asked
     }
 
     fn answer(
@@ -72,6 +96,11 @@ impl Pending {
             let result = reply::parse(value, &sending.request.op);
             if !self.follows(&sending, &result) {
                 let result = sending.told(result);
+                if matches!(sending.request.op, Op::Acquire { .. })
+                    && matches!(result, Ok(Reply::Queued { .. }))
+                {
+                    line.queued(&sending.request.name);
+                }
                 answer(events, sending, result);
                 return;
             }
@@ -127,7 +156,11 @@ impl Pending {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
-                Awaited::Load | Awaited::Reign(_) | Awaited::Asking | Awaited::Ping => {}
+                Awaited::Load
+                | Awaited::Reign(_)
+                | Awaited::ShardChannel(_)
+                | Awaited::Asking
+                | Awaited::Ping => {}
             }
         }
     }

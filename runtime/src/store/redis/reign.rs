@@ -74,8 +74,8 @@ impl EpochKeys {
 
     /// What to name in the `index`th question; `None`: there are not so many.
     ///
-    /// A node that is not known to serve a slot has no key, and is asked without: it may be a replica that is promoted
-    /// while nobody looks.
+    /// A node that is not known to serve a slot has no key, and is asked without: it may be a replica that was promoted
+    /// a moment ago.
     fn get(&self, index: usize) -> Option<Option<String>> {
         let mut notes = lock(&self.0);
         let key = notes.keys.get(index).cloned();

@@ -13,7 +13,9 @@ pub(crate) const DATABASE: &[&str] = &["select"];
 /// With `Config::replicas`.
 pub(crate) const REPLICAS: &[&str] = &["wait"];
 /// Of the nodes of a cluster.
-pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|slots"];
+pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
+/// Of those of version 7 and above, which serve without them too: wake-ups then go to all nodes.
+pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe", "sunsubscribe"];
 /// Of sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channels of sentinels.
@@ -22,10 +24,12 @@ pub(crate) const SENTINEL_CHANNELS: &[&str] = &["+switch-master"];
 /// What is asked to know more of the server. Who may not ask is served all the same, and warned.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
-/// What the scripts call.
+/// What the scripts call, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::new();
-    scripts.texts().flat_map(called).collect()
+    let all = scripts.texts().flat_map(called);
+    // Asked of nodes of a cluster only: see [`CLUSTER`].
+    all.filter(|command| command != "cluster").collect()
 }
 
 /// The commands that a script names.
@@ -39,6 +43,15 @@ fn called(text: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_of_a_cluster_call_one_more() {
+        let of_cluster: BTreeSet<_> = Scripts::of_cluster().texts().flat_map(called).collect();
+        let more: Vec<_> = of_cluster.difference(&of_scripts()).cloned().collect();
+        assert_eq!(more, ["cluster", "spublish"]);
+        assert!(of_scripts().is_subset(&of_cluster));
+        assert!(SHARD_CHANNELS.contains(&"spublish"));
+    }
 
     #[test]
     fn scripts_name_every_command_that_they_call() {

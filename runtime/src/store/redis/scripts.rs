@@ -43,6 +43,11 @@ impl Operation {
         Self::Reign,
     ];
 
+    /// Whether it tells members anything.
+    fn publishes(self) -> bool {
+        !matches!(self, Self::ShortAcquire | Self::ShortTouch | Self::Reign)
+    }
+
     /// What stands before its text.
     fn common(self) -> &'static str {
         match self {
@@ -85,6 +90,8 @@ impl Operation {
 }
 
 const CLOCK: &str = include_str!("scripts/clock.lua");
+const PUBLISH: &str = include_str!("scripts/publish.lua");
+const PUBLISH_IN_CLUSTER: &str = include_str!("scripts/publish_in_cluster.lua");
 /// One function that is too long for one file; each part sees those before it.
 const COMMON: &str = concat!(
     include_str!("scripts/common/base.lua"),
@@ -130,15 +137,21 @@ impl Scripts {
     pub(crate) fn of_cluster() -> Self {
         Self {
             suffixes: &SUFFIXES_OF_CLUSTER,
-            ..Self::new()
+            ..Self::made_of(CLOCK, PUBLISH_IN_CLUSTER)
         }
     }
 
     /// With another source of time: `clock` defines the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
+        Self::made_of(clock, PUBLISH)
+    }
+
+    fn made_of(clock: &str, publish: &str) -> Self {
         let all = Operation::ALL.map(|operation| {
+            let publish = if operation.publishes() { publish } else { "" };
             let text = [
                 clock,
+                publish,
                 operation.common(),
                 operation.text(),
                 operation.rest(),
@@ -151,6 +164,11 @@ impl Scripts {
             all,
             suffixes: &SUFFIXES,
         }
+    }
+
+    /// Whether the server is a node of a cluster.
+    pub(super) fn are_of_cluster(&self) -> bool {
+        self.suffixes.len() > SUFFIXES.len()
     }
 
     pub(super) fn digest(&self, operation: Operation) -> &str {

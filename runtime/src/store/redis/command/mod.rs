@@ -44,6 +44,11 @@ pub(super) fn channel(member: MemberId) -> String {
     format!("auto_mutex:member:{member}")
 }
 
+/// The channel of a member for one name, in the slot of its keys.
+pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
+    format!("{KEY}{name}}}:member:{member}")
+}
+
 /// What comes before a name in its keys; the hash tag keeps all keys of the name in one slot.
 const KEY: &str = "auto_mutex:{";
 

@@ -8,10 +8,12 @@ use std::thread;
 use super::super::error;
 use super::super::reign::{self, Reign};
 use super::super::sending::{Awaited, Sending};
-use super::super::wire::{self, Value, Writing};
+use super::super::shard_channels::ShardChannels;
+use super::super::wire::{self, ErrorReply, Value, Writing};
 use super::{KEPT, Line, State};
 use crate::clock::Instant;
 use crate::error::StoreError;
+use crate::name::Name;
 use crate::store::{Closing, Request};
 use crate::wait::lock;
 
@@ -23,6 +25,9 @@ impl Line {
         state.due = true;
         state.failed = None;
         state.reign = reign;
+        if let Some(channels) = &mut state.shard_channels {
+            channels.clear();
+        }
         std::mem::take(&mut state.waiting)
     }
 
@@ -173,6 +178,50 @@ impl Line {
         let opening = reign::opening(reply, &self.guard, Instant::now()).flatten();
         state.reign.opening = opening.or(state.reign.opening);
         Ok(opening.map(|opening| opening.closing))
+    }
+
+    /// Somebody has to wait for the name.
+    pub(in super::super) fn queued(&self, name: &Name) {
+        if !self.scripts.are_of_cluster() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        let channels = state.shard_channels.as_mut();
+        if let Some(channel) = channels.and_then(|channels| channels.queued(name)) {
+            self.append_channel(&mut state, "SSUBSCRIBE", channel);
+        }
+    }
+
+    /// Unsubscribes from the shard channels that nobody needs any more.
+    pub(in super::super) fn sweep_shard_channels(&self) {
+        let mut state = lock(&self.state);
+        let channels = state.shard_channels.as_mut();
+        for channel in channels.map(ShardChannels::sweep).unwrap_or_default() {
+            self.append_channel(&mut state, "SUNSUBSCRIBE", channel);
+        }
+    }
+
+    fn append_channel(&self, state: &mut State, verb: &str, channel: String) {
+        wire::command(state.out.filling(), |words| words.texts(&[verb, &channel]));
+        self.expect(state, Awaited::ShardChannel(channel));
+    }
+
+    /// The server has unsubscribed from it by itself, since its slot moved, or has refused to subscribe (`error`).
+    pub(in super::super) fn lost_shard_channel(
+        &self,
+        channel: &str,
+        error: Option<&ErrorReply<'_>>,
+    ) {
+        let mut state = lock(&self.state);
+        let Some(channels) = &mut state.shard_channels else {
+            return;
+        };
+        match error {
+            Some(error) if !reign::is_elsewhere(error) && error.code != "CLUSTERDOWN" => {
+                channels.give_up();
+            }
+            _ => channels.lost(channel),
+        }
     }
 
     pub(in super::super) fn ping(&self) {

@@ -26,6 +26,7 @@ use super::detours::Detours;
 use super::reign::{Guard, Reign};
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
+use super::shard_channels::ShardChannels;
 use super::wire::{self, Outbox};
 use crate::store::{MemberId, Request};
 use crate::sync::{Mutex, MutexGuard};
@@ -76,6 +77,8 @@ struct State {
     failed: Option<io::Error>,
     /// From when on the server grants.
     reign: Reign,
+    /// As a node of a cluster.
+    shard_channels: Option<ShardChannels>,
     engine: Option<Waker>,
 }
 
@@ -98,6 +101,10 @@ impl Line {
             wrote: false,
             failed: None,
             reign: Reign::default(),
+            shard_channels: connector
+                .scripts
+                .are_of_cluster()
+                .then(|| ShardChannels::new(connector.member)),
             engine: None,
         };
         Self {

@@ -5,7 +5,8 @@
 -- of replicas: all of this only ever makes the opening later.
 --
 -- Keys: 1 the epoch key, a hash: reign, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
---         noted (µs: when it was written; kept for a week from then). Without it nothing is noted, but by who asks.
+--         noted (µs: when it was written; kept for a week from then). None: a node of a cluster that serves no slot, as far
+--         as the one knows who asks; nothing is noted then, but by him
 -- Arguments: 1 lease_ms, the longest lease of anybody  2 lag_ms: for how long a primary that lost its replicas may go on
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': and this one may have been promoted before it)
 --            4 '0': a failover does not count  5 a reign and  6 since, as another key said: if it is this one, it is as good as here
@@ -54,6 +55,16 @@ if epoch and stale then
     'lag_ms', noted[5], 'noted', string.format('%.0f', now))
   redis.call('PEXPIRE', epoch, WEEK_MS)
 end
+
+-- Whatever comes to a node without slots comes with its leases.
+local function serves()
+  local id, ranges = redis.pcall('CLUSTER', 'MYID'), redis.pcall('CLUSTER', 'SLOTS')
+  if type(id) ~= 'string' or ranges.err then return true end
+  for _, range in ipairs(ranges) do
+    if range[3][3] == id then return true end
+  end
+end
+if not epoch and not serves() then return {0, 0, 'failover', reign, since, lease} end
 
 local failover = ARGV[4] ~= '0'
 local opens, cause = 0, 'failover'

@@ -39,7 +39,7 @@
 
   local function tell(member, message, after)
     local name = string.sub(MAIN, 13, -2)
-    return call('PUBLISH', 'auto_mutex:member:' .. member, message .. ' ' .. name .. (after or ''))
+    return publish(member, message .. ' ' .. name .. (after or ''))
   end
 
   -- What a ticket would get as the first in the queue: a token, whether it joins others of its owner, and the number and

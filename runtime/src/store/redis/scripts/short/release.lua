@@ -93,13 +93,12 @@ if not write('1 q ' .. pack('<ddddddddd', tok, seq, now, used, cap, due, holders
   return false
 end
 local name = sub(main, 13, -2)
-if granted and redis.call('PUBLISH', 'auto_mutex:member:' .. granted, message .. name) == 0 then
+if granted and publish(granted, message .. name) == 0 then
   -- Nobody listens: as if nothing had been done.
   redis.call('SET', main, state, 'PX', '1200000')
   return false
 end
 if near then
-  redis.call('PUBLISH', 'auto_mutex:member:' .. sub(state, near + 80, near + 111),
-    'near ' .. sub(state, near, near + 31) .. ' ' .. name)
+  publish(sub(state, near + 80, near + 111), 'near ' .. sub(state, near, near + 31) .. ' ' .. name)
 end
 return reply

@@ -1,0 +1,150 @@
+//! [`ShardChannels`]: which names a connection to a node of a cluster has a channel of its own for.
+//!
+//! What is published on a member's own channel goes to all nodes of the cluster; what is published on one that belongs to
+//! a slot stays at the node. Where there is none, or none any more since the slot has moved, the member's own does: see
+//! `scripts/publish_in_cluster.lua`.
+
+use std::collections::HashMap;
+
+use super::command;
+use crate::name::Name;
+use crate::store::MemberId;
+
+/// More names than this are not listened for one by one.
+const MOST: usize = 1024;
+
+/// Of one connection.
+#[derive(Debug)]
+pub(super) struct ShardChannels {
+    member: MemberId,
+    /// The server knows them, and lets us.
+    usable: bool,
+    /// By channel.
+    known: HashMap<String, Use>,
+}
+
+#[derive(Debug)]
+struct Use {
+    subscribed: bool,
+    /// Since the last [`ShardChannels::sweep`].
+    recent: bool,
+}
+
+impl ShardChannels {
+    pub(super) fn new(member: MemberId) -> Self {
+        Self {
+            member,
+            usable: true,
+            known: HashMap::new(),
+        }
+    }
+
+    /// On a new connection nothing is subscribed.
+    pub(super) fn clear(&mut self) {
+        self.usable = true;
+        self.known.clear();
+    }
+
+    /// Somebody has to wait for the name. Returns the channel to subscribe to from now on: one wait alone is not worth it.
+    pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
+        if !self.usable {
+            return None;
+        }
+        let channel = command::shard_channel(name, self.member);
+        let room = self.known.len() < MOST;
+        match self.known.get_mut(&channel) {
+            Some(known) => {
+                known.recent = true;
+                let subscribes = !std::mem::replace(&mut known.subscribed, true);
+                subscribes.then_some(channel)
+            }
+            None if room => {
+                let first = Use {
+                    subscribed: false,
+                    recent: true,
+                };
+                self.known.insert(channel, first);
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// The slot of the channel has left the node.
+    pub(super) fn lost(&mut self, channel: &str) {
+        self.known.remove(channel);
+    }
+
+    /// The server has none, or does not let us.
+    pub(super) fn give_up(&mut self) {
+        self.usable = false;
+        self.known.clear();
+    }
+
+    /// Forgets the names that nobody waited for since the last time. Returns the channels to unsubscribe from.
+    pub(super) fn sweep(&mut self) -> Vec<String> {
+        let mut unused = Vec::new();
+        self.known.retain(|channel, known| {
+            let recent = std::mem::take(&mut known.recent);
+            if !recent && known.subscribed {
+                unused.push(channel.clone());
+            }
+            recent
+        });
+        unused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: usize) -> Name {
+        Name::from_escaped(&format!("n{number}"))
+    }
+
+    #[test]
+    fn who_waits_again_and_again_subscribes() {
+        let member = MemberId::random();
+        let mut channels = ShardChannels::new(member);
+        let channel = command::shard_channel(&name(1), member);
+        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
+        assert_eq!(channels.queued(&name(1)), None);
+        // The slot has moved, and maybe it comes back.
+        channels.lost(&channel);
+        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
+        channels.clear();
+        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(1)), Some(channel));
+        channels.give_up();
+        for _ in 0..3 {
+            assert_eq!(channels.queued(&name(1)), None);
+        }
+    }
+
+    #[test]
+    fn what_is_not_used_any_more_is_forgotten() {
+        let member = MemberId::random();
+        let mut channels = ShardChannels::new(member);
+        for number in [1, 2, 2, 3, 3] {
+            channels.queued(&name(number));
+        }
+        assert!(channels.sweep().is_empty(), "all were used");
+        channels.queued(&name(3));
+        let unused = command::shard_channel(&name(2), member);
+        assert_eq!(channels.sweep(), [unused]);
+        assert_eq!(channels.known.len(), 1);
+    }
+
+    #[test]
+    fn there_is_an_end_to_them() {
+        let mut channels = ShardChannels::new(MemberId::random());
+        for number in 0..2 * MOST {
+            channels.queued(&name(number));
+        }
+        assert_eq!(channels.known.len(), MOST);
+        assert!(channels.queued(&name(0)).is_some());
+    }
+}
