@@ -155,6 +155,8 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 };
                 contest.run(&client, enough(&mut lines)).await;
             }
+            // The contest has ended: others have closed the belt.
+            ["enough"] => {}
             ["again", url] => match auto_mutex::setup(url) {
                 Ok(()) => say("ok"),
                 Err(error) => say(&format!("failed again {error:?}")),
