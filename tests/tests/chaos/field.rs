@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::events::eventually_within;
 use auto_mutex_tests::proxy::Proxy;
-use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Turns, Witness};
 use auto_mutex_tests::worker::{Setup, Worker};
 
 use crate::locks::Lock;
+use crate::needs::{Needs, Stay};
 use crate::recovery::NEVER;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
@@ -26,42 +27,6 @@ const PAUSE: Duration = Duration::from_millis(12);
 const SOON: Duration = Duration::from_secs(1);
 /// Longer than anything takes: they are told when it is enough.
 const ENDLESS: Duration = Duration::from_secs(24 * 3600);
-
-/// For how long one of thirty-two stays inside at most.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Stay {
-    /// Nobody does, so that many rounds take little time.
-    Moment,
-    /// Less than a lease, for a fault that is over at once: what comes after it tells how soon a lost lock is free.
-    #[default]
-    Brief,
-    /// More than a lease, for a fault that lasts as long: who is inside outlives his lease.
-    BeyondLease,
-}
-
-impl Stay {
-    fn millis(self) -> u64 {
-        match self {
-            Self::Moment => 0,
-            Self::Brief => 700,
-            Self::BeyondLease => 3000,
-        }
-    }
-}
-
-/// What a fault needs.
-#[derive(Default)]
-pub(crate) struct Needs {
-    pub(crate) server: Options,
-    /// Of the workers: see `worker::serve::configure`.
-    pub(crate) options: Vec<&'static str>,
-    /// A proxy before each worker.
-    pub(crate) proxies: bool,
-    /// For how long some stay inside.
-    pub(crate) stay: Stay,
-    /// What the server goes by instead of the machine's clock.
-    pub(crate) clock: Option<Arc<Clock>>,
-}
 
 pub(crate) struct Field {
     pub(crate) lock: Lock,

@@ -15,6 +15,7 @@ mod field;
 mod judge;
 mod locks;
 mod matrix;
+mod needs;
 mod recovery;
 mod table;
 

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs, Stay};
+use crate::field::Field;
+use crate::needs::{Needs, Stay};
 use crate::recovery::settle;
 
 /// The process whose connection it is.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use auto_mutex_tests::clock::Clock;
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs};
+use crate::field::Field;
+use crate::needs::Needs;
 
 /// By a moment, by a few leases, or by more than any idle key is kept. Forward it ends leases before their holders expect it; back
 /// it strikes while somebody dies, every second time.

@@ -1,7 +1,8 @@
 //! What an operator may do to a server, or by mistake.
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs, Stay};
+use crate::field::Field;
+use crate::needs::{Needs, Stay};
 
 /// `CLIENT KILL` of everybody, once or several times.
 pub(super) struct ClientKill;

@@ -1,7 +1,8 @@
 //! Connections that break, or carry nothing any more: of one process, or of all.
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs, Stay};
+use crate::field::Field;
+use crate::needs::{Needs, Stay};
 use auto_mutex_tests::proxy::Proxy;
 
 fn proxied() -> Result<Needs, String> {

@@ -8,7 +8,8 @@ mod processes;
 mod refusals;
 mod restarts;
 
-use crate::field::{Field, Needs};
+use crate::field::Field;
+use crate::needs::Needs;
 
 /// Something that breaks, again and again.
 pub(crate) trait Fault: Sync {

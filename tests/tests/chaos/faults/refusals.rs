@@ -6,7 +6,8 @@ use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::Options;
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs, Stay};
+use crate::field::Field;
+use crate::needs::{Needs, Stay};
 
 /// Some are inside for longer than the fault lets them keep their leases.
 fn long_stays() -> Needs {

@@ -3,7 +3,8 @@
 use auto_mutex_tests::redis::Options;
 
 use super::{Fault, Struck};
-use crate::field::{Field, Needs, Stay};
+use crate::field::Field;
+use crate::needs::{Needs, Stay};
 
 /// With all that it had answered.
 pub(super) struct WithData;
