@@ -83,6 +83,18 @@ impl Witness {
         Verdict::of(&self.log())
     }
 
+    /// What it wrote within some seconds of `at`, by its clock: for a message.
+    pub fn around(&self, at: u64) -> Vec<String> {
+        const NEAR: u64 = 3_000_000;
+        let mut log = self.log();
+        log.retain(|line| {
+            let words = line.split(' ').skip(2);
+            let mut times = words.filter_map(|word| word.parse::<u64>().ok());
+            times.next().is_some_and(|time| time.abs_diff(at) < NEAR)
+        });
+        log
+    }
+
     /// What was seen, without what holders believed at moments of these spans of time (by its clock).
     pub fn verdict_outside(&self, spans: &[RangeInclusive<u64>]) -> Verdict {
         let mut log = self.log();

@@ -35,7 +35,12 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
         } else if line.starts_with("violation") || line.starts_with("failed") {
             match is_excused(field, line) {
                 true => judgement.excused += 1,
-                false => judgement.violations.push(line.clone()),
+                false => {
+                    judgement.violations.push(line.clone());
+                    if let Some(at) = time_of(line) {
+                        println!("{line}\n{:#?}", field.witness.around(at));
+                    }
+                }
             }
         }
     }
@@ -66,10 +71,14 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
 
 /// Whether it is a refusal at a moment when somebody else could have the same lock.
 fn is_excused(field: &Field, line: &str) -> bool {
-    let at = line
-        .rsplit_once(", at ")
-        .and_then(|(_, at)| at.parse().ok());
-    at.is_some_and(|at: u64| field.excused.iter().any(|span| span.contains(&at)))
+    let at = time_of(line);
+    at.is_some_and(|at| field.excused.iter().any(|span| span.contains(&at)))
+}
+
+/// When it was, if it says so.
+fn time_of(line: &str) -> Option<u64> {
+    line.rsplit_once(", at ")
+        .and_then(|(_, at)| at.parse().ok())
 }
 
 /// At any time.
