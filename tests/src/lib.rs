@@ -9,6 +9,7 @@ pub mod belt;
 pub mod clock;
 pub mod cluster;
 pub mod events;
+pub mod history;
 pub mod process;
 pub mod proxy;
 pub mod redis;

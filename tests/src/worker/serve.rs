@@ -139,9 +139,10 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 seed,
                 ref rest @ ..,
             ] => {
-                let number = |at: usize| match rest.get(at) {
-                    Some(number) => number.parse().expect("a number"),
-                    None => 0,
+                let number = |text: &str| text.parse().expect("a number");
+                let (pause, stay) = match rest {
+                    [pause, stay] => (number(pause), number(stay)),
+                    _ => (0, 0),
                 };
                 let contest = contest::Contest {
                     kind: kind.parse().expect("a kind of contest"),
@@ -150,8 +151,12 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     tasks: tasks.parse().expect("a number"),
                     witness: port.parse().expect("a port"),
                     seed: seed.parse().expect("a number"),
-                    pause: number(0),
-                    stay: number(1),
+                    file: match rest {
+                        [file] => Some((*file).into()),
+                        _ => None,
+                    },
+                    pause,
+                    stay,
                 };
                 contest.run(&client, enough(&mut lines)).await;
             }

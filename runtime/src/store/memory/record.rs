@@ -16,7 +16,7 @@ pub(super) enum Flag {
 }
 
 /// The record of a ticket, as in `docs/protocol.md`; `heard`, `told` and `token` are microseconds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) place: u64,
     pub(super) units: u32,

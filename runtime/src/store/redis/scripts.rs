@@ -166,6 +166,18 @@ impl Scripts {
         }
     }
 
+    /// With something else in the place of a part of them.
+    #[cfg(test)]
+    pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
+        assert!(self.texts().any(|text| text.contains(part)), "{part:?}");
+        for (text, digest) in &mut self.all {
+            *text = text.replace(part, other);
+            digest.clear();
+            digest.push_str(Script::new(text).get_hash());
+        }
+        self
+    }
+
     /// Whether the server is a node of a cluster.
     pub(super) fn are_of_cluster(&self) -> bool {
         self.suffixes.len() > SUFFIXES.len()

@@ -6,9 +6,11 @@
 mod hand_over;
 mod kind;
 mod place;
+mod recorded;
 mod tally;
 mod turns;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,6 +38,8 @@ pub(super) struct Contest {
     pub(super) pause: u64,
     /// The longest stay, in milliseconds, of those who stay for longer than a moment: one in thirty-two.
     pub(super) stay: u64,
+    /// Where all that happens is written down, if it is; see [`history`](crate::history).
+    pub(super) file: Option<PathBuf>,
 }
 
 /// What each task of a contest has.
@@ -75,7 +79,12 @@ impl Contest {
                         let place = Place::find(self.kind, &self.name, number, self.witness);
                         tokio::spawn(hand_over::run(contestant, self.witness, place))
                     }
-                    kind => tokio::spawn(turns::run(contestant, self.witness, kind)),
+                    kind => match self.file.clone() {
+                        Some(file) => tokio::spawn(async move {
+                            recorded::run(contestant, self.witness, kind, &file).await;
+                        }),
+                        None => tokio::spawn(turns::run(contestant, self.witness, kind)),
+                    },
                 }
             })
             .collect();

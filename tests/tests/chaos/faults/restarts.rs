@@ -77,10 +77,6 @@ impl Fault for WithoutData {
         }
         field.redis.start_again();
         let struck = Struck::now(field);
-        eprintln!(
-            struck.as_ref().map(|s| s.since),
-            field.workers[victim].pid()
-        );
         if self.guarded {
             field.pass_a_lease();
             field.proxies[victim].heal();

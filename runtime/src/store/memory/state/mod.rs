@@ -33,7 +33,7 @@ const NEAR: usize = 3;
 pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
 /// See the table in `docs/protocol.md`; times are microseconds.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     token: u64,
     capacity: Option<u32>,

@@ -1,5 +1,7 @@
 //! Some names in both worlds: the model's, and the scripts' on a server whose clock is a key.
 
+mod loss;
+
 use std::collections::HashSet;
 
 use redis::{Connection, Msg, PubSub};
@@ -13,6 +15,8 @@ use super::super::server::{LONG, Server, attempt, borrowed, is_undone, parse, ru
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
+
+pub(super) use loss::Snapshot;
 
 /// The scripts' source of time for this test.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
@@ -40,12 +44,20 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(server: &Server) -> Self {
+        Self::with(server, Scripts::on_clock(CLOCK))
+    }
+
+    /// With something else in the place of a part of the scripts.
+    pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
+        Self::with(server, Scripts::on_clock(CLOCK).edited(part, other))
+    }
+
+    fn with(server: &Server, scripts: Scripts) -> Self {
         // Kept for as long as the process lives: PubSub borrows its connection.
         let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
         let mut ears = ears.as_pubsub();
         ears.set_read_timeout(Some(LONG)).unwrap();
         ears.subscribe("end").unwrap();
-        let scripts = Scripts::on_clock(CLOCK);
         let mut connection = server.connection();
         for text in scripts.texts() {
             run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);

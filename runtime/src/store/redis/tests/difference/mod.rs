@@ -1,15 +1,21 @@
 //! The scripts and the reference model, driven with the same random operations at the same times: every reply,
-//! every message and every state must be the same.
+//! every message and every state must be the same. What both could have wrong is left to a judge that knows neither.
 //!
 //! `AUTO_MUTEX_RUNS=n` makes more runs, of 250 operations each; a run that fails says how it is repeated.
 
 mod both;
 mod dice;
+mod judge;
 mod notes;
 mod ops;
 mod play;
+mod seeded;
 
 use std::collections::HashSet;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 
 use self::both::Bench;
 use super::server::Server;
@@ -24,17 +30,46 @@ fn number(variable: &str) -> Option<u64> {
 
 #[test]
 fn the_scripts_do_what_the_model_does() {
-    let server = Server::start();
-    let mut bench = Bench::new(&server);
-    let mut seen = HashSet::new();
     if let Some(seed) = number("AUTO_MUTEX_SEED") {
-        return play::run(&mut bench, seed, &mut seen);
+        let server = Server::start();
+        return play::run(&mut Bench::new(&server), seed, &mut HashSet::new());
     }
-    for seed in 1..=number("AUTO_MUTEX_RUNS").unwrap_or(RUNS) {
-        play::run(&mut bench, seed, &mut seen);
-    }
+    let runs = number("AUTO_MUTEX_RUNS").unwrap_or(RUNS);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let (next, failed) = (AtomicU64::new(1), AtomicBool::new(false));
+    let work = || {
+        let failure = Failure(&failed);
+        let server = Server::start();
+        let mut bench = Bench::new(&server);
+        let mut seen = HashSet::new();
+        while !failure.0.load(Ordering::Relaxed) {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > runs {
+                break;
+            }
+            play::run(&mut bench, seed, &mut seen);
+        }
+        seen
+    };
+    let seen: HashSet<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let seen = threads.into_iter().map(|thread| thread.join());
+        seen.flat_map(|seen| seen.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    });
     let missing: Vec<_> = ALL.iter().filter(|kind| !seen.contains(**kind)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// A run that fails ends the others.
+struct Failure<'a>(&'a AtomicBool);
+
+impl Drop for Failure<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What must have been seen, or the test has proved little.
@@ -87,6 +122,17 @@ const ALL: &[&str] = &[
     "Touch Queued",
     "Touch Queued, closed",
     "a downgrade",
+    "a late Acquire Granted",
+    "a late Acquire Queued",
+    "a late Acquire Refused",
+    "a late Adopt Gone",
+    "a late Release Gone",
+    "a late Release Released",
+    "a late Signal Token Refused",
+    "a late Touch Gone",
+    "a late Touch Granted",
+    "a loss of all data",
+    "a return to older data",
     "a shared hold",
     "cycle Released Granted",
     "cycle Released Queued",

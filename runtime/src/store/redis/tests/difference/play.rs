@@ -1,10 +1,13 @@
 //! One run: a few members use a few names, fall silent, crash, and time passes, forth and sometimes back.
 
+mod trouble;
+
 use std::collections::HashSet;
 
 use super::super::super::command::{Way, is_cycle};
-use super::both::{Bench, Both, Outcome};
+use super::both::{Bench, Both, Outcome, Snapshot};
 use super::dice::Dice;
+use super::judge::Judge;
 use super::notes::{Trail, kinds};
 use super::ops::Use;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
@@ -16,7 +19,13 @@ const LATER: u64 = 40_000_000_000;
 
 /// Runs what `seed` stands for; adds the kinds of operations, replies and messages to `seen`.
 pub(super) fn run(bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
+    run_beside(true, bench, seed, seen);
+}
+
+/// The same; `model` says whether the model is heard.
+pub(super) fn run_beside(model: bool, bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
     let mut play = Play::new(bench, seed);
+    play.model = model;
     for step in 0..STEPS {
         play.step(step, seen);
     }
@@ -47,6 +56,13 @@ struct Play<'a> {
     crowd: bool,
     /// The store is failed over now and then.
     closes: bool,
+    /// It loses its data now and then.
+    forgets: bool,
+    /// The model is heard, and not the judge alone.
+    model: bool,
+    /// What it may come back with, of which name.
+    kept: Option<(usize, Snapshot, Judge)>,
+    judges: Vec<Judge>,
     clients: Vec<Client>,
     uses: Vec<Use>,
     /// Of each name, after the last operation.
@@ -73,6 +89,10 @@ impl<'a> Play<'a> {
             opens: 0,
             crowd,
             closes: seed % 3 == 1,
+            forgets: seed % 5 == 2,
+            model: true,
+            kept: None,
+            judges: vec![Judge::default(); names],
             clients,
             uses: (0..names).map(|_| Use::any(&mut dice, crowd)).collect(),
             infos: vec![NameRecord::default(); names],
@@ -85,6 +105,13 @@ impl<'a> Play<'a> {
     fn step(&mut self, step: u32, seen: &mut HashSet<String>) {
         self.pass();
         self.trouble();
+        self.forget(seen);
+        if let Some((index, member, op)) = self.late() {
+            let outcome = self.apply(index, member, &op);
+            let kinds = kinds(&op, &outcome, &self.infos[index]);
+            seen.insert(format!("a late {}", kinds[0]));
+            return self.note(index, &op, &outcome, seen);
+        }
         let index = self.dice.below(self.uses.len() as u64) as usize;
         let client = self.dice.below(self.clients.len() as u64) as usize;
         // Now and then a late copy of something sent earlier.
@@ -119,10 +146,15 @@ impl<'a> Play<'a> {
         };
         let (model, scripts) = self.both.apply(self.now, index, member, op, way);
         self.agree(&model, &scripts);
+        let done = [(op, &scripts.reply)];
+        self.judges[index].look(self.now, self.opens, &done, &scripts);
         scripts
     }
 
     fn agree(&self, model: &Outcome, scripts: &Outcome) {
+        if !self.model {
+            return;
+        }
         assert_eq!(
             scripts.reply, model.reply,
             "the scripts' reply, the model's"
@@ -141,8 +173,12 @@ impl<'a> Play<'a> {
         }
         let [release, acquire] = &ops;
         let [model, scripts] = self.both.cycle(self.now, index, member, [release, acquire]);
-        assert_eq!(scripts.0, model.0, "the reply to the release, the model's");
+        if self.model {
+            assert_eq!(scripts.0, model.0, "the reply to the release, the model's");
+        }
         self.agree(&model.1, &scripts.1);
+        let done = [(release, &scripts.0), (acquire, &scripts.1.reply)];
+        self.judges[index].look(self.now, self.opens, &done, &scripts.1);
         let kind = |reply: &Reply| {
             format!("{reply:?}")
                 .chars()
@@ -179,56 +215,6 @@ impl<'a> Play<'a> {
             .map(|record| self.now + record.left.as_micros() as u64)
             .collect();
         self.infos[index] = info.clone();
-    }
-
-    /// Time passes, often to exactly when something ends.
-    fn pass(&mut self) {
-        let dice = &mut self.dice;
-        let mut ends = self.ends.concat();
-        if self.now < self.opens {
-            ends.push(self.opens);
-        }
-        let forth: &[u64] = if self.crowd {
-            &[0, 1, 1_000, 10_000, 50_000, 200_000, 200_000, 900_000]
-        } else {
-            &[
-                0, 0, 1, 999, 10_000, 300_000, 300_000, 700_000, 1_000_000, 2_000_001, 4_000_000,
-            ]
-        };
-        self.now = match dice.below(60) {
-            0..7 if !ends.is_empty() => dice.of(&ends),
-            7 if !self.crowd => self.now + 31_000_000,
-            8 => self.now - dice.of(&[1, 500_000, 3_000_000, 40_000_000]),
-            _ => self.now + dice.of(forth),
-        };
-    }
-
-    /// A member stops to listen or begins again, or crashes: it is never heard of again. Or the store is failed over.
-    fn trouble(&mut self) {
-        let dice = &mut self.dice;
-        if self.closes && dice.one_in(30) {
-            self.opens = match dice.one_in(4) {
-                true => 0,
-                false => self.now + dice.of(&[1_000, 100_000, 1_000_000, 5_000_000]),
-            };
-            self.both.close_until(self.opens);
-        }
-        let index = dice.below(self.clients.len() as u64) as usize;
-        let client = &mut self.clients[index];
-        if dice.one_in(20) {
-            let listens = !dice.one_in(2);
-            self.both.listen(client.member, listens);
-        }
-        if dice.one_in(12) {
-            let index = dice.below(client.tickets.len() as u64) as usize;
-            client.tickets[index] = dice.ticket();
-        }
-        if dice.one_in(80) {
-            self.both.listen(client.member, false);
-            let tickets = client.tickets.len();
-            *client = Client::new(dice, tickets);
-            self.both.listen(client.member, true);
-        }
     }
 
     /// Everything ends; what is left are signals, and then nothing but the token.

@@ -1,0 +1,137 @@
+//! Taking a lock and leaving it, again and again, with all of it written down.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Contestant, Kind};
+use crate::history::{Cell, Recorder, What, now};
+use crate::witness::Part;
+use crate::worker::guards::Held;
+
+struct Task {
+    own: Contestant,
+    kind: Kind,
+    recorder: Recorder,
+    cell: Cell,
+}
+
+pub(super) async fn run(own: Contestant, witness: u16, kind: Kind, file: &Path) {
+    let mut task = Task {
+        kind,
+        recorder: Recorder::open(file, own.who.clone()),
+        cell: Cell::at(witness),
+        own,
+    };
+    while !task.own.is_over() || task.own.tally.turns == 0 {
+        task.turn().await;
+    }
+    task.own.report();
+}
+
+impl Task {
+    async fn turn(&mut self) {
+        // Now and then somebody gives up, at any moment.
+        let own = &mut self.own;
+        let patience = match own.seed.below(16) {
+            0 => Duration::from_micros(own.seed.below(5000)),
+            _ => Duration::MAX,
+        };
+        self.recorder.note(now(), What::Ask);
+        let take = self.kind.take(&own.client, &own.name, &mut own.seed);
+        let taken = tokio::time::timeout(patience, take).await;
+        let at = now();
+        match taken {
+            Ok(Ok(Some(held))) => {
+                self.own.tally.turns += 1;
+                let part = self.part(&held);
+                let (name, token) = (part.name.clone(), part.token);
+                let got = What::Got {
+                    name,
+                    token,
+                    units: part.units,
+                    capacity: part.capacity,
+                };
+                self.recorder.note(at, got);
+                return self.inside(held, &part).await;
+            }
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => self.own.trouble(error).await,
+            Err(_) => self.own.tally.cancelled += 1,
+        }
+        self.recorder.note(at, What::None);
+    }
+
+    fn part(&self, held: &Held) -> Part {
+        let mut parts = self.kind.parts(held);
+        parts.pop().expect("a lock of one name")
+    }
+
+    async fn inside(&mut self, held: Held, part: &Part) {
+        self.section(&held, part).await;
+        // Some are held for longer.
+        while self.own.seed.below(3) == 0 && held.check().is_ok() {
+            self.section(&held, part).await;
+        }
+        let held = match held {
+            Held::Write(guard) if self.own.seed.below(4) == 0 => {
+                self.recorder.note(now(), What::Shrink(1));
+                match guard.downgrade().await {
+                    Ok(guard) => {
+                        self.recorder.note(now(), What::Shrunk);
+                        let held = Held::Read(guard);
+                        self.sure(&held);
+                        held
+                    }
+                    Err(error) => return self.own.trouble(error).await,
+                }
+            }
+            held => held,
+        };
+        self.recorder.note(now(), What::Leave);
+        if self.own.seed.below(2) == 0
+            && let Ok(was_held) = held.unlock().await
+        {
+            self.recorder.note(now(), What::Left(was_held));
+        }
+    }
+
+    async fn section(&mut self, held: &Held, part: &Part) {
+        self.sure(held);
+        if part.units == part.capacity {
+            self.update(part).await;
+        } else {
+            self.pause().await;
+        }
+        self.sure(held);
+    }
+
+    /// Whether it is held is asked after the time is read: then it was held at that time.
+    fn sure(&mut self, held: &Held) {
+        let at = now();
+        if held.check().is_ok() {
+            self.recorder.note(at, What::Sure);
+        }
+    }
+
+    /// The register is read and written, whatever has become of the lock meanwhile.
+    async fn update(&mut self, part: &Part) {
+        self.recorder.note(now(), What::Read);
+        let value = self.cell.read(&part.name, part.token);
+        let was_read = value.is_some();
+        self.recorder.note(now(), What::Value(value));
+        self.pause().await;
+        if was_read {
+            let value = format!("{}#{}", self.own.who, now());
+            self.recorder.note(now(), What::Write(value.clone()));
+            let wrote = self.cell.write(&part.name, part.token, &value);
+            self.recorder.note(now(), What::Wrote(wrote));
+        }
+    }
+
+    async fn pause(&mut self) {
+        if self.own.seed.below(2) == 0 {
+            let pause = Duration::from_micros(self.own.seed.below(3000));
+            tokio::time::sleep(pause).await;
+        }
+    }
+}

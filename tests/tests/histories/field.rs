@@ -1,0 +1,198 @@
+//! Processes on one lock, some of them behind a proxy, and what is done to them.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use auto_mutex_tests::events::eventually_within;
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::seed::Seed;
+use auto_mutex_tests::witness::Witness;
+use auto_mutex_tests::worker::{Setup, Worker};
+use tempfile::TempDir;
+
+pub(crate) const PROCESSES: usize = 4;
+const TASKS: usize = 4;
+const LEASE: Duration = Duration::from_secs(1);
+/// Long enough for every lease to end, and for somebody else to come in.
+const BEYOND: Duration = Duration::from_millis(1600);
+/// For the slowest of machines to come to an end.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// One at a time: they would starve each other of processors.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) struct Plan {
+    /// The test's name, to repeat it.
+    pub(crate) test: &'static str,
+    /// See the worker's `contest`.
+    pub(crate) kind: &'static str,
+    pub(crate) duration: Duration,
+}
+
+pub(crate) struct Field {
+    pub(crate) plan: Plan,
+    pub(crate) redis: Redis,
+    proxy: Proxy,
+    witness: Witness,
+    seed: Seed,
+    workers: Vec<Worker>,
+    until: Instant,
+    dir: TempDir,
+    /// What was done.
+    pub(crate) faults: Vec<&'static str>,
+}
+
+impl Field {
+    /// Starts everything; every other worker is behind the proxy.
+    pub(crate) fn open(plan: Plan) -> Self {
+        let redis = Redis::with(Options::default().persistent());
+        let proxied = |port| redis.url_at(port);
+        let proxy = Proxy::start(redis.port());
+        let urls = [redis.url(), proxied(proxy.port())];
+        Self::with(plan, redis, proxy, &urls)
+    }
+
+    /// The workers are spread over these.
+    pub(crate) fn with(plan: Plan, redis: Redis, proxy: Proxy, urls: &[String]) -> Self {
+        let mut field = Self {
+            seed: Seed::announce(plan.test),
+            until: Instant::now(),
+            witness: Witness::new(),
+            workers: Vec::new(),
+            dir: tempfile::tempdir().expect("a directory"),
+            faults: Vec::new(),
+            redis,
+            proxy,
+            plan,
+        };
+        let launch = |index: usize| field.ready(&urls[index % urls.len()]);
+        let workers: Vec<_> = (0..PROCESSES).map(launch).collect();
+        field.until = Instant::now() + field.plan.duration;
+        for worker in workers {
+            let kind = field.plan.kind;
+            field.admit(worker, kind);
+        }
+        field
+    }
+
+    /// One that is connected. (On a slow machine the first attempt may take too long.)
+    fn ready(&self, url: &str) -> Worker {
+        for _ in 0..10 {
+            let worker = self.launch(url);
+            if worker.hear().is_some_and(|line| line == "ready") {
+                return worker;
+            }
+        }
+        panic!("no worker gets a connection");
+    }
+
+    fn launch(&self, url: &str) -> Worker {
+        Setup::new(env!("CARGO_BIN_EXE_test-worker"), url.to_owned(), LEASE).launch()
+    }
+
+    /// Where everything is written down.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.dir.path().join("history")
+    }
+
+    fn admit(&mut self, mut worker: Worker, kind: &str) {
+        let left = self.until.saturating_duration_since(Instant::now());
+        worker.say(&format!(
+            "contest {kind} n {} {TASKS} {} {} {}",
+            left.as_millis(),
+            self.witness.port(),
+            self.seed.below(u64::MAX),
+            self.file().display(),
+        ));
+        self.workers.push(worker);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Some time in peace, and then a fault.
+    pub(crate) fn trouble(&mut self) {
+        let peace = Duration::from_millis(100 + self.seed.below(500));
+        thread::sleep(peace);
+        let number = self.seed.below(PROCESSES as u64) as usize;
+        // Up to just before the end of a lease, or beyond it.
+        let pause = match self.seed.below(3) {
+            0 => Duration::from_millis(self.seed.below(1000)),
+            _ => BEYOND,
+        };
+        let fault = match self.seed.below(8) {
+            0 | 1 => self.kill(number),
+            2 => self.suspend(&[number], pause),
+            3 => self.suspend(&[number, (number + 1) % PROCESSES], pause),
+            4 => self.cut(),
+            5 => self.freeze(pause, Proxy::freeze, "a link that stands still"),
+            6 => self.freeze(pause, Proxy::hold_replies, "replies that come late"),
+            _ => self.restart(),
+        };
+        self.faults.push(fault);
+    }
+
+    fn kill(&mut self, number: usize) -> &'static str {
+        let mut victim = self.workers.swap_remove(number);
+        victim.kill9();
+        let url = match number % 2 {
+            0 => self.redis.url(),
+            _ => self.redis.url_at(self.proxy.port()),
+        };
+        let next = self.launch(&url);
+        self.admit(next, self.plan.kind);
+        "kill -9"
+    }
+
+    fn suspend(&mut self, numbers: &[usize], pause: Duration) -> &'static str {
+        for number in numbers {
+            self.workers[*number].stop();
+        }
+        thread::sleep(pause);
+        for number in numbers {
+            self.workers[*number].cont();
+        }
+        "a pause"
+    }
+
+    fn cut(&mut self) -> &'static str {
+        self.proxy.cut();
+        "a cut"
+    }
+
+    fn freeze(&mut self, pause: Duration, how: fn(&Proxy), what: &'static str) -> &'static str {
+        how(&self.proxy);
+        thread::sleep(pause);
+        self.proxy.thaw();
+        what
+    }
+
+    fn restart(&mut self) -> &'static str {
+        self.redis.restart();
+        "a restart"
+    }
+
+    /// Waits until all are done.
+    pub(crate) fn close(&mut self) {
+        for worker in &self.workers {
+            eventually_within(PATIENCE, "a worker is done", || {
+                let mut done = false;
+                while let Some(line) = worker.overhear() {
+                    // Amid the faults it did not get a connection: then it takes no part.
+                    let absent = line.starts_with("failed setup");
+                    let fault = line.starts_with("violation") || line.starts_with("failed");
+                    assert!(!fault || absent, "{line}");
+                    done |= line == "done" || absent;
+                }
+                done
+            });
+        }
+    }
+}

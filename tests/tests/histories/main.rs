@@ -1,0 +1,53 @@
+//! Histories of real processes under faults, checked for an order that explains them: see `tests/src/history`.
+//!
+//! | variable | sets |
+//! |---|---|
+//! | `AUTO_MUTEX_HISTORY_SECONDS` | how long each lasts |
+//! | `AUTO_MUTEX_SEED` | the faults, as printed at the start of a run |
+
+mod field;
+mod seeded;
+mod verdict;
+
+use std::time::Duration;
+
+use field::{Field, Plan, alone};
+use verdict::is_explained;
+
+/// Seconds of each, if nothing is said.
+const SHORT: u64 = 10;
+
+fn seconds() -> Duration {
+    let seconds = std::env::var("AUTO_MUTEX_HISTORY_SECONDS");
+    let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(SHORT))
+}
+
+fn survives(test: &'static str, kind: &'static str) {
+    let _alone = alone();
+    let plan = Plan {
+        test,
+        kind,
+        duration: seconds(),
+    };
+    let mut field = Field::open(plan);
+    while !field.is_over() {
+        field.trouble();
+    }
+    is_explained(&mut field);
+}
+
+#[test]
+fn a_mutex_under_faults() {
+    survives("a_mutex_under_faults", "mutex");
+}
+
+#[test]
+fn a_semaphore_under_faults() {
+    survives("a_semaphore_under_faults", "semaphore:3");
+}
+
+#[test]
+fn a_readers_writer_lock_under_faults() {
+    survives("a_readers_writer_lock_under_faults", "rw");
+}

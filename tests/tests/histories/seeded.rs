@@ -1,0 +1,54 @@
+//! Deployments that cannot keep the rules: the same processes, the same check, and it is seen.
+
+use std::thread;
+use std::time::Duration;
+
+use auto_mutex_tests::history::{Lock, holds, read};
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::redis::Redis;
+
+use crate::field::{Field, Plan, alone};
+use crate::verdict::fault;
+
+const BRIEF: Duration = Duration::from_secs(2);
+
+/// Runs until something is wrong with the history of what is taken for `lock`.
+fn is_seen(test: &'static str, kind: &'static str, servers: usize, capacity: Option<u32>) {
+    let _alone = alone();
+    for _ in 0..10 {
+        let redis = Redis::start();
+        let other = Redis::start();
+        let urls = [redis.url(), other.url()];
+        let proxy = Proxy::start(redis.port());
+        let plan = Plan {
+            test,
+            kind,
+            duration: BRIEF,
+        };
+        let mut field = Field::with(plan, redis, proxy, &urls[..servers]);
+        thread::sleep(BRIEF);
+        field.close();
+        let histories = holds(&read(&field.file()));
+        let (lock, history) = &histories["suite:n"];
+        let lock = capacity.map_or(*lock, |capacity| Lock { capacity });
+        if let Some(text) = fault(&lock, history) {
+            return println!("{text}");
+        }
+    }
+    panic!("nothing was seen");
+}
+
+#[test]
+fn two_servers_that_know_nothing_of_each_other_are_no_mutex() {
+    is_seen("two servers, mutex", "mutex", 2, None);
+}
+
+#[test]
+fn two_servers_that_know_nothing_of_each_other_are_no_readers_writer_lock() {
+    is_seen("two servers, rw", "rw", 2, None);
+}
+
+#[test]
+fn four_permits_are_not_three() {
+    is_seen("four permits", "semaphore:4", 1, Some(3));
+}
