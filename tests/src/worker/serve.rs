@@ -27,11 +27,12 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// What a word of the command line says: `patience=SECONDS`, `connect_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
 /// `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
+        Some(("connect_timeout", seconds)) => config.connect_timeout(number(seconds)),
         Some(("patience", seconds)) => config.patience(number(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
         None if word == "guarded" => config.restart_guard(true),

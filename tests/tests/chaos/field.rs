@@ -86,11 +86,18 @@ impl Field {
                 let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
                 let options = self.options.iter().map(|&option| option.to_owned());
                 setup.options.extend(options);
+                let timeout = format!("connect_timeout={}", NEVER.as_secs());
+                setup.options.push(timeout);
                 setup.launch()
             })
             .collect();
         for mut worker in launched {
-            worker.expect("ready");
+            let mut line = None;
+            eventually_within(NEVER, "a worker is ready", || {
+                line = worker.overhear();
+                line.is_some()
+            });
+            assert_eq!(line.as_deref(), Some("ready"));
             worker.say(&format!(
                 "contest {} l {} {TASKS} {} {} {} {}",
                 self.lock.contest,
