@@ -8,6 +8,7 @@
 pub mod annotated;
 pub mod authority;
 pub mod belt;
+pub mod clock;
 pub mod cluster;
 pub mod events;
 pub mod history;

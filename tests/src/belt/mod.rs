@@ -17,7 +17,7 @@ use crate::witness::PROGRESS;
 
 const STEP: &str = include_str!("step.lua");
 const WAITING: &str = "belt:waiting";
-const LOG: &str = "belt:log";
+pub(crate) const LOG: &str = "belt:log";
 const SEATS: &str = "belt:seats";
 
 /// What somebody does at the belt.
@@ -100,6 +100,11 @@ impl Belt {
             "stale" => Outcome::Stale,
             other => panic!("the belt answered {other:?}"),
         }
+    }
+
+    /// The witness' clock, in microseconds.
+    pub fn now(&mut self) -> String {
+        crate::witness::now(&mut self.connection).to_string()
     }
 
     /// It was told that `count` were woken.

@@ -61,6 +61,32 @@ impl Proxy {
             .change(|faults| faults.lose_reply_after = Some(bytes));
     }
 
+    /// Cuts the connection after `bytes` of the next reply that has more than that. What arrives from the server at once
+    /// counts as a reply.
+    pub fn cut_reply_at(&self, bytes: usize) {
+        self.state
+            .change(|faults| faults.cut_reply_at = Some(bytes));
+    }
+
+    /// As [`cut_reply_at`](Self::cut_reply_at), but [freezes](Self::freeze) there; the rest is passed on after a [`thaw`](Self::thaw).
+    pub fn freeze_reply_at(&self, bytes: usize) {
+        self.state
+            .change(|faults| faults.freeze_reply_at = Some(bytes));
+    }
+
+    /// Whether a fault that was armed for a reply has not struck yet.
+    pub fn is_armed(&self) -> bool {
+        let now = self.state.now();
+        now.cut_reply_at.is_some()
+            || now.freeze_reply_at.is_some()
+            || now.lose_reply_after.is_some()
+    }
+
+    /// The most bytes that came from the server at once since this was asked last.
+    pub fn longest_reply(&self) -> usize {
+        self.state.longest_reply.swap(0, Ordering::AcqRel)
+    }
+
     /// Cuts the connection at the next request, which is not passed on.
     pub fn lose_request(&self) {
         self.state.change(|faults| faults.lose_request = true);
@@ -99,6 +125,14 @@ impl Proxy {
         self.state.change(|faults| faults.swallow_replies = true);
     }
 
+    /// Half-open: the connections that there are stay up and carry nothing any more, in neither direction. Nothing heals
+    /// them; who connects anew is served.
+    pub fn half_open(&self) {
+        self.state
+            .dead_up_to
+            .store(self.connections(), Ordering::Release);
+    }
+
     /// Closes new connections at once.
     pub fn refuse(&self) {
         self.state.change(|faults| faults.refuse = true);
@@ -118,6 +152,11 @@ impl Proxy {
     /// How many bytes were passed on to the server.
     pub fn bytes_up(&self) -> u64 {
         self.state.bytes_up.load(Ordering::Acquire)
+    }
+
+    /// How many bytes came from the server.
+    pub fn bytes_down(&self) -> u64 {
+        self.state.bytes_down.load(Ordering::Acquire)
     }
 }
 

@@ -50,6 +50,9 @@ fn pass_on(number: u64, mut from: TcpStream, mut to: TcpStream, way: Way, state:
                     || number <= faults.frozen_up_to
                     || (way == Way::Down && faults.replies_held)
             });
+            if number <= state.dead_up_to.load(Ordering::Acquire) {
+                continue;
+            }
             if !deliver(&bytes, &mut to, way, &state) {
                 break;
             }
@@ -72,6 +75,27 @@ fn deliver(bytes: &[u8], to: &mut TcpStream, way: Way, state: &State) -> bool {
             to.write_all(bytes).is_ok()
         }
         Way::Down => {
+            state
+                .bytes_down
+                .fetch_add(bytes.len() as u64, Ordering::AcqRel);
+            state.longest_reply.fetch_max(bytes.len(), Ordering::AcqRel);
+            let armed = |at: &mut Option<usize>| at.take_if(|at| *at < bytes.len());
+            if let Some(at) = state.change(|faults| armed(&mut faults.cut_reply_at)) {
+                let _ = to.write_all(&bytes[..at]);
+                return false;
+            }
+            let frozen = state.change(|faults| {
+                let at = armed(&mut faults.freeze_reply_at)?;
+                faults.frozen = true;
+                Some(at)
+            });
+            if let Some(at) = frozen {
+                if to.write_all(&bytes[..at]).is_err() {
+                    return false;
+                }
+                state.wait_while(|faults| faults.frozen);
+                return to.write_all(&bytes[at..]).is_ok();
+            }
             let cut = state.change(|faults| {
                 let left = faults.lose_reply_after?;
                 faults.lose_reply_after = left.checked_sub(bytes.len());

@@ -1,7 +1,7 @@
 //! The faults in force, and the connections they apply to.
 
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +9,9 @@ use std::time::Duration;
 pub(super) struct Faults {
     pub(super) delay: Duration,
     pub(super) lose_reply_after: Option<usize>,
+    /// Of the next reply that has more bytes than this.
+    pub(super) cut_reply_at: Option<usize>,
+    pub(super) freeze_reply_at: Option<usize>,
     pub(super) lose_request: bool,
     pub(super) frozen: bool,
     /// The number of the last connection that is frozen; 0: none.
@@ -27,6 +30,11 @@ pub(super) struct State {
     pub(super) target: AtomicU16,
     pub(super) connections: AtomicU64,
     pub(super) bytes_up: AtomicU64,
+    pub(super) bytes_down: AtomicU64,
+    /// The most bytes that came from the server at once.
+    pub(super) longest_reply: AtomicUsize,
+    /// Up to this number connections carry nothing any more.
+    pub(super) dead_up_to: AtomicU64,
 }
 
 impl State {

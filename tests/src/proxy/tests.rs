@@ -87,3 +87,37 @@ fn what_is_frozen_comes_later_and_what_is_swallowed_never() {
         redis.command(&["GET", "a"]).int() == 2
     });
 }
+
+#[test]
+fn a_reply_is_cut_or_frozen_at_any_byte() {
+    let (_redis, proxy) = rig();
+    let reply = "$5\r\nhello\r\n";
+    through(&proxy).call(&["ECHO", "hello"]);
+    assert_eq!(proxy.longest_reply(), reply.len());
+    for at in 0..reply.len() {
+        let mut connection = through(&proxy);
+        proxy.freeze_reply_at(at);
+        connection.send(&["ECHO", "hello"]).unwrap();
+        crate::events::eventually("it is frozen", || !proxy.is_armed());
+        proxy.thaw();
+        assert_eq!(connection.receive().unwrap().text(), "hello");
+        proxy.cut_reply_at(at);
+        assert!(connection.try_call(&["ECHO", "hello"]).is_err());
+        assert!(!proxy.is_armed());
+    }
+    proxy.cut_reply_at(reply.len());
+    through(&proxy).call(&["ECHO", "hello"]);
+    assert!(proxy.is_armed());
+}
+
+#[test]
+fn a_half_open_connection_never_comes_back() {
+    let (redis, proxy) = rig();
+    let mut old = through(&proxy);
+    old.call(&["PING"]);
+    proxy.half_open();
+    old.send(&["INCR", "a"]).unwrap();
+    assert_eq!(through(&proxy).call(&["INCR", "b"]).int(), 1);
+    proxy.heal();
+    assert_eq!(redis.command(&["EXISTS", "a"]).int(), 0);
+}

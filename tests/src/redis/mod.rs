@@ -54,7 +54,7 @@ impl Redis {
             };
             let tls_port = if options.has_tls() { ports::free() } else { 0 };
             options.write(dir.path(), port, tls_port);
-            if let Some(server) = Server::start(dir.path(), options.is_sentinel()) {
+            if let Some(server) = Server::start(dir.path(), &options) {
                 let redis = Self {
                     server: Mutex::new(Some(server)),
                     options,
@@ -220,7 +220,7 @@ impl Redis {
         assert!(server.is_none(), "the server is running");
         // The port may be in use for a moment by whoever connects to it meanwhile.
         eventually("redis-server starts again", || {
-            *server = Server::start(self.dir.path(), self.options.is_sentinel());
+            *server = Server::start(self.dir.path(), &self.options);
             server.is_some()
         });
     }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::authority::{Authority, Identity};
+use crate::clock::Clock;
 
 /// Options of a [`Redis`](super::Redis).
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,7 @@ pub struct Options {
     cluster: bool,
     tls: Option<Secure>,
     sentinel: bool,
+    clock: Option<Arc<Clock>>,
 }
 
 /// What a server needs for TLS.
@@ -89,6 +92,17 @@ impl Options {
 
     pub(super) fn is_sentinel(&self) -> bool {
         self.sentinel
+    }
+
+    /// Goes by this clock instead of the machine's.
+    #[must_use]
+    pub fn clock(mut self, clock: &Arc<Clock>) -> Self {
+        self.clock = Some(clock.clone());
+        self
+    }
+
+    pub(super) fn its_clock(&self) -> Option<&Clock> {
+        self.clock.as_deref()
     }
 
     /// Any other line of redis.conf.

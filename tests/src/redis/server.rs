@@ -1,21 +1,21 @@
 //! The server process, with a guardian that ends it when the test process ends, however that ends.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::Options;
 use crate::events::PATIENCE;
 use crate::process;
 
 /// Starts the server, tells its process id, and waits until its own input closes (which the system does
 /// for a killed test too). Then it kills the server and waits until it is gone. From the second line on,
 /// only the server has the output open.
-const GUARDIAN: &str =
-    r#"redis-server "$@" & echo $!; exec >&-; read -r _; kill -9 $! 2>/dev/null; wait"#;
+const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD redis-server "$@" & echo $!; exec >&-; read -r _; kill -9 $! 2>/dev/null; wait"#;
 
 pub(super) struct Server {
     guardian: Child,
@@ -24,13 +24,14 @@ pub(super) struct Server {
 
 impl Server {
     /// `None` if it ends at once: the port is taken.
-    pub(super) fn start(dir: &Path, sentinel: bool) -> Option<Self> {
+    pub(super) fn start(dir: &Path, options: &Options) -> Option<Self> {
         // A socket that a killed server left behind would look like a server that is up.
         let _ = std::fs::remove_file(dir.join("sock"));
         let mut guardian = Command::new("sh")
             .args(["-c", GUARDIAN, "sh"])
             .arg(dir.join("redis.conf"))
-            .args(sentinel.then_some("--sentinel"))
+            .args(options.is_sentinel().then_some("--sentinel"))
+            .envs(preloaded(options))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -56,6 +57,17 @@ impl Server {
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
+}
+
+/// What loads the clock, if it has one of its own.
+fn preloaded(options: &Options) -> Vec<(&'static str, PathBuf)> {
+    let clock = options.its_clock();
+    clock.map_or_else(Vec::new, |clock| {
+        vec![
+            ("AUTO_MUTEX_PRELOAD", clock.library()),
+            ("AUTO_MUTEX_CLOCK", clock.state()),
+        ]
+    })
 }
 
 impl Drop for Server {

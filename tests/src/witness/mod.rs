@@ -11,16 +11,24 @@ mod part;
 mod section;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod usage;
 mod verdict;
 
 pub use part::Part;
 pub use section::{Section, Sections};
+pub use turns::{Turn, Turns};
 pub use usage::Usage;
 pub use verdict::Verdict;
 
+use std::ops::RangeInclusive;
+
 use crate::redis::Redis;
+<<<<<<< HEAD
 use crate::resp::Value;
+=======
+use crate::resp::Connection;
+>>>>>>> main
 
 const LOG: &str = "witness:log";
 const INSIDE: &str = "witness:inside";
@@ -30,6 +38,13 @@ pub(crate) const PROGRESS: &str = "witness:progress";
 /// The register of a name.
 fn register(name: &str) -> String {
     format!("witness:register:{name}")
+}
+
+/// Its clock, in microseconds.
+pub(crate) fn now(connection: &mut Connection) -> u64 {
+    let time = connection.call(&["TIME"]).texts();
+    let number = |text: &String| text.parse::<u64>().expect("a number");
+    number(&time[0]) * 1_000_000 + number(&time[1])
 }
 
 /// The witness, as the test that runs the contest sees it.
@@ -62,11 +77,17 @@ impl Witness {
         u64::try_from(count).unwrap_or_default()
     }
 
+    /// Its clock, in microseconds.
+    pub fn now(&self) -> u64 {
+        now(&mut self.redis.connect())
+    }
+
     /// What was seen.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.log())
     }
 
+<<<<<<< HEAD
     /// What was seen since this was asked last; forgotten then, so that a long contest does not fill the memory.
     pub fn verdict_so_far(&self) -> Verdict {
         let taken = self.redis.command(&["LPOP", LOG, "1000000000"]);
@@ -74,6 +95,35 @@ impl Witness {
             Value::Nil => Verdict::of(&[]),
             log => Verdict::of(&log.texts()),
         }
+=======
+    /// What it wrote within some seconds of `at`, by its clock: for a message.
+    pub fn around(&self, at: u64) -> Vec<String> {
+        const NEAR: u64 = 3_000_000;
+        let mut log = self.log();
+        log.retain(|line| {
+            let words = line.split(' ').skip(2);
+            let mut times = words.filter_map(|word| word.parse::<u64>().ok());
+            times.next().is_some_and(|time| time.abs_diff(at) < NEAR)
+        });
+        log
+    }
+
+    /// What was seen, without what holders believed at moments of these spans of time (by its clock).
+    pub fn verdict_outside(&self, spans: &[RangeInclusive<u64>]) -> Verdict {
+        let mut log = self.log();
+        log.retain(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let ["held", _, entered, left, ..] = words[..] else {
+                return true;
+            };
+            let number = |text: &str| text.parse::<u64>().expect("a number");
+            let (entered, left) = (number(entered), number(left));
+            !spans
+                .iter()
+                .any(|span| entered <= *span.end() && left >= *span.start())
+        });
+        Verdict::of(&log)
+>>>>>>> main
     }
 
     fn log(&self) -> Vec<String> {

@@ -18,7 +18,8 @@ pub struct Sections {
 #[derive(Debug)]
 pub struct Section {
     parts: Vec<Part>,
-    entered: String,
+    /// When, by the witness' clock.
+    pub entered: String,
     /// Whether the registers took the tokens.
     pub taken: bool,
 }

@@ -23,6 +23,8 @@ pub struct Verdict {
     pub crowded: usize,
     /// Writes that the registers refused.
     pub stale_writes: usize,
+    /// Writes that the registers took of two who had the same token: one of them was stale.
+    pub stale_taken: Vec<String>,
     /// The longest time during which nobody entered.
     pub longest_gap: Duration,
 }
@@ -32,6 +34,7 @@ impl Verdict {
         let mut verdict = Self::default();
         let mut held = BTreeMap::<String, Vec<Held>>::new();
         let mut last_entry = None;
+        let mut writers = BTreeMap::new();
         for line in log {
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
@@ -39,6 +42,15 @@ impl Verdict {
                     *verdict.entered.entry(who.to_owned()).or_default() += 1;
                     verdict.crowded += usize::from(parts.iter().any(|part| is_crowded(part)));
                     verdict.stale_writes += usize::from(taken != "1");
+                    if taken == "1" {
+                        for part in parts.iter().map(|part| Part::parse(part)) {
+                            let token = (part.name, part.token);
+                            let first = writers.entry(token).or_insert(who);
+                            if *first != who {
+                                verdict.stale_taken.push(line.clone());
+                            }
+                        }
+                    }
                     let now = number(now);
                     if let Some(last) = last_entry.replace(now) {
                         let gap = Duration::from_micros(now.saturating_sub(last));
@@ -127,6 +139,20 @@ mod tests {
         ]);
         assert_eq!((verdict.crowded, verdict.stale_writes), (1, 2));
         assert_eq!(verdict.longest_gap.as_micros(), 3000);
+        assert!(verdict.stale_taken.is_empty());
         assert!((verdict.fairness(str::to_owned) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_token_that_two_write_with_is_seen() {
+        let twice = |second| {
+            verdict(&["enter a 1000 1 n/1/1/1/1", second])
+                .stale_taken
+                .len()
+        };
+        assert_eq!(twice("enter b 4000 1 n/1/1/1/1"), 1);
+        assert_eq!(twice("enter b 4000 0 n/1/1/1/1"), 0);
+        assert_eq!(twice("enter a 4000 1 n/1/1/1/1"), 0);
+        assert_eq!(twice("enter b 4000 1 m/1/1/1/1"), 0);
     }
 }

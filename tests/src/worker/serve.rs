@@ -27,11 +27,12 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// What a word of the command line says: `patience=SECONDS`, `connect_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
 /// `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
+        Some(("connect_timeout", seconds)) => config.connect_timeout(number(seconds)),
         Some(("patience", seconds)) => config.patience(number(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
         None if word == "guarded" => config.restart_guard(true),
@@ -137,8 +138,13 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 tasks,
                 port,
                 seed,
-                ref file @ ..,
+                ref rest @ ..,
             ] => {
+                let number = |text: &str| text.parse().expect("a number");
+                let (pause, stay) = match rest {
+                    [pause, stay] => (number(pause), number(stay)),
+                    _ => (0, 0),
+                };
                 let contest = contest::Contest {
                     kind: kind.parse().expect("a kind of contest"),
                     name: name.to_owned(),
@@ -146,10 +152,17 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     tasks: tasks.parse().expect("a number"),
                     witness: port.parse().expect("a port"),
                     seed: seed.parse().expect("a number"),
-                    file: file.first().map(|file| (*file).into()),
+                    file: match rest {
+                        [file] => Some((*file).into()),
+                        _ => None,
+                    },
+                    pause,
+                    stay,
                 };
-                contest.run(&client).await;
+                contest.run(&client, enough(&mut lines)).await;
             }
+            // The contest has ended: others have closed the belt.
+            ["enough"] => {}
             ["again", url] => match auto_mutex::setup(url) {
                 Ok(()) => say("ok"),
                 Err(error) => say(&format!("failed again {error:?}")),
@@ -164,6 +177,16 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["finish", name] => return (End::Finish(name.to_owned()), guards),
             _ => say(&format!("failed command {line:?}")),
         }
+    }
+}
+
+/// Returns when the contest is to end before its time.
+async fn enough(lines: &mut mpsc::UnboundedReceiver<String>) {
+    match lines.recv().await.as_deref() {
+        Some("enough") => {}
+        Some(line) => panic!("{line:?} during a contest"),
+        // Nobody is there to end it.
+        None => std::future::pending().await,
     }
 }
 

@@ -33,11 +33,21 @@ pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
         own,
     };
     // It may come in the place of a dead one, which may have had the mutex and not done what it was woken for.
-    task.wake_all().await;
-    while !task.over {
-        if let Err(error) = task.turn().await {
-            task.own.trouble(error).await;
-        }
+    let mut owes = true;
+    while !task.over || owes {
+        // Whoever had trouble may have moved something and told nobody.
+        let outcome = match owes {
+            true => task.wake_all().await,
+            false => task.turn().await,
+        };
+        owes = match outcome {
+            Ok(()) => false,
+            Err(error) => {
+                task.own.trouble(error).await;
+                true
+            }
+        };
+        task.own.pause().await;
     }
     task.belt.flush();
     task.own.report();
@@ -56,8 +66,7 @@ impl Task {
             match outcome {
                 Outcome::Done if self.deed == Deed::Close => {
                     self.over = true;
-                    self.wake_all().await;
-                    return Ok(());
+                    return self.wake_all().await;
                 }
                 Outcome::Done => {
                     self.own.tally.turns += 1;
@@ -73,8 +82,8 @@ impl Task {
                     None => return Ok(()),
                 },
                 Outcome::Stale if guard.check().is_ok() => {
-                    self.own
-                        .violation("the belt refused a holder that still believes");
+                    let now = self.belt.now();
+                    self.own.refused("a holder", &now);
                     return Ok(());
                 }
                 Outcome::Stale => return guard.check(),
@@ -127,12 +136,11 @@ impl Task {
         self.belt.flush();
     }
 
-    async fn wake_all(&mut self) {
+    async fn wake_all(&mut self) -> Result<(), LockError> {
         for condvar in [self.mine.clone(), self.theirs.clone()] {
-            match condvar.notify_all().await {
-                Ok(count) => self.notified(count),
-                Err(error) => self.own.violation(&format!("{error:?}")),
-            }
+            let count = condvar.notify_all().await?;
+            self.notified(count);
         }
+        Ok(())
     }
 }

@@ -11,6 +11,8 @@ mod tally;
 mod turns;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, LockError};
@@ -32,6 +34,10 @@ pub(super) struct Contest {
     pub(super) tasks: u64,
     pub(super) witness: u16,
     pub(super) seed: u64,
+    /// The longest pause after a turn, in microseconds.
+    pub(super) pause: u64,
+    /// The longest stay, in milliseconds, of those who stay for longer than a moment: one in thirty-two.
+    pub(super) stay: u64,
     /// Where all that happens is written down, if it is; see [`history`](crate::history).
     pub(super) file: Option<PathBuf>,
 }
@@ -42,13 +48,18 @@ struct Contestant {
     name: String,
     who: String,
     until: Instant,
+    over: Arc<AtomicBool>,
     seed: Seed,
+    pause: u64,
+    stay: u64,
     tally: Tally,
 }
 
 impl Contest {
-    pub(super) async fn run(self, client: &Client) {
+    /// Ends when its time is over, or `enough` is.
+    pub(super) async fn run(self, client: &Client, enough: impl Future<Output = ()>) {
         say("begun");
+        let over = Arc::new(AtomicBool::new(false));
         let until = Instant::now() + self.duration;
         let tasks: Vec<_> = (0..self.tasks)
             .map(|number| {
@@ -57,6 +68,9 @@ impl Contest {
                     name: self.name.clone(),
                     who: format!("{}/{number}", std::process::id()),
                     until,
+                    over: over.clone(),
+                    pause: self.pause,
+                    stay: self.stay,
                     seed: Seed::new(self.seed.wrapping_add(number)),
                     tally: Tally::default(),
                 };
@@ -74,9 +88,19 @@ impl Contest {
                 }
             })
             .collect();
-        for task in tasks {
-            if let Err(error) = task.await {
-                say(&format!("violation a task panicked: {error}"));
+        let all = async {
+            for task in tasks {
+                if let Err(error) = task.await {
+                    say(&format!("violation a task panicked: {error}"));
+                }
+            }
+        };
+        tokio::pin!(all);
+        tokio::select! {
+            () = &mut all => {}
+            () = enough => {
+                over.store(true, Ordering::Release);
+                all.await;
             }
         }
         say("done");
@@ -85,7 +109,14 @@ impl Contest {
 
 impl Contestant {
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until
+        Instant::now() >= self.until || self.over.load(Ordering::Acquire)
+    }
+
+    /// Lets others get on.
+    async fn pause(&mut self) {
+        if self.pause > 0 {
+            tokio::time::sleep(Duration::from_micros(self.seed.below(self.pause))).await;
+        }
     }
 
     /// Counts an error that may come when there is trouble.
@@ -107,6 +138,12 @@ impl Contestant {
 
     fn violation(&self, what: &str) {
         say(&format!("violation {} {what}", self.who));
+    }
+
+    /// `now` is the witness' clock.
+    fn refused(&self, what: &str, now: &str) {
+        let what = format!("the register refused {what} that still believes, at {now}");
+        self.violation(&what);
     }
 
     fn report(&self) {

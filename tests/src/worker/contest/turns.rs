@@ -25,6 +25,7 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind) {
     };
     while !task.own.is_over() || task.own.tally.turns == 0 {
         task.turn().await;
+        task.own.pause().await;
     }
     task.sections.flush();
     task.own.report();
@@ -65,10 +66,15 @@ impl Task {
 
     async fn inside(&mut self, held: Held) {
         self.section(&held).await;
-        if let Kind::Long { seconds } = self.kind {
+        let own = &mut self.own;
+        let stay = match self.kind {
+            Kind::Long { seconds } => 300 + own.seed.below(seconds * 1000),
+            _ if own.stay > 0 && own.seed.below(32) == 0 => own.seed.below(own.stay),
+            _ => 0,
+        };
+        if stay > 0 {
             // One section after the other, so that there is evidence of all that time.
-            let long = Duration::from_millis(300 + self.own.seed.below(seconds * 1000));
-            let until = Instant::now() + long;
+            let until = Instant::now() + Duration::from_millis(stay);
             while Instant::now() < until && held.check().is_ok() {
                 self.section(&held).await;
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -96,7 +102,7 @@ impl Task {
         let section = self.sections.enter(self.kind.parts(held));
         let believed = held.check().is_ok();
         if believed && !section.taken {
-            own.violation("the register refused a holder that still believes");
+            own.refused("a holder", &section.entered);
         }
         if own.seed.below(2) == 0 {
             tokio::time::sleep(Duration::from_micros(own.seed.below(2000))).await;
@@ -104,7 +110,7 @@ impl Task {
         let (taken, left) = self.sections.leave(&section);
         match held.check() {
             Ok(()) if !taken => {
-                own.violation("the register refused the last write of a holder that believes");
+                own.refused("the last write of a holder", &left);
             }
             Ok(()) => self.sections.testify(&section, &left),
             Err(_) => {

@@ -1,0 +1,62 @@
+//! The clock of the server is stepped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex_tests::clock::Clock;
+
+use super::{Fault, Struck};
+use crate::field::Field;
+use crate::needs::Needs;
+
+/// By a moment, by a few leases, or by more than any idle key is kept. Forward it ends leases before their holders expect it; back
+/// it strikes while somebody dies, every second time.
+pub(super) struct Step {
+    pub(super) forward: bool,
+}
+
+impl Fault for Step {
+    fn name(&self) -> &'static str {
+        match self.forward {
+            true => "server clock stepped forward",
+            false => "server clock stepped back",
+        }
+    }
+
+    fn is_fenced_only(&self) -> bool {
+        self.forward
+    }
+
+    fn needs(&self) -> Result<Needs, String> {
+        Ok(Needs {
+            clock: Some(Arc::new(Clock::new()?)),
+            ..Needs::default()
+        })
+    }
+
+    fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
+        field.moment();
+        let most = *field.seed.pick(&[500, 5_000, 4_000_000, 4_000_000]);
+        let by = Duration::from_millis(1 + field.seed.below(most));
+        let struck = field.now();
+        // Back it must not make the lease of somebody longer who has died.
+        if !self.forward && field.seed.below(2) == 0 {
+            let victim = field.victim();
+            field.listen();
+            field.workers.remove(victim).kill9();
+        }
+        let clock = field.clock.as_ref().expect("a clock of its own");
+        match self.forward {
+            true => clock.forward(by),
+            false => clock.back(by),
+        }
+        if self.forward {
+            field.excuse(struck);
+        }
+        Struck::now(field)
+    }
+
+    fn mend(&self, field: &mut Field) {
+        field.fill_up();
+    }
+}

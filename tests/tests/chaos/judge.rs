@@ -1,0 +1,96 @@
+//! What must hold, whatever breaks.
+//!
+//! - No two believe to hold what only one can have (the witness), and tokens grow. Where a fault takes from the store what it
+//!   knew, or turns its clock forward, that is not promised for the rest of the leases: `Field::excuse`.
+//! - The fenced registers take no stale write: this holds always.
+//! - Everybody gets on again: `recovery.rs` waits for it.
+//! - Nothing stays behind: no key without a time to live, nobody who holds or waits when all have left, no member.
+
+use auto_mutex_tests::belt::Ledger;
+use auto_mutex_tests::events::eventually_within;
+
+use crate::field::Field;
+use crate::recovery::NEVER;
+
+/// What a contest came to.
+#[derive(Debug, Default)]
+pub(crate) struct Judgement {
+    /// What must never be.
+    pub(crate) violations: Vec<String>,
+    /// What is not promised, and happened.
+    pub(crate) excused: usize,
+    /// Stale writes that the registers refused.
+    pub(crate) refused: usize,
+    /// Losses that holders were told of.
+    pub(crate) losses: usize,
+}
+
+/// Of a contest that is over.
+pub(crate) fn judge(field: &mut Field) -> Judgement {
+    field.listen();
+    let mut judgement = Judgement::default();
+    for line in &field.said {
+        if line.starts_with("lost ") {
+            judgement.losses += 1;
+        } else if line.starts_with("violation") || line.starts_with("failed") {
+            match is_excused(field, line) {
+                true => judgement.excused += 1,
+                false => {
+                    judgement.violations.push(line.clone());
+                    if let Some(at) = time_of(line) {
+                        println!("{line}\n{:#?}", field.witness.around(at));
+                    }
+                }
+            }
+        }
+    }
+    let (seen, all) = (
+        field.witness.verdict_outside(&field.excused),
+        field.witness.verdict(),
+    );
+    let faults = seen.overlaps.iter().chain(&seen.token_faults);
+    judgement.violations.extend(faults.cloned());
+    judgement.violations.extend(all.stale_taken.clone());
+    let excused = |all: &[String], seen: &[String]| all.len().saturating_sub(seen.len());
+    judgement.excused += excused(&all.overlaps, &seen.overlaps);
+    judgement.excused += excused(&all.token_faults, &seen.token_faults);
+    judgement.refused = all.stale_writes;
+    if field.lock.is_belt() {
+        let ledger = Ledger::at(field.witness.port());
+        judgement.violations.extend(ledger.faults);
+        if ledger.put != ledger.taken {
+            let left = format!("{} items put, {} taken", ledger.put, ledger.taken);
+            judgement.violations.push(left);
+        }
+    } else if all.proven == 0 {
+        judgement.violations.push("no evidence at all".to_owned());
+    }
+    nothing_is_left(field);
+    judgement
+}
+
+/// Whether it is a refusal at a moment when somebody else could have the same lock.
+fn is_excused(field: &Field, line: &str) -> bool {
+    let at = time_of(line);
+    at.is_some_and(|at| field.excused.iter().any(|span| span.contains(&at)))
+}
+
+/// When it was, if it says so.
+fn time_of(line: &str) -> Option<u64> {
+    line.rsplit_once(", at ")
+        .and_then(|(_, at)| at.parse().ok())
+}
+
+/// At any time.
+pub(crate) fn every_key_ends(field: &Field) {
+    assert_eq!(field.redis.keys_without_ttl(), [], "keys that would stay");
+}
+
+/// All have left: what is kept only serves the tokens, and ends.
+fn nothing_is_left(field: &Field) {
+    every_key_ends(field);
+    eventually_within(NEVER, "no member is there", || field.redis.members() == 0);
+    eventually_within(NEVER, "nobody holds or waits", || {
+        field.redis.held() == 0 && field.redis.waiting() == 0
+    });
+}

@@ -1,0 +1,28 @@
+//! The locks that the faults are tried on.
+
+/// One kind of lock, and the contest for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock {
+    pub(crate) name: &'static str,
+    /// See the worker's `contest`.
+    pub(crate) contest: &'static str,
+}
+
+impl Lock {
+    pub(crate) const ALL: &[Self] = &[
+        Self::of("mutex", "mutex"),
+        Self::of("semaphore", "semaphore:3"),
+        Self::of("readers-writer lock", "rw"),
+        Self::of("several names", "multi:3"),
+        Self::of("condition variable", "hand-over:2"),
+    ];
+
+    const fn of(name: &'static str, contest: &'static str) -> Self {
+        Self { name, contest }
+    }
+
+    /// Whether what is protected is a belt.
+    pub(crate) fn is_belt(self) -> bool {
+        self.contest.starts_with("hand-over")
+    }
+}

@@ -1,0 +1,143 @@
+//! All faults, all locks: what is tried, in which order, and side by side.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use auto_mutex_tests::seed::Seed;
+
+use crate::faults::{self, Fault};
+use crate::field::Field;
+use crate::judge::{Judgement, every_key_ends, judge};
+use crate::locks::Lock;
+use crate::recovery::{Recovery, recover, settle};
+
+/// One fault, tried on one lock.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) fault: &'static str,
+    pub(crate) lock: &'static str,
+    /// Whether the fault makes two holders possible, by what is promised.
+    pub(crate) fenced_only: bool,
+    /// Why it could not be tried.
+    pub(crate) skipped: Option<String>,
+    pub(crate) recoveries: Vec<Recovery>,
+    pub(crate) judgement: Judgement,
+}
+
+impl Cell {
+    pub(crate) fn is_wrong(&self) -> bool {
+        !self.judgement.violations.is_empty()
+    }
+}
+
+fn number(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Whether somebody wants only others.
+fn is_wanted(fault: &dyn Fault, lock: Lock) -> bool {
+    let only = std::env::var("AUTO_MUTEX_CHAOS_ONLY").unwrap_or_default();
+    let name = format!("{}/{}", fault.name(), lock.name);
+    only.split(',').any(|word| name.contains(word))
+}
+
+/// Tries everything that is wanted.
+pub(crate) fn run(seed: &mut Seed) -> Vec<Cell> {
+    let rounds = number("AUTO_MUTEX_CHAOS_ROUNDS").unwrap_or(2);
+    let threads = number("AUTO_MUTEX_CHAOS_THREADS")
+        .unwrap_or_else(|| 3 * thread::available_parallelism().map_or(2, usize::from));
+    // The choices of a cell do not depend on which others are tried.
+    let base = seed.below(u64::MAX);
+    let faults = faults::all();
+    let cells = faults.iter().flat_map(|fault| {
+        let fault: &dyn Fault = fault.as_ref();
+        Lock::ALL.iter().map(move |&lock| (fault, lock))
+    });
+    let cells = cells.enumerate().map(|(number, (fault, lock))| {
+        let seed = Seed::new(base.wrapping_add(number as u64));
+        (number, fault, lock, seed)
+    });
+    let wanted = cells.filter(|(_, fault, lock, _)| is_wanted(*fault, *lock));
+    let waiting = Mutex::new(wanted.collect::<VecDeque<_>>());
+    let tried = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let mut queue = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                    let Some((number, fault, lock, seed)) = queue.pop_front() else {
+                        return;
+                    };
+                    drop(queue);
+                    let cell = try_one(fault, lock, seed, rounds);
+                    let mut tried = tried.lock().unwrap_or_else(PoisonError::into_inner);
+                    tried.push((number, cell));
+                }
+            });
+        }
+    });
+    let mut tried = tried.into_inner().unwrap_or_else(PoisonError::into_inner);
+    tried.sort_by_key(|(number, _)| *number);
+    tried.into_iter().map(|(_, cell)| cell).collect()
+}
+
+fn try_one(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize) -> Cell {
+    let begun = Instant::now();
+    let mut cell = Cell {
+        fault: fault.name(),
+        lock: lock.name,
+        fenced_only: fault.is_fenced_only(),
+        skipped: None,
+        recoveries: Vec::new(),
+        judgement: Judgement::default(),
+    };
+    let contest = AssertUnwindSafe(|| contest(fault, lock, seed, rounds, &mut cell));
+    if let Err(panic) = catch_unwind(contest) {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let text = text.unwrap_or_else(|| "a panic".to_owned());
+        cell.judgement.violations.push(text);
+    }
+    println!(
+        "{} × {}: {} runs in {:.1?}, {} violations",
+        cell.fault,
+        cell.lock,
+        cell.recoveries.len(),
+        begun.elapsed(),
+        cell.judgement.violations.len()
+    );
+    cell
+}
+
+fn contest(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut Cell) {
+    let needs = match fault.needs() {
+        Ok(needs) => needs,
+        Err(why) => {
+            cell.skipped = Some(why);
+            return;
+        }
+    };
+    let mut field = Field::open(lock, needs, seed);
+    settle(&mut field);
+    for round in 0..fault.rounds(&mut field, rounds) {
+        let Some(struck) = fault.strike(&mut field, round) else {
+            continue;
+        };
+        let recovery = recover(&mut field, struck.since, &struck.alive);
+        cell.recoveries.push(recovery);
+        fault.mend(&mut field);
+        if field.alive() != struck.alive {
+            settle(&mut field);
+        }
+        every_key_ends(&field);
+    }
+    field.close();
+    cell.judgement = judge(&mut field);
+    if cell.recoveries.is_empty() {
+        let violations = &mut cell.judgement.violations;
+        violations.push("it never struck".to_owned());
+    }
+}
