@@ -24,11 +24,8 @@ pub use verdict::Verdict;
 use std::ops::RangeInclusive;
 
 use crate::redis::Redis;
-<<<<<<< HEAD
-use crate::resp::Value;
-=======
 use crate::resp::Connection;
->>>>>>> main
+use crate::resp::Value;
 
 const LOG: &str = "witness:log";
 const INSIDE: &str = "witness:inside";
@@ -87,7 +84,6 @@ impl Witness {
         Verdict::of(&self.log())
     }
 
-<<<<<<< HEAD
     /// What was seen since this was asked last; forgotten then, so that a long contest does not fill the memory.
     pub fn verdict_so_far(&self) -> Verdict {
         let taken = self.redis.command(&["LPOP", LOG, "1000000000"]);
@@ -95,7 +91,8 @@ impl Witness {
             Value::Nil => Verdict::of(&[]),
             log => Verdict::of(&log.texts()),
         }
-=======
+    }
+
     /// What it wrote within some seconds of `at`, by its clock: for a message.
     pub fn around(&self, at: u64) -> Vec<String> {
         const NEAR: u64 = 3_000_000;
@@ -123,7 +120,6 @@ impl Witness {
                 .any(|span| entered <= *span.end() && left >= *span.start())
         });
         Verdict::of(&log)
->>>>>>> main
     }
 
     fn log(&self) -> Vec<String> {

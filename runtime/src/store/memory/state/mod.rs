@@ -145,7 +145,7 @@ impl State {
             Op::Release { ticket, .. } => Some(ticket),
             _ => None,
         };
-        self.prune(now, step.is_closed(), releasing);
+        self.prune(now, releasing);
         self.clock = now;
         match op {
             Op::Acquire { .. } => self.acquire(&mut step, op),

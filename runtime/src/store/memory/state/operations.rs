@@ -27,7 +27,7 @@ impl State {
             self.grant(step);
             return refusal;
         }
-        if !self.hear(now, ticket, counter, hold, place) {
+        if !self.hear(step, ticket, counter, hold, place) {
             self.known = true;
             self.capacity = Some(share.capacity);
             self.places += 1;
@@ -107,7 +107,7 @@ impl State {
         else {
             return Reply::Gone;
         };
-        let known = self.hear(step.now, ticket, counter, hold, place);
+        let known = self.hear(step, ticket, counter, hold, place);
         if units > 0
             && let Some(record) = self.records.get_mut(&ticket)
             && record.token > 0
@@ -141,7 +141,7 @@ impl State {
             self.grant(step);
             return Reply::Refused;
         }
-        let mut known = self.hear(now, ticket, counter, hold, place);
+        let mut known = self.hear(step, ticket, counter, hold, place);
         let swaps = !known
             && !self.records.contains_key(&ticket)
             && !self.records.get(&old).is_some_and(Record::is_parked)
@@ -305,12 +305,17 @@ impl State {
     /// Notes that a known ticket spoke; `false` if it is not known or only parked.
     pub(super) fn hear(
         &mut self,
-        now: u64,
+        step: &Step<'_, '_>,
         ticket: Ticket,
         counter: u64,
         hold: Duration,
         place: Duration,
     ) -> bool {
+        let now = step.now;
+        // While nothing is granted, nothing is claimed.
+        if step.is_closed() {
+            self.withdraw(now, ticket);
+        }
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
         };

@@ -6,23 +6,19 @@ use crate::store::memory::record::Flag;
 
 impl State {
     /// What every operation does first. Who releases just now, and is a plain holder as far as anybody knows, stays for that.
-    /// While the store `is_closed` to grants, it is to claims: who has not claimed yet may have been passed over elsewhere.
-    pub(super) fn prune(&mut self, now: u64, is_closed: bool, releasing: Option<Ticket>) {
+    pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
         }
         self.gone.retain(|_, until| *until > now);
         // In order of deadline, then of ticket: the places of unclaimed grants depend on it in no way, but
         // the replies of both stores are compared one by one.
-        if is_closed || self.held.iter().any(|held| held.0 <= now) {
+        if self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
-            let is = |ticket, flag| records.get(&ticket).is_some_and(|r| r.flag == flag);
-            let over = self
-                .held
-                .extract_if(.., |&mut (until, ticket)| match until <= now {
-                    true => releasing != Some(ticket) || !is(ticket, Flag::Plain),
-                    false => is_closed && is(ticket, Flag::Provisional),
-                });
+            let is_plain = |ticket| records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain);
+            let over = self.held.extract_if(.., |&mut (until, ticket)| {
+                until <= now && (releasing != Some(ticket) || !is_plain(ticket))
+            });
             let mut over: Vec<_> = over.collect();
             over.sort_unstable();
             for (_, ticket) in over {
@@ -65,6 +61,15 @@ impl State {
         }
         for until in self.gone.values_mut() {
             *until = (*until).min(now + TOMB_US);
+        }
+    }
+
+    /// Who has not claimed yet may have been passed over elsewhere: while the store is closed, he goes back to his place.
+    pub(super) fn withdraw(&mut self, now: u64, ticket: Ticket) {
+        let record = self.records.get(&ticket);
+        if record.is_some_and(|record| record.flag == Flag::Provisional) {
+            self.held.retain(|held| held.1 != ticket);
+            self.end_lease(now, ticket);
         }
     }
 

@@ -65,17 +65,20 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
     assert!(!is_granted(&world.touch(c, tc)));
 }
 
+/// Members do not agree to the millisecond when it opens: what one was granted who knows that it has, others leave alone.
 #[test]
-fn whoever_asks_takes_back_what_nobody_claimed() {
+fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     let mut world = World::new();
-    let ((a, ta), (b, tb)) = (ids(), ids());
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
     world.lock(a, ta);
     world.lock(b, tb);
     world.release(a, ta, 0, false);
-    world.close(5_000);
-    assert!(matches!(world.touch(a, ta), Reply::Gone));
-    let info = world.info(a);
-    assert_eq!((info.holders.len(), info.waiters.len()), (0, 1));
+    assert_eq!(world.granted_to(), [b]);
+    world.close(1_000);
+    world.lock(c, tc);
+    world.opens = 0;
+    assert!(!is_granted(&world.touch(c, tc)), "it is another one's");
+    assert!(is_granted(&world.touch(b, tb)));
 }
 
 #[test]

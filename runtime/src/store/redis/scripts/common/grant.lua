@@ -33,7 +33,7 @@
       call('ZREMRANGEBYSCORE', GONE, '-inf', int(now))
       if s.tombs <= now then s.tombs = 0 end
     end
-    if s.due <= now or s.one and s.one_ends <= now or closed and s.holders > 0 then s.rare().scan(releasing) end
+    if s.due <= now or s.one and s.one_ends <= now then s.rare().scan(releasing) end
     forget()
   end
 

@@ -102,7 +102,7 @@
       s.due = 0
     end
 
-    local function end_lease(ticket, releasing)
+    function x.end_lease(ticket, releasing)
       local r = need(ticket)
       if ticket == releasing and r.flag == 0 then return end
       if r.flag ~= 1 or place_ends(r) <= now then return s.drop_holder(ticket, true) end
@@ -112,19 +112,14 @@
       add_waiter(ticket, QUIET + r.place)
     end
 
-    -- While nothing is granted, nothing is claimed. (A provisional lease is never longer than this.)
-    local function has_ended(ticket, ends)
-      return ends <= now or closed and ends <= now + CLAIM_MS * 1000 and need(ticket).flag == 1
-    end
-
     -- Something may have ended.
     function x.scan(releasing)
       local all = s.due <= now
       if all then s.due = FAR end
-      if s.one and has_ended(s.one, s.one_ends) then end_lease(s.one, releasing) end
-      if (all or closed) and held_by_many() then
+      if s.one and s.one_ends <= now then x.end_lease(s.one, releasing) end
+      if all and held_by_many() then
         for ticket, ends in held_ends() do
-          if has_ended(ticket, ends) then end_lease(ticket, releasing) else s.due = min(s.due, ends) end
+          if ends <= now then x.end_lease(ticket, releasing) else s.due = min(s.due, ends) end
         end
       end
       if all and s.waiting > 0 then

@@ -19,6 +19,11 @@
   -- A known ticket spoke; false if it is not known or only parked.
   function s.hear(ticket, counter, hold, wait)
     local r = s.record(ticket)
+    -- While nothing is granted, nothing is claimed.
+    if closed and r and r.flag == 1 then
+      s.rare().end_lease(ticket)
+      r = s.record(ticket)
+    end
     if not r or r.flag == 2 then return false end
     r.counter = max(r.counter, tonumber(counter))
     r.heard, r.hold, r.wait = now, tonumber(hold), tonumber(wait)

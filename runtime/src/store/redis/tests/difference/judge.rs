@@ -51,9 +51,9 @@ impl Judge {
 
     /// Operations that ran one behind the other at `now`, their replies, and what came of them.
     pub(super) fn look(&mut self, now: u64, opens: u64, done: &[(&Op, &Reply)], last: &Outcome) {
-        self.pass(now, opens);
+        self.pass(now);
         for (op, reply) in done {
-            self.ask(op);
+            self.ask(op, now < opens);
             self.end(now, op, reply);
         }
         for message in &last.messages {
@@ -69,22 +69,28 @@ impl Judge {
         self.no_signal_is_lost_or_doubled(&last.info);
     }
 
-    fn pass(&mut self, now: u64, opens: u64) {
+    fn pass(&mut self, now: u64) {
         if now < self.now {
             for promise in self.promises.values_mut() {
                 promise.ends = promise.ends.min(now + promise.hold);
             }
         }
         self.now = now;
-        self.promises
-            .retain(|_, promise| promise.ends > now && !(promise.provisional && now < opens));
+        self.promises.retain(|_, promise| promise.ends > now);
     }
 
-    fn ask(&mut self, op: &Op) {
+    fn ask(&mut self, op: &Op, closed: bool) {
         let (ticket, hold) = match *op {
             Op::Acquire { ticket, hold, .. }
             | Op::Touch { ticket, hold, .. }
-            | Op::Adopt { ticket, hold, .. } => (ticket, hold),
+            | Op::Adopt { ticket, hold, .. } => {
+                // Nobody else sends back who has not claimed: others may know that the store is open.
+                let promise = self.promises.get(&ticket);
+                if closed && promise.is_some_and(|promise| promise.provisional) {
+                    self.promises.remove(&ticket);
+                }
+                (ticket, hold)
+            }
             Op::Release { ticket, park, .. } => (ticket, park),
             _ => return,
         };

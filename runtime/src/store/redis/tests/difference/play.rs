@@ -52,6 +52,9 @@ struct Play<'a> {
     dice: Dice,
     now: u64,
     /// Nothing is granted before.
+    /// As most know it.
+    closed_until: u64,
+    /// As the one knows it who asks next.
     opens: u64,
     crowd: bool,
     /// The store is failed over now and then.
@@ -86,6 +89,7 @@ impl<'a> Play<'a> {
         Self {
             both,
             now: START,
+            closed_until: 0,
             opens: 0,
             crowd,
             closes: seed % 3 == 1,

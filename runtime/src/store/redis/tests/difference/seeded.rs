@@ -65,9 +65,15 @@ const FAULTS: &[(&str, &str, &str, bool)] = &[
     ),
     (
         "a grant is claimed while the store is closed",
-        "or closed and ends <= now + CLAIM_MS * 1000 and need(ticket).flag == 1",
-        "",
+        "if closed and r and r.flag == 1 then",
+        "if false then",
         false,
+    ),
+    (
+        "who takes the store for closed sends back whom another one has granted",
+        "if s.due <= now or",
+        "if closed and s.one and s.record(s.one).flag == 1 then s.rare().end_lease(s.one) end if s.due <= now or",
+        true,
     ),
     (
         "who hands over goes on to hold",

@@ -36,12 +36,17 @@ impl Play<'_> {
     pub(super) fn trouble(&mut self) {
         let dice = &mut self.dice;
         if self.closes && dice.one_in(30) {
-            self.opens = match dice.one_in(4) {
+            self.closed_until = match dice.one_in(4) {
                 true => 0,
                 false => self.now + dice.of(&[1_000, 100_000, 1_000_000, 5_000_000]),
             };
-            self.both.close_until(self.opens);
         }
+        // They do not agree to the millisecond.
+        self.opens = match self.now < self.closed_until && dice.one_in(3) {
+            true => 0,
+            false => self.closed_until,
+        };
+        self.both.close_until(self.opens);
         let index = dice.below(self.clients.len() as u64) as usize;
         let client = &mut self.clients[index];
         if dice.one_in(20) {
