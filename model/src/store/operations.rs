@@ -78,6 +78,14 @@ impl Store {
             return false;
         };
         let record = &mut self.records[index];
+        // While nothing is granted, nothing is claimed.
+        if self.closed > 0 && record.lease.is_some_and(|lease| lease.provisional) {
+            record.lease = None;
+            if record.place == 0 {
+                self.records.remove(index);
+                return false;
+            }
+        }
         record.counter = record.counter.max(counter);
         record.quiet = false;
         match &mut record.lease {

@@ -7,19 +7,17 @@ use crate::rules::{Rules, Safeguard};
 impl Store {
     /// Ends what is over; a plain holder that is `releasing` stays for that.
     pub(super) fn prune(&mut self, rules: &Rules, releasing: Option<Ticket>) {
-        let closed = self.closed > 0;
         let places_end = rules.keeps(Safeguard::PlaceEnds);
-        self.records.retain_mut(|record| {
-            keep(record, closed, releasing) || !places_end && record.lease.is_none()
-        });
+        self.records
+            .retain_mut(|record| keep(record, releasing) || !places_end && record.lease.is_none());
     }
 }
 
-fn keep(record: &mut Record, closed: bool, releasing: Option<Ticket>) -> bool {
+fn keep(record: &mut Record, releasing: Option<Ticket>) -> bool {
     match record.lease {
         None => record.place > 0,
         Some(lease) if lease.provisional => {
-            if lease.left == 0 || closed {
+            if lease.left == 0 {
                 record.lease = None;
                 record.quiet = true;
                 return record.place > 0;
