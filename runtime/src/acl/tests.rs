@@ -27,7 +27,6 @@ fn a_rule_has_what_its_store_needs_and_no_more() {
                 "cluster|slots",
                 "spublish",
                 "ssubscribe",
-                "sunsubscribe",
             ],
         ),
         ("redis-sentinel://a/s", &[]),

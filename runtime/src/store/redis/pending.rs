@@ -65,23 +65,29 @@ impl Pending {
         result
     }
 
-    /// A push about a shard channel: the reply to a question, or the server's own doing. Returns whether it was a reply.
+    /// A push about a shard channel: the reply to a subscription, or the server's own doing. Returns whether it was a reply.
     pub(super) fn confirm(&mut self, line: &Line, words: &[Value<'_>]) -> bool {
         let [Value::Text(kind), Value::Text(channel), ..] = words else {
             return false;
         };
-        if !matches!(*kind, b"ssubscribe" | b"sunsubscribe") {
-            return false;
+        match *kind {
+            b"ssubscribe" => {
+                line.refill(&mut self.awaited);
+                let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
+                if asked {
+                    self.awaited.pop_front();
+                    line.replied();
+                }
+                asked
+            }
+            b"sunsubscribe" => {
+                if let Ok(channel) = std::str::from_utf8(channel) {
+                    line.lost_shard_channel(channel, None);
+                }
+                false
+            }
+            _ => false,
         }
-        line.refill(&mut self.awaited);
-        let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
-        if asked {
-            self.awaited.pop_front();
-            line.replied();
-        } else if let Ok(channel) = std::str::from_utf8(channel) {
-            line.lost_shard_channel(channel, None);
-        }
-        asked
     }
 
     fn answer(

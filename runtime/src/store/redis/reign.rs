@@ -43,7 +43,7 @@ pub(crate) struct EpochKeys(Arc<Mutex<Notes>>);
 #[derive(Debug)]
 struct Notes {
     keys: Vec<String>,
-    /// The last question named none, and others may have noted more.
+    /// A question named none, and others may have noted more.
     unnamed: bool,
     /// What one of them said last: for the next one, if it says nothing.
     known: Known,
@@ -80,10 +80,16 @@ impl EpochKeys {
         let mut notes = lock(&self.0);
         let key = notes.keys.get(index).cloned();
         if index == 0 {
-            notes.unnamed = key.is_none();
+            notes.unnamed |= key.is_none();
             return Some(key);
         }
         key.map(Some)
+    }
+
+    /// The connection that grants asks with what there is by now. (Others beside it may have asked before.)
+    pub(super) fn asked_again(&self) {
+        let mut notes = lock(&self.0);
+        notes.unnamed = notes.keys.is_empty();
     }
 
     /// There is one by now, and there was none when the server was asked.
@@ -134,10 +140,8 @@ impl Guard {
 pub(super) struct Opening {
     /// By the server's clock (µs).
     pub(super) at: u64,
-    /// By ours: what a caller is told.
+    /// By ours: certainly over by then, however it drifts.
     pub(super) closing: Closing,
-    /// Certainly over by then, however our clock drifts.
-    pub(super) over: Instant,
 }
 
 /// What a connection knows of the reign of its server.
@@ -153,11 +157,10 @@ impl Opening {
     /// `left`: from `now` on.
     fn new(at: u64, left: Duration, cause: Cause, now: Instant) -> Self {
         let drift = left / 100 + Duration::from_millis(2);
-        let until = now.after(left);
+        let until = now.after(left).after(drift);
         Self {
             at,
             closing: Closing { until, cause },
-            over: until.after(drift),
         }
     }
 }
@@ -166,7 +169,7 @@ impl Reign {
     /// The time before which the server grants nothing, by its own clock; 0 once it is over.
     pub(super) fn opens(&mut self) -> u64 {
         self.opening
-            .take_if(|opening| opening.over <= Instant::now());
+            .take_if(|opening| opening.closing.until <= Instant::now());
         self.opening.map_or(0, |opening| opening.at)
     }
 }

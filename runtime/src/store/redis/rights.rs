@@ -15,7 +15,7 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 /// Of the nodes of a cluster.
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// Of those of version 7 and above, which serve without them too: wake-ups then go to all nodes.
-pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe", "sunsubscribe"];
+pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
 /// Of sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channels of sentinels.

@@ -21,7 +21,7 @@ pub(super) enum Awaited {
     Asking,
     /// From when on the server grants, by which of the keys.
     Reign(usize),
-    /// What tells that a shard channel is subscribed to, or not any more.
+    /// What tells that a shard channel is subscribed to.
     ShardChannel(String),
     Ping,
 }

@@ -10,8 +10,8 @@ use super::command;
 use crate::name::Name;
 use crate::store::MemberId;
 
-/// More names than this are not listened for one by one.
-const MOST: usize = 1024;
+/// More names than this are not listened for one by one, as long as the connection lives.
+const MOST: usize = 4096;
 
 /// Of one connection.
 #[derive(Debug)]
@@ -39,10 +39,12 @@ impl ShardChannels {
         }
     }
 
-    /// On a new connection nothing is subscribed.
-    pub(super) fn clear(&mut self) {
+    /// A new connection. Returns the channels to subscribe to at once: the server may not know yet that the old one is lost,
+    /// and would take it for the one who listens.
+    pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
-        self.known.clear();
+        self.known.retain(|_, known| known.subscribed);
+        self.known.keys().cloned().collect()
     }
 
     /// Somebody has to wait for the name. Returns the channel to subscribe to from now on: one wait alone is not worth it.
@@ -81,17 +83,13 @@ impl ShardChannels {
         self.known.clear();
     }
 
-    /// Forgets the names that nobody waited for since the last time. Returns the channels to unsubscribe from.
-    pub(super) fn sweep(&mut self) -> Vec<String> {
-        let mut unused = Vec::new();
-        self.known.retain(|channel, known| {
-            let recent = std::mem::take(&mut known.recent);
-            if !recent && known.subscribed {
-                unused.push(channel.clone());
-            }
-            recent
-        });
-        unused
+    /// Forgets the names that nobody waited for again since the last time.
+    ///
+    /// What is subscribed stays so: the reply to an SUNSUBSCRIBE cannot be told from what the server says by itself when
+    /// the slot moves, and then a second one may come.
+    pub(super) fn sweep(&mut self) {
+        self.known
+            .retain(|_, known| known.subscribed || std::mem::take(&mut known.recent));
     }
 }
 
@@ -115,9 +113,10 @@ mod tests {
         channels.lost(&channel);
         assert_eq!(channels.queued(&name(1)), None);
         assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
-        channels.clear();
+        channels.queued(&name(2));
+        assert_eq!(channels.reconnect(), [channel]);
         assert_eq!(channels.queued(&name(1)), None);
-        assert_eq!(channels.queued(&name(1)), Some(channel));
+        assert_eq!(channels.queued(&name(2)), None, "for the first time");
         channels.give_up();
         for _ in 0..3 {
             assert_eq!(channels.queued(&name(1)), None);
@@ -131,11 +130,10 @@ mod tests {
         for number in [1, 2, 2, 3, 3] {
             channels.queued(&name(number));
         }
-        assert!(channels.sweep().is_empty(), "all were used");
-        channels.queued(&name(3));
-        let unused = command::shard_channel(&name(2), member);
-        assert_eq!(channels.sweep(), [unused]);
-        assert_eq!(channels.known.len(), 1);
+        channels.sweep();
+        assert_eq!(channels.known.len(), 3, "all were used");
+        channels.sweep();
+        assert_eq!(channels.known.len(), 2, "what is subscribed stays so");
     }
 
     #[test]

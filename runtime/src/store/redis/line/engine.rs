@@ -25,8 +25,9 @@ impl Line {
         state.due = true;
         state.failed = None;
         state.reign = reign;
-        if let Some(channels) = &mut state.shard_channels {
-            channels.clear();
+        let channels = state.shard_channels.as_mut();
+        for channel in channels.map(ShardChannels::reconnect).unwrap_or_default() {
+            self.subscribe(&mut state, channel);
         }
         std::mem::take(&mut state.waiting)
     }
@@ -146,6 +147,7 @@ impl Line {
         let lag = state.reign.lag;
         let asked = reign::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
         if asked {
+            self.guard.keys.asked_again();
             self.expect(state, Awaited::Reign(key));
         }
         asked
@@ -188,21 +190,21 @@ impl Line {
         let mut state = lock(&self.state);
         let channels = state.shard_channels.as_mut();
         if let Some(channel) = channels.and_then(|channels| channels.queued(name)) {
-            self.append_channel(&mut state, "SSUBSCRIBE", channel);
+            self.subscribe(&mut state, channel);
         }
     }
 
-    /// Unsubscribes from the shard channels that nobody needs any more.
+    /// Forgets names that nobody waits for any more.
     pub(in super::super) fn sweep_shard_channels(&self) {
-        let mut state = lock(&self.state);
-        let channels = state.shard_channels.as_mut();
-        for channel in channels.map(ShardChannels::sweep).unwrap_or_default() {
-            self.append_channel(&mut state, "SUNSUBSCRIBE", channel);
+        if let Some(channels) = &mut lock(&self.state).shard_channels {
+            channels.sweep();
         }
     }
 
-    fn append_channel(&self, state: &mut State, verb: &str, channel: String) {
-        wire::command(state.out.filling(), |words| words.texts(&[verb, &channel]));
+    fn subscribe(&self, state: &mut State, channel: String) {
+        wire::command(state.out.filling(), |words| {
+            words.texts(&["SSUBSCRIBE", &channel]);
+        });
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
@@ -217,7 +219,10 @@ impl Line {
             return;
         };
         match error {
-            Some(error) if !reign::is_elsewhere(error) && error.code != "CLUSTERDOWN" => {
+            Some(error)
+                if !reign::is_elsewhere(error)
+                    && !["CLUSTERDOWN", "BUSY"].contains(&&*error.code) =>
+            {
                 channels.give_up();
             }
             _ => channels.lost(channel),
