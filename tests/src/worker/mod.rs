@@ -135,10 +135,16 @@ impl Worker {
     /// The next line of the worker; `None` when it has ended.
     #[track_caller]
     pub fn hear(&self) -> Option<String> {
-        match self.lines.recv_timeout(PATIENCE) {
+        self.hear_within(PATIENCE)
+    }
+
+    /// As [`hear`](Self::hear), where that may take so long.
+    #[track_caller]
+    pub fn hear_within(&self, limit: Duration) -> Option<String> {
+        match self.lines.recv_timeout(limit) {
             Ok(line) => Some(line),
             Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("the worker says nothing for {PATIENCE:?}"),
+            Err(RecvTimeoutError::Timeout) => panic!("the worker says nothing for {limit:?}"),
         }
     }
 

@@ -92,12 +92,7 @@ impl Field {
             })
             .collect();
         for mut worker in launched {
-            let mut line = None;
-            eventually_within(NEVER, "a worker is ready", || {
-                line = worker.overhear();
-                line.is_some()
-            });
-            assert_eq!(line.as_deref(), Some("ready"));
+            assert_eq!(worker.hear_within(NEVER).as_deref(), Some("ready"));
             worker.say(&format!(
                 "contest {} l {} {TASKS} {} {} {} {}",
                 self.lock.contest,

@@ -24,10 +24,12 @@ pub(super) struct ShardChannels {
 }
 
 #[derive(Debug)]
-struct Use {
-    subscribed: bool,
-    /// Since the last [`ShardChannels::sweep`].
-    recent: bool,
+enum Use {
+    /// Waited for once, `recent`ly: since the last [`ShardChannels::sweep`].
+    Once {
+        recent: bool,
+    },
+    Subscribed,
 }
 
 impl ShardChannels {
@@ -43,7 +45,8 @@ impl ShardChannels {
     /// and would take it for the one who listens.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
-        self.known.retain(|_, known| known.subscribed);
+        self.known
+            .retain(|_, known| matches!(known, Use::Subscribed));
         self.known.keys().cloned().collect()
     }
 
@@ -53,23 +56,18 @@ impl ShardChannels {
             return None;
         }
         let channel = command::shard_channel(name, self.member);
-        let room = self.known.len() < MOST;
         match self.known.get_mut(&channel) {
-            Some(known) => {
-                known.recent = true;
-                let subscribes = !std::mem::replace(&mut known.subscribed, true);
-                subscribes.then_some(channel)
+            Some(Use::Subscribed) => return None,
+            Some(once) => {
+                *once = Use::Subscribed;
+                return Some(channel);
             }
-            None if room => {
-                let first = Use {
-                    subscribed: false,
-                    recent: true,
-                };
-                self.known.insert(channel, first);
-                None
-            }
-            None => None,
+            None => {}
         }
+        if self.known.len() < MOST {
+            self.known.insert(channel, Use::Once { recent: true });
+        }
+        None
     }
 
     /// The slot of the channel has left the node.
@@ -88,8 +86,10 @@ impl ShardChannels {
     /// What is subscribed stays so: the reply to an SUNSUBSCRIBE cannot be told from what the server says by itself when
     /// the slot moves, and then a second one may come.
     pub(super) fn sweep(&mut self) {
-        self.known
-            .retain(|_, known| known.subscribed || std::mem::take(&mut known.recent));
+        self.known.retain(|_, known| match known {
+            Use::Once { recent } => std::mem::take(recent),
+            Use::Subscribed => true,
+        });
     }
 }
 

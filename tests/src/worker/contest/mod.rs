@@ -112,6 +112,14 @@ impl Contestant {
         Instant::now() >= self.until || self.over.load(Ordering::Acquire)
     }
 
+    /// How long to wait for a turn: now and then somebody gives up, at any moment.
+    fn patience(&mut self) -> Duration {
+        match self.seed.below(16) {
+            0 => Duration::from_micros(self.seed.below(5000)),
+            _ => Duration::MAX,
+        }
+    }
+
     /// Lets others get on.
     async fn pause(&mut self) {
         if self.pause > 0 {

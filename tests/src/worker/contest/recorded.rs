@@ -30,12 +30,8 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind, file: &Path) 
 
 impl Task {
     async fn turn(&mut self) {
-        // Now and then somebody gives up, at any moment.
         let own = &mut self.own;
-        let patience = match own.seed.below(16) {
-            0 => Duration::from_micros(own.seed.below(5000)),
-            _ => Duration::MAX,
-        };
+        let patience = own.patience();
         self.recorder.note(now(), What::Ask);
         let take = self.kind.take(&own.client, &own.name, &mut own.seed);
         let taken = tokio::time::timeout(patience, take).await;

@@ -35,11 +35,7 @@ impl Task {
     async fn turn(&mut self) {
         let asked = Instant::now();
         let own = &mut self.own;
-        // Now and then somebody gives up, at any moment.
-        let patience = match own.seed.below(16) {
-            0 => Duration::from_micros(own.seed.below(5000)),
-            _ => Duration::MAX,
-        };
+        let patience = own.patience();
         let take = self.kind.take(&own.client, &own.name, &mut own.seed);
         match tokio::time::timeout(patience, take).await {
             Ok(Ok(Some(held))) => {
