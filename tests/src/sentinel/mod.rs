@@ -16,6 +16,10 @@ use crate::redis::{Options, Redis};
 
 /// What the service is called.
 pub const NAME: &str = "the-service";
+/// For how long a server may be silent before the sentinels call it down, in milliseconds: longer than a busy machine lets
+/// a process wait, so that none is replaced that a test has not struck; and as a test wants it that does strike.
+const PLACID: u32 = 60_000;
+const VIGILANT: u32 = 1_000;
 const SERVERS: usize = 3;
 const SENTINELS: usize = 3;
 

@@ -1,6 +1,6 @@
 //! How a service is configured.
 
-use super::NAME;
+use super::{NAME, PLACID};
 use crate::authority::Authority;
 use crate::redis::{Options, Redis};
 
@@ -89,7 +89,7 @@ impl ServiceOptions {
             .clone()
             .sentinel()
             .line(&format!("sentinel monitor {NAME} 127.0.0.1 {primary} 2"))
-            .line(&format!("sentinel down-after-milliseconds {NAME} 1000"))
+            .line(&format!("sentinel down-after-milliseconds {NAME} {PLACID}"))
             .line(&format!("sentinel failover-timeout {NAME} 3000"))
             .line(&format!("sentinel parallel-syncs {NAME} 2"));
         if let Some(password) = &self.server_password {

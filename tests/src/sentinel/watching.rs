@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{NAME, SENTINELS, SERVERS, Service};
+use super::{NAME, PLACID, SENTINELS, SERVERS, Service, VIGILANT};
 use crate::events::{PATIENCE, eventually_within};
 use crate::redis::Redis;
 use crate::resp::Value;
@@ -50,6 +50,33 @@ impl Service {
             found.is_some()
         });
         found.expect("just found")
+    }
+
+    /// From now on a primary that is silent for a second is replaced. Until then, and after
+    /// [`leave_alone`](Self::leave_alone), none is but by command.
+    #[track_caller]
+    pub fn watch_closely(&self) {
+        self.down_after(VIGILANT);
+    }
+
+    /// Ends that.
+    #[track_caller]
+    pub fn leave_alone(&self) {
+        self.down_after(PLACID);
+    }
+
+    #[track_caller]
+    fn down_after(&self, milliseconds: u32) {
+        let milliseconds = milliseconds.to_string();
+        for sentinel in &self.sentinels {
+            sentinel.command(&[
+                "SENTINEL",
+                "SET",
+                NAME,
+                "down-after-milliseconds",
+                &milliseconds,
+            ]);
+        }
     }
 
     /// Has the sentinels make another server the primary; does not wait for it.

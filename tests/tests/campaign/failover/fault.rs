@@ -24,6 +24,7 @@ impl Fault {
     /// Makes sure that replicas hear of nothing more; by command, they must hear of all.
     pub(super) fn prepare(self, service: &Service, primary: usize) {
         if self != Self::Command {
+            service.watch_closely();
             service.isolate(primary);
         }
     }
@@ -55,6 +56,7 @@ impl Fault {
             Self::CutOff => service.reconnect(former),
             Self::Command => {}
         }
+        service.leave_alone();
         let limit = Duration::from_secs(60);
         eventually_within(limit, "the former primary is a replica", || {
             !service.server(former).is_primary()

@@ -66,6 +66,7 @@ async fn a_primary_that_is_killed() {
     let service = Service::start();
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
+    service.watch_closely();
     service.server(0).kill9();
     contest.go_on(&service, began).await;
 }
@@ -75,6 +76,7 @@ async fn a_primary_that_is_suspended_and_comes_back() {
     let service = Service::start();
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
+    service.watch_closely();
     service.server(0).stop();
     contest.go_on(&service, began).await;
     service.server(0).cont();
@@ -88,6 +90,7 @@ async fn a_primary_that_still_answers_is_left() {
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
     // It goes on as if nothing had happened: only the sentinels can tell.
+    service.watch_closely();
     service.isolate(0);
     contest.go_on(&service, began).await;
     assert!(service.server(0).is_primary());
