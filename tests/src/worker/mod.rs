@@ -34,6 +34,9 @@ use std::time::{Duration, Instant};
 use crate::events::{PATIENCE, eventually};
 use crate::process;
 
+/// How long a worker may take to start and to connect: many start at once, on machines with much else to do.
+const START: Duration = Duration::from_secs(60);
+
 /// How a worker is started.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -61,11 +64,11 @@ impl Setup {
     /// Starts a worker and waits until it is connected.
     pub fn start(&self) -> Worker {
         let worker = self.launch();
-        worker.expect("ready");
+        worker.ready();
         worker
     }
 
-    /// Starts a worker; its first line is `ready`.
+    /// Starts a worker; it is there when it is [`ready`](Worker::ready).
     pub fn launch(&self) -> Worker {
         let mut child = Command::new(self.program)
             .arg(&self.url)
@@ -161,6 +164,12 @@ impl Worker {
             Some(rest) => rest.split_whitespace().map(str::to_owned).collect(),
             None => panic!("expected {start:?} of the worker, heard {line:?}"),
         }
+    }
+
+    /// Waits until the worker is connected.
+    #[track_caller]
+    pub fn ready(&self) {
+        assert_eq!(self.hear_within(START).as_deref(), Some("ready"));
     }
 
     /// Makes the worker take `name` and returns the fencing token.

@@ -27,12 +27,11 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `patience=SECONDS`, `connect_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
 /// `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
-        Some(("connect_timeout", seconds)) => config.connect_timeout(number(seconds)),
         Some(("patience", seconds)) => config.patience(number(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
         None if word == "guarded" => config.restart_guard(true),
@@ -57,6 +56,7 @@ pub fn main() -> ExitCode {
         // Servers of tests were started a moment ago, and nobody has a longer lease.
         let config = config.namespace("suite").lease(lease);
         let config = config.longest_lease(lease).restart_guard(false);
+        let config = config.connect_timeout(super::START);
         arguments.fold(config, |config, word| configure(config, &word))
     });
     if let Err(error) = config.and_then(auto_mutex::setup) {

@@ -63,7 +63,7 @@ impl Contest {
         let mut seed = Seed::announce(what);
         let mut workers: Vec<_> = (0..4).map(|_| setup.launch()).collect();
         for worker in &mut workers {
-            worker.expect("ready");
+            worker.ready();
             worker.say(&format!(
                 "contest {kind} {name} {} 3 {} {}",
                 duration.as_millis(),

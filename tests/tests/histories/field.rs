@@ -71,25 +71,15 @@ impl Field {
             proxy,
             plan,
         };
-        let launch = |index: usize| field.ready(&urls[index % urls.len()]);
+        let launch = |index: usize| field.launch(&urls[index % urls.len()]);
         let workers: Vec<_> = (0..PROCESSES).map(launch).collect();
+        workers.iter().for_each(Worker::ready);
         field.until = Instant::now() + field.plan.duration;
         for worker in workers {
             let kind = field.plan.kind;
             field.admit(worker, kind);
         }
         field
-    }
-
-    /// One that is connected. (On a slow machine the first attempt may take too long.)
-    fn ready(&self, url: &str) -> Worker {
-        for _ in 0..10 {
-            let worker = self.launch(url);
-            if worker.hear().is_some_and(|line| line == "ready") {
-                return worker;
-            }
-        }
-        panic!("no worker gets a connection");
     }
 
     fn launch(&self, url: &str) -> Worker {

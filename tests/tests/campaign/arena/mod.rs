@@ -70,7 +70,7 @@ impl Arena {
         };
         let workers: Vec<_> = (0..PROCESSES).map(|_| arena.setup.launch()).collect();
         for worker in &workers {
-            worker.expect("ready");
+            worker.ready();
         }
         arena.until = Instant::now() + arena.plan.duration;
         for worker in workers {
