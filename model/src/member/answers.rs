@@ -118,6 +118,10 @@ impl Member {
             }
             return;
         };
+        // Nothing is granted yet, as far as it knows.
+        if self.closed > 0 {
+            return;
+        }
         let fresh = rules.keeps(Safeguard::FreshGrant);
         let age = if fresh { mine.age(counter) } else { Some(0) };
         let left = age.map_or(0, |age| rules.claim_validity(age));

@@ -28,6 +28,8 @@ pub struct Member {
     pub dead: bool,
     /// How many ticks its clock may still lose to the store's.
     pub slips: u8,
+    /// For how long it takes the store for closed, by the store's clock, whether it is or not.
+    pub closed: u8,
 }
 
 impl Member {
@@ -42,6 +44,7 @@ impl Member {
             pen: None,
             dead: false,
             slips,
+            closed: 0,
         }
     }
 

@@ -44,7 +44,8 @@ pub(crate) fn all(rules: &Rules) -> Vec<Property<Protocol>> {
         all.push(Property::always(BACKED, safety::backed));
     }
     // A late acquire may bring back a ticket that the store has just called gone.
-    if rules.faults.breaks == 0 {
+    // Who may not claim lets go, and the store still has it.
+    if rules.faults.breaks + rules.faults.doubts == 0 {
         all.push(Property::always(KEPT, safety::kept));
     }
     // A replica that takes over may not have heard of a release: that holder lives on until its lease ends.

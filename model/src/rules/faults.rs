@@ -28,6 +28,8 @@ pub struct Faults {
     pub failovers: u8,
     /// The store's clock is stepped back.
     pub steps_back: u8,
+    /// A member is told that the store is closed, when it is open, or for longer than it is.
+    pub doubts: u8,
 }
 
 impl Faults {
@@ -70,6 +72,13 @@ impl Faults {
     #[must_use]
     pub fn failovers(mut self, times: u8) -> Self {
         self.failovers = times;
+        self
+    }
+
+    /// Members that take the store for closed.
+    #[must_use]
+    pub fn doubts(mut self, times: u8) -> Self {
+        self.doubts = times;
         self
     }
 

@@ -33,6 +33,8 @@ pub enum Safeguard {
     OlderAnswer,
     /// Who is granted by somebody else's operation holds for a short time, until it claims.
     Claim,
+    /// Whoever takes the store for closed leaves alone what it was granted and has not claimed.
+    LeftAlone,
     /// Who waits in silence has its place for a limited time.
     PlaceEnds,
     /// The register refuses a token that is less than the greatest one that it has seen.
@@ -41,7 +43,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::HolderCheck,
         Self::QueueCheck,
         Self::FreshGrant,
@@ -57,6 +59,7 @@ impl Safeguard {
         Self::SameToken,
         Self::OlderAnswer,
         Self::Claim,
+        Self::LeftAlone,
         Self::PlaceEnds,
         Self::Fence,
     ];

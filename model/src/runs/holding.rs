@@ -129,6 +129,32 @@ fn small() -> Vec<Run> {
             },
         ),
         Run::small(
+            "3 members, one takes the store for closed, prompt replies",
+            service(Rules {
+                faults: faults().doubts(1),
+                prompt: true,
+                ..short(3)
+            }),
+        ),
+        Run::small(
+            "2 members lock twice, one takes the store for closed",
+            Rules {
+                faults: faults().doubts(1),
+                calls: 2,
+                claim: 2,
+                place: 1,
+                ..short(2)
+            },
+        ),
+        Run::small(
+            "2 members, a restart without data; one takes the store for closed",
+            service(Rules {
+                faults: faults().restarts(1).doubts(1),
+                prompt: true,
+                ..short(2)
+            }),
+        ),
+        Run::small(
             "2 members, the store's clock is stepped back",
             service(Rules {
                 faults: faults().steps_back(1),

@@ -163,6 +163,18 @@ pub fn removals() -> Vec<Broken> {
             },
         ),
         without(
+            Safeguard::LeftAlone,
+            "members disagree whether the store is open: what is not claimed goes back at once",
+            EXCLUSION,
+            Rules {
+                faults: Faults::default().doubts(1),
+                // What goes back has no place any more, so two are enough.
+                claim: 2,
+                place: 1,
+                ..twice(short(2))
+            },
+        ),
+        without(
             Safeguard::PlaceEnds,
             "place: a silent waiter keeps it for ever",
             SERVICE,

@@ -15,6 +15,8 @@ pub struct Channel<'a> {
     pub listening: &'a [bool],
     /// Whose operation it is.
     pub member: u8,
+    /// Nothing is granted yet, as far as that member knows.
+    pub closed: bool,
     /// What is told.
     pub told: Vec<Message>,
     /// The tokens that were given.
@@ -28,7 +30,7 @@ pub struct Channel<'a> {
 impl Store {
     /// Grants what fits; the ticket of the operation, if it has one, has the reply to learn of it.
     pub(super) fn grant(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
-        if self.closed > 0 {
+        if channel.closed {
             return;
         }
         if !channel.rules.keeps(Safeguard::QueueCheck)

@@ -22,23 +22,23 @@ impl Store {
             return Reply::Refused;
         }
         let again = channel.rules.keeps(Safeguard::Idempotence);
-        if !(again && self.hear(ticket, counter, channel.rules)) {
+        if !(again && self.hear(ticket, counter, channel)) {
             self.queue(ticket, counter, channel.rules);
         }
         self.grant(channel, Some(ticket));
-        self.standing(ticket)
+        self.standing(ticket, channel)
     }
 
     fn touch(&mut self, ticket: Ticket, counter: u8, channel: &mut Channel<'_>) -> Reply {
         self.prune(channel.rules, None);
-        let mut known = self.hear(ticket, counter, channel.rules);
+        let mut known = self.hear(ticket, counter, channel);
         if !known && !channel.rules.keeps(Safeguard::TouchCreatesNothing) {
             self.queue(ticket, counter, channel.rules);
             known = true;
         }
         self.grant(channel, Some(ticket));
         if known {
-            self.standing(ticket)
+            self.standing(ticket, channel)
         } else {
             Reply::Gone
         }
@@ -73,13 +73,14 @@ impl Store {
     }
 
     /// Notes that a ticket spoke; `false` if it is not known.
-    fn hear(&mut self, ticket: Ticket, counter: u8, rules: &Rules) -> bool {
+    fn hear(&mut self, ticket: Ticket, counter: u8, channel: &Channel<'_>) -> bool {
+        let rules = channel.rules;
         let Some(index) = self.find(ticket) else {
             return false;
         };
         let record = &mut self.records[index];
-        // While nothing is granted, nothing is claimed.
-        if self.closed > 0 && record.lease.is_some_and(|lease| lease.provisional) {
+        let unclaimed = channel.closed && record.lease.is_some_and(|lease| lease.provisional);
+        if unclaimed && !rules.keeps(Safeguard::LeftAlone) {
             record.lease = None;
             if record.place == 0 {
                 self.records.remove(index);
@@ -89,6 +90,8 @@ impl Store {
         record.counter = record.counter.max(counter);
         record.quiet = false;
         match &mut record.lease {
+            // While nothing is granted, nothing is claimed; nor taken back from who may believe in it.
+            Some(_) if unclaimed => record.place = rules.place,
             Some(lease) => {
                 lease.left = rules.lease;
                 lease.provisional = false;
@@ -99,13 +102,11 @@ impl Store {
         true
     }
 
-    fn standing(&self, ticket: Ticket) -> Reply {
-        match self
-            .find(ticket)
-            .and_then(|index| self.records[index].lease)
-        {
-            Some(lease) => Reply::Granted(lease.token),
-            None => Reply::Queued,
+    fn standing(&self, ticket: Ticket, channel: &Channel<'_>) -> Reply {
+        let index = self.find(ticket);
+        match index.and_then(|index| self.records[index].lease) {
+            Some(lease) if !(channel.closed && lease.provisional) => Reply::Granted(lease.token),
+            _ => Reply::Queued,
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum Action {
     MemberTick(u8),
     /// The store's clock is stepped back.
     StepBack,
+    /// A member is told that the store opens a tick later than it does.
+    Doubt(u8),
     /// The store is restarted, and has lost its data.
     Restart,
     /// The replica hears of all that the store did.
@@ -106,6 +108,7 @@ impl fmt::Display for Action {
             Self::StoreTick => f.write_str("tick at the store"),
             Self::MemberTick(who) => write!(f, "tick at {}", member(*who)),
             Self::StepBack => f.write_str("the store's clock is stepped back"),
+            Self::Doubt(who) => write!(f, "{} takes the store for closed", member(*who)),
             Self::Restart => f.write_str("restart without data"),
             Self::Replicate => f.write_str("the replica catches up"),
             Self::Failover => f.write_str("the replica takes over"),

@@ -69,6 +69,9 @@ impl World {
         if self.faults.crashes > 0 {
             actions.push(Action::Crash(index));
         }
+        if self.faults.doubts > 0 {
+            actions.push(Action::Doubt(index));
+        }
     }
 
     /// Whether a write would change anything.

@@ -71,6 +71,10 @@ impl World {
                 self.behind = true;
                 self.store.step_back(rules);
             }
+            Action::Doubt(me) => {
+                self.faults.doubts -= 1;
+                self.members[usize::from(me)].closed = self.store.closed + 1;
+            }
             Action::Restart => {
                 self.faults.restarts -= 1;
                 self.replace_store(Store::default(), rules);
@@ -89,11 +93,14 @@ impl World {
 
     fn execute(&mut self, me: u8, request: Request, answers: bool, rules: &Rules) {
         let listening: Vec<_> = self.lines.iter().map(|line| line.connected).collect();
+        // What comes late was sent when its member knew better, at worst.
+        let doubts = answers && self.members[usize::from(me)].closed > 0;
         let mut channel = Channel {
             rules,
             now: self.server_time(),
             listening: &listening,
             member: me,
+            closed: self.store.closed > 0 || doubts,
             told: Vec::new(),
             given: Vec::new(),
             order: self.past.last.order + 1,

@@ -61,6 +61,7 @@ impl World {
             member.leaving.len(),
             member.dead,
             member.slips,
+            member.closed,
         )
             .hash(&mut hasher);
         let requests = line

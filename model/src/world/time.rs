@@ -18,6 +18,9 @@ impl World {
 
     pub(super) fn store_tick(&mut self, rules: &Rules) {
         self.store.tick();
+        for member in &mut self.members {
+            member.closed = member.closed.saturating_sub(1);
+        }
         if let Some(replica) = &mut self.replica {
             replica.tick();
         }

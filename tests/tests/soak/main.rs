@@ -7,12 +7,13 @@
 //! | `AUTO_MUTEX_SOAK_REPORT` | the file for the picture; none is drawn without |
 //!
 //! - `crew.rs`: who works. `keepers.rs`: who holds, and how late its renewals come.
-//! - `sample.rs`: one look at everything. `verdict.rs`: what the looks come to. `plot.rs`: their picture.
+//! - `stalls.rs`: for how long the machine let nobody run. `sample.rs`: one look at everything. `verdict.rs`: what the looks come to. `plot.rs`: their picture.
 
 mod crew;
 mod keepers;
 mod plot;
 mod sample;
+mod stalls;
 mod verdict;
 
 use std::thread;
@@ -24,8 +25,9 @@ use auto_mutex_tests::witness::Witness;
 use crew::Crew;
 use keepers::Keepers;
 use sample::Sample;
+use stalls::Stalls;
 
-const LEASE: Duration = Duration::from_secs(3);
+const LEASE: Duration = Duration::from_secs(5);
 
 #[test]
 #[ignore = "takes an hour: tests/soak"]
@@ -35,6 +37,7 @@ fn nothing_grows_and_no_renewal_is_late() {
     let duration = Duration::from_secs_f64(minutes * 60.0);
     let pace = (duration / 400).clamp(Duration::from_secs(1), Duration::from_secs(10));
 
+    let stalls = Stalls::watch();
     let (redis, witness) = (Redis::start(), Witness::new());
     let mut crew = Crew::start(&redis, &witness, duration);
     let keepers = Keepers::start(&redis);
@@ -42,7 +45,8 @@ fn nothing_grows_and_no_renewal_is_late() {
     let mut samples = Vec::new();
     while started.elapsed() < duration {
         thread::sleep(pace);
-        crew.look();
+        let stall = stalls.within(pace + LEASE);
+        crew.look(stall);
         let verdict = witness.verdict_so_far();
         assert_eq!(verdict.overlaps, Vec::<String>::new());
         assert_eq!(verdict.token_faults, Vec::<String>::new());
@@ -51,11 +55,12 @@ fn nothing_grows_and_no_renewal_is_late() {
             &redis,
             &crew,
             keepers.shortest(),
+            stall,
             verdict.proven,
         ));
     }
     keepers.stop();
-    let kept = crew.end();
+    let kept = crew.end(&stalls);
     if let Ok(file) = std::env::var("AUTO_MUTEX_SOAK_REPORT") {
         std::fs::write(&file, plot::plot(&samples)).expect("the picture is written");
     }

@@ -12,7 +12,7 @@ const GAP: f64 = 38.0;
 
 type Figure = (&'static str, fn(&Sample) -> f64);
 
-const FIGURES: [Figure; 6] = [
+const FIGURES: [Figure; 7] = [
     ("resident memory of the clients, all together (MiB)", |it| {
         it.clients / 1024.0
     }),
@@ -26,6 +26,7 @@ const FIGURES: [Figure; 6] = [
         "how much later than planned a renewal was seen (ms)",
         |it| it.late,
     ),
+    ("for how long the machine stood still (ms)", |it| it.stall),
 ];
 
 pub(crate) fn plot(samples: &[Sample]) -> String {

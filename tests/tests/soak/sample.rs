@@ -24,6 +24,8 @@ pub(crate) struct Sample {
     pub(crate) files: f64,
     /// How much later than planned a renewal was seen to be, the latest (ms).
     pub(crate) late: f64,
+    /// For how long the machine stood still (ms).
+    pub(crate) stall: f64,
     /// How often somebody was inside since the last look.
     pub(crate) sections: f64,
 }
@@ -34,6 +36,7 @@ impl Sample {
         redis: &Redis,
         crew: &Crew,
         shortest: Duration,
+        stall: Duration,
         sections: usize,
     ) -> Self {
         let info = |field: &str| redis.info(field).parse::<f64>().expect("a number");
@@ -48,6 +51,7 @@ impl Sample {
             connections: redis.clients() as f64,
             files: crew.steady().map(files).sum(),
             late: late.as_secs_f64() * 1000.0,
+            stall: stall.as_secs_f64() * 1000.0,
             sections: sections as f64,
         }
     }

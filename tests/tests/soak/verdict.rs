@@ -46,17 +46,20 @@ pub(crate) fn of(samples: &[Sample]) -> Verdict {
         faults.push(format!("{lasting} keys would stay for ever"));
     }
     let late = samples.iter().map(|it| it.late).fold(0.0, f64::max);
+    let own = samples.iter().map(|it| it.late - it.stall);
+    let own = own.fold(0.0, f64::max);
+    let stall = samples.iter().map(|it| it.stall).fold(0.0, f64::max);
     let typical = median(samples, |it| it.late);
     // Two thirds of the lease are left to a renewal that comes in time, one if a whole beat is missed.
     let allowed = LEASE.as_secs_f64() * 1000.0 / 3.0;
-    if late >= allowed {
-        faults.push(format!("a renewal was {late:.0} ms late"));
+    if own >= allowed {
+        faults.push(format!("a renewal was {own:.0} ms late"));
     }
     let sections: f64 = samples.iter().map(|it| it.sections).sum();
     let _ = writeln!(
         text,
         "keys without a TTL: {lasting}; latest renewal: {late:.0} ms after its time, in a typical look {typical:.0} ms \
-         ({allowed:.0} ms: a beat is missed); {sections} sections under the eyes of the witness"
+         ({allowed:.0} ms: a beat is missed); the machine stood still for {stall:.0} ms at most; {sections} sections under the eyes of the witness"
     );
     Verdict { text, faults }
 }

@@ -13,6 +13,14 @@ impl State {
         let Some(record) = self.records.get(&ticket) else {
             return Reply::Gone;
         };
+        if self.is_unclaimed(step, ticket) {
+            let again_ms = step.opens.saturating_sub(now).div_ceil(1000) + 1;
+            return Reply::Queued {
+                position: 1,
+                again: Duration::from_millis(again_ms.min(NEAR_MS)),
+                holder: None,
+            };
+        }
         let Some(index) = self.queue.values().position(|waiting| *waiting == ticket) else {
             return Reply::Granted {
                 token: record.token,

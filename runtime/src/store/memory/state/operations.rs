@@ -64,8 +64,11 @@ impl State {
         self.grant(step);
         match self.standing(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                self.drop_waiter(ticket);
-                self.forget_if_empty();
+                // (Who has not claimed may go on to believe in it.)
+                if !self.is_unclaimed(step, ticket) {
+                    self.drop_waiter(ticket);
+                    self.forget_if_empty();
+                }
                 Reply::Busy { holder }
             }
             reply => reply,
@@ -312,10 +315,7 @@ impl State {
         place: Duration,
     ) -> bool {
         let now = step.now;
-        // While nothing is granted, nothing is claimed.
-        if step.is_closed() {
-            self.withdraw(now, ticket);
-        }
+        let unclaimed = self.is_unclaimed(step, ticket);
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
         };
@@ -324,8 +324,12 @@ impl State {
         }
         record.counter = record.counter.max(counter);
         record.heard = now;
-        record.hold_ms = millis(hold);
         record.place_ms = millis(place);
+        // Nor is it taken back: its member may believe in it until it ends.
+        if unclaimed {
+            return true;
+        }
+        record.hold_ms = millis(hold);
         if let Some(held) = self.held.iter_mut().find(|held| held.1 == ticket) {
             held.0 = now + record.hold_ms * 1000;
             record.flag = Flag::Plain;
@@ -336,5 +340,12 @@ impl State {
             self.queue.insert(record.place, ticket);
         }
         true
+    }
+
+    /// Whether the ticket of this operation would claim, if anything were claimed while nothing is granted.
+    pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
+        let record = self.records.get(&ticket);
+        let is_provisional = record.is_some_and(|record| record.flag == Flag::Provisional);
+        step.is_closed() && step.own == Some(ticket) && is_provisional
     }
 }

@@ -64,15 +64,6 @@ impl State {
         }
     }
 
-    /// Who has not claimed yet may have been passed over elsewhere: while the store is closed, he goes back to his place.
-    pub(super) fn withdraw(&mut self, now: u64, ticket: Ticket) {
-        let record = self.records.get(&ticket);
-        if record.is_some_and(|record| record.flag == Flag::Provisional) {
-            self.held.retain(|held| held.1 != ticket);
-            self.end_lease(now, ticket);
-        }
-    }
-
     pub(super) fn end_lease(&mut self, now: u64, ticket: Ticket) {
         let Some(record) = self.records.get_mut(&ticket) else {
             return;

@@ -81,6 +81,44 @@ fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     assert!(is_granted(&world.touch(b, tb)));
 }
 
+/// It may have come to believe in it with right, before it heard that the store is closed.
+#[test]
+fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
+    world.lock(a, ta);
+    world.lock(b, tb);
+    world.release(a, ta, 0, false);
+    assert_eq!(world.granted_to(), [b]);
+    world.close(10_000);
+    world.pass(500);
+    assert!(!is_granted(&world.touch(b, tb)));
+    let tried = world.acquire(b, tb, 1, 1, Mode::Try);
+    assert!(matches!(tried, Reply::Busy { holder: None }), "{tried:?}");
+    world.opens = 0;
+    world.pass(1_499);
+    assert!(!is_granted(&world.lock(c, tc)), "a millisecond is left");
+    world.pass(1);
+    assert!(is_granted(&world.touch(c, tc)));
+}
+
+#[test]
+fn what_might_not_be_claimed_is_claimed_when_it_opens() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.lock(a, ta);
+    world.lock(b, tb);
+    world.release(a, ta, 0, false);
+    let held = world.info(a).holders[0].token;
+    world.close(1_000);
+    assert!(!is_granted(&world.touch(b, tb)));
+    world.pass(1_000);
+    assert!(is_granted(&world.touch(b, tb)));
+    assert_eq!(world.info(a).holders[0].token, held);
+    world.pass(5_000);
+    assert_eq!(world.info(a).holders.len(), 1, "for a whole lease");
+}
+
 #[test]
 fn a_clock_that_is_stepped_back_makes_no_provisional_lease_longer() {
     let mut world = World::new();

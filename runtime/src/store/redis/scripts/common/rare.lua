@@ -214,9 +214,9 @@
       return told
     end
 
-    -- A waiter leaves after all.
+    -- A waiter leaves after all. (Who has not claimed may go on to believe in it.)
     function x.withdraw(ticket)
-      s.drop_waiter(ticket)
+      if need(ticket).token == 0 then s.drop_waiter(ticket) end
       forget()
     end
 

@@ -16,18 +16,20 @@
     end
   end
 
+  -- It would claim, but nothing is claimed while nothing is granted.
+  local unclaimed = false
+
   -- A known ticket spoke; false if it is not known or only parked.
   function s.hear(ticket, counter, hold, wait)
     local r = s.record(ticket)
-    -- While nothing is granted, nothing is claimed.
-    if closed and r and r.flag == 1 then
-      s.rare().end_lease(ticket)
-      r = s.record(ticket)
-    end
     if not r or r.flag == 2 then return false end
     r.counter = max(r.counter, tonumber(counter))
-    r.heard, r.hold, r.wait = now, tonumber(hold), tonumber(wait)
+    r.heard, r.wait = now, tonumber(wait)
     changed[ticket] = true
+    unclaimed = closed and r.flag == 1
+    -- Nor is it taken back: its member may believe in it until it ends.
+    if unclaimed then return true end
+    r.hold = tonumber(hold)
     if r.token > 0 then
       r.flag = 0
       hold_until(ticket, now + r.hold * 1000)
@@ -47,6 +49,7 @@
   -- The reply to a ticket that is known.
   function s.standing(ticket)
     local r = need(ticket)
+    if unclaimed then return {'QUEUED', 1, min(NEAR_MS, math.ceil((opens - now) / 1000) + 1), '', ''} end
     if r.number > 0 then return {'GRANTED', int(r.token), r.text} end
     if r.token > 0 then return 'GRANTED ' .. int(r.token) end
     local position = (call('ZRANK', QUEUE, ticket) or foreign('the queue is missing')) + 1

@@ -53,15 +53,17 @@ impl Judge {
     pub(super) fn look(&mut self, now: u64, opens: u64, done: &[(&Op, &Reply)], last: &Outcome) {
         self.pass(now);
         for (op, reply) in done {
-            self.ask(op, now < opens);
+            self.ask(op);
             self.end(now, op, reply);
         }
         for message in &last.messages {
             self.told(now, message);
         }
         for (op, reply) in done {
-            self.granted(now, op, reply);
-            self.stands(op, reply, &last.info, done.len() == 1);
+            self.granted(now, opens, op, reply);
+            if done.len() == 1 {
+                self.stands(now < opens, op, reply, &last.info);
+            }
         }
         self.promises_are_kept(now, &last.info);
         self.nobody_is_too_many(&last.info);
@@ -79,18 +81,11 @@ impl Judge {
         self.promises.retain(|_, promise| promise.ends > now);
     }
 
-    fn ask(&mut self, op: &Op, closed: bool) {
+    fn ask(&mut self, op: &Op) {
         let (ticket, hold) = match *op {
             Op::Acquire { ticket, hold, .. }
             | Op::Touch { ticket, hold, .. }
-            | Op::Adopt { ticket, hold, .. } => {
-                // Nobody else sends back who has not claimed: others may know that the store is open.
-                let promise = self.promises.get(&ticket);
-                if closed && promise.is_some_and(|promise| promise.provisional) {
-                    self.promises.remove(&ticket);
-                }
-                (ticket, hold)
-            }
+            | Op::Adopt { ticket, hold, .. } => (ticket, hold),
             Op::Release { ticket, park, .. } => (ticket, park),
             _ => return,
         };
@@ -153,7 +148,7 @@ impl Judge {
         }
     }
 
-    fn granted(&mut self, now: u64, op: &Op, reply: &Reply) {
+    fn granted(&mut self, now: u64, opens: u64, op: &Op, reply: &Reply) {
         let Reply::Granted { token, signal } = reply else {
             return;
         };
@@ -161,6 +156,8 @@ impl Judge {
             Op::Acquire { ticket, hold, .. }
             | Op::Touch { ticket, hold, .. }
             | Op::Adopt { ticket, hold, .. } => {
+                let unclaimed = self.is_unclaimed(ticket) && now < opens;
+                assert!(!unclaimed, "{op:?} claimed while nothing is granted");
                 self.promise(now, ticket, hold.as_micros() as u64, *token, false);
             }
             Op::Raise { ticket, .. } => {
@@ -186,12 +183,17 @@ impl Judge {
     }
 
     /// What the reply says is so.
-    fn stands(&self, op: &Op, reply: &Reply, info: &NameRecord, is_last: bool) {
-        let Some(ticket) = op.ticket().filter(|_| is_last) else {
+    fn stands(&self, closed: bool, op: &Op, reply: &Reply, info: &NameRecord) {
+        let Some(ticket) = op.ticket() else {
             return;
         };
         let is_in = |records: &[TicketRecord]| records.iter().any(|record| record.ticket == ticket);
         let fits = match reply {
+            // It holds all the same until that ends by itself: it may not claim, and may believe in it.
+            Reply::Queued { .. } | Reply::Busy { .. } if closed && is_in(&info.holders) => {
+                let promise = self.promises.get(&ticket);
+                promise.is_none_or(|promise| promise.provisional)
+            }
             Reply::Queued { .. } => is_in(&info.waiters),
             Reply::Gone if matches!(op, Op::Raise { .. }) => true,
             Reply::Cancelled | Reply::Gone => !is_in(&info.waiters),
@@ -250,6 +252,11 @@ impl Judge {
             "{units} units, or {}, of {capacity} are held: {info:?}",
             info.used
         );
+    }
+
+    fn is_unclaimed(&self, ticket: Ticket) -> bool {
+        let promise = self.promises.get(&ticket);
+        promise.is_some_and(|promise| promise.provisional)
     }
 
     fn is_lent(&self, holder: &TicketRecord) -> bool {

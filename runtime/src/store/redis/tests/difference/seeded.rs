@@ -65,9 +65,15 @@ const FAULTS: &[(&str, &str, &str, bool)] = &[
     ),
     (
         "a grant is claimed while the store is closed",
-        "if closed and r and r.flag == 1 then",
-        "if false then",
-        false,
+        "unclaimed = closed and r.flag == 1",
+        "unclaimed = false",
+        true,
+    ),
+    (
+        "who takes the store for closed gives back what he may believe in",
+        "if unclaimed then return true end",
+        "if unclaimed then s.rare().end_lease(ticket) unclaimed = false return s.record(ticket) and true end",
+        true,
     ),
     (
         "who takes the store for closed sends back whom another one has granted",
