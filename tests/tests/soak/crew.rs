@@ -22,6 +22,8 @@ const STEADY: [(&str, u32); 6] = [
 ];
 /// A provisional grant ends after two seconds, and each of the three processes that its claim needs may stand still.
 const TOO_LONG: Duration = Duration::from_millis(600);
+/// The longest pause after a turn: with all of them the machine is not even half busy.
+const PAUSE: Duration = Duration::from_millis(200);
 /// How long those stay that come and go.
 const STAY: Duration = Duration::from_secs(12);
 
@@ -89,7 +91,8 @@ impl Crew {
         let (millis, witness) = (duration.as_millis(), self.witness);
         let seed = worker.pid();
         worker.say(&format!(
-            "contest {kind} {name} {millis} {tasks} {witness} {seed}"
+            "contest {kind} {name} {millis} {tasks} {witness} {seed} {} 0",
+            PAUSE.as_micros()
         ));
         worker
     }
