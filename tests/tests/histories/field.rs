@@ -1,4 +1,4 @@
-//! Processes on one lock, some of them behind a proxy, and what is done to them.
+//! Processes on one lock, some of them behind proxies, and what is done to them and to their servers.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use auto_mutex_tests::events::eventually_within;
 use auto_mutex_tests::proxy::Proxy;
-use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::Witness;
 use auto_mutex_tests::worker::{Setup, Worker};
 use tempfile::TempDir;
+
+use crate::ground::Ground;
 
 pub(crate) const PROCESSES: usize = 4;
 const TASKS: usize = 4;
@@ -37,8 +38,7 @@ pub(crate) struct Plan {
 
 pub(crate) struct Field {
     pub(crate) plan: Plan,
-    pub(crate) redis: Redis,
-    proxy: Proxy,
+    ground: Ground,
     witness: Witness,
     seed: Seed,
     workers: Vec<Worker>,
@@ -49,17 +49,8 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Starts everything; every other worker is behind the proxy.
-    pub(crate) fn open(plan: Plan) -> Self {
-        let redis = Redis::with(Options::default().persistent());
-        let proxied = |port| redis.url_at(port);
-        let proxy = Proxy::start(redis.port());
-        let urls = [redis.url(), proxied(proxy.port())];
-        Self::with(plan, redis, proxy, &urls)
-    }
-
-    /// The workers are spread over these.
-    pub(crate) fn with(plan: Plan, redis: Redis, proxy: Proxy, urls: &[String]) -> Self {
+    /// Starts the workers, spread over the ways to the servers.
+    pub(crate) fn open(plan: Plan, ground: Ground) -> Self {
         let mut field = Self {
             seed: Seed::announce(plan.test),
             until: Instant::now(),
@@ -67,12 +58,10 @@ impl Field {
             workers: Vec::new(),
             dir: tempfile::tempdir().expect("a directory"),
             faults: Vec::new(),
-            redis,
-            proxy,
+            ground,
             plan,
         };
-        let launch = |index: usize| field.launch(&urls[index % urls.len()]);
-        let workers: Vec<_> = (0..PROCESSES).map(launch).collect();
+        let workers: Vec<_> = (0..PROCESSES).map(|index| field.launch(index)).collect();
         workers.iter().for_each(Worker::ready);
         field.until = Instant::now() + field.plan.duration;
         for worker in workers {
@@ -82,8 +71,10 @@ impl Field {
         field
     }
 
-    fn launch(&self, url: &str) -> Worker {
-        Setup::new(env!("CARGO_BIN_EXE_test-worker"), url.to_owned(), LEASE).launch()
+    fn launch(&self, index: usize) -> Worker {
+        let urls = &self.ground.urls;
+        let url = urls[index % urls.len()].clone();
+        Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE).launch()
     }
 
     /// Where everything is written down.
@@ -132,11 +123,7 @@ impl Field {
     fn kill(&mut self, number: usize) -> &'static str {
         let mut victim = self.workers.swap_remove(number);
         victim.kill9();
-        let url = match number % 2 {
-            0 => self.redis.url(),
-            _ => self.redis.url_at(self.proxy.port()),
-        };
-        let next = self.launch(&url);
+        let next = self.launch(number);
         self.admit(next, self.plan.kind);
         "kill -9"
     }
@@ -152,20 +139,29 @@ impl Field {
         "a pause"
     }
 
+    /// Which one it is to befall.
+    fn server(&mut self) -> usize {
+        self.seed.below(self.ground.servers.len() as u64) as usize
+    }
+
     fn cut(&mut self) -> &'static str {
-        self.proxy.cut();
+        let server = self.server();
+        self.ground.proxies[server].cut();
         "a cut"
     }
 
     fn freeze(&mut self, pause: Duration, how: fn(&Proxy), what: &'static str) -> &'static str {
-        how(&self.proxy);
+        let server = self.server();
+        let proxy = &self.ground.proxies[server];
+        how(proxy);
         thread::sleep(pause);
-        self.proxy.thaw();
+        proxy.thaw();
         what
     }
 
     fn restart(&mut self) -> &'static str {
-        self.redis.restart();
+        let server = self.server();
+        self.ground.servers[server].restart();
         "a restart"
     }
 

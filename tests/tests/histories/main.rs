@@ -6,12 +6,14 @@
 //! | `AUTO_MUTEX_SEED` | the faults, as printed at the start of a run |
 
 mod field;
+mod ground;
 mod seeded;
 mod verdict;
 
 use std::time::Duration;
 
 use field::{Field, Plan, alone};
+use ground::Ground;
 use verdict::is_explained;
 
 /// Seconds of each, if nothing is said.
@@ -23,14 +25,14 @@ fn seconds() -> Duration {
     Duration::from_secs(seconds.unwrap_or(SHORT))
 }
 
-fn survives(test: &'static str, kind: &'static str) {
+fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) {
     let _alone = alone();
     let plan = Plan {
         test,
         kind,
         duration: seconds(),
     };
-    let mut field = Field::open(plan);
+    let mut field = Field::open(plan, ground());
     while !field.is_over() {
         field.trouble();
     }
@@ -39,15 +41,29 @@ fn survives(test: &'static str, kind: &'static str) {
 
 #[test]
 fn a_mutex_under_faults() {
-    survives("a_mutex_under_faults", "mutex");
+    survives("a_mutex_under_faults", "mutex", Ground::single);
 }
 
 #[test]
 fn a_semaphore_under_faults() {
-    survives("a_semaphore_under_faults", "semaphore:3");
+    survives("a_semaphore_under_faults", "semaphore:3", Ground::single);
 }
 
 #[test]
 fn a_readers_writer_lock_under_faults() {
-    survives("a_readers_writer_lock_under_faults", "rw");
+    survives("a_readers_writer_lock_under_faults", "rw", Ground::single);
+}
+
+#[test]
+fn a_mutex_of_a_quorum_under_faults() {
+    survives("a_mutex_of_a_quorum_under_faults", "mutex", Ground::quorum);
+}
+
+#[test]
+fn a_readers_writer_lock_of_a_quorum_under_faults() {
+    survives(
+        "a_readers_writer_lock_of_a_quorum_under_faults",
+        "rw",
+        Ground::quorum,
+    );
 }

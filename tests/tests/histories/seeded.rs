@@ -4,28 +4,28 @@ use std::thread;
 use std::time::Duration;
 
 use auto_mutex_tests::history::{Lock, holds, read};
-use auto_mutex_tests::proxy::Proxy;
-use auto_mutex_tests::redis::Redis;
 
 use crate::field::{Field, Plan, alone};
+use crate::ground::Ground;
 use crate::verdict::fault;
 
 const BRIEF: Duration = Duration::from_secs(2);
 
 /// Runs until something is wrong with the history of what is taken for `lock`.
-fn is_seen(test: &'static str, kind: &'static str, servers: usize, capacity: Option<u32>) {
+fn is_seen(
+    test: &'static str,
+    kind: &'static str,
+    ground: impl Fn() -> Ground,
+    capacity: Option<u32>,
+) {
     let _alone = alone();
     for _ in 0..10 {
-        let redis = Redis::start();
-        let other = Redis::start();
-        let urls = [redis.url(), other.url()];
-        let proxy = Proxy::start(redis.port());
         let plan = Plan {
             test,
             kind,
             duration: BRIEF,
         };
-        let mut field = Field::with(plan, redis, proxy, &urls[..servers]);
+        let mut field = Field::open(plan, ground());
         thread::sleep(BRIEF);
         field.close();
         let histories = holds(&read(&field.file()));
@@ -40,15 +40,20 @@ fn is_seen(test: &'static str, kind: &'static str, servers: usize, capacity: Opt
 
 #[test]
 fn two_servers_that_know_nothing_of_each_other_are_no_mutex() {
-    is_seen("two servers, mutex", "mutex", 2, None);
+    is_seen("two servers, mutex", "mutex", || Ground::apart(2), None);
 }
 
 #[test]
 fn two_servers_that_know_nothing_of_each_other_are_no_readers_writer_lock() {
-    is_seen("two servers, rw", "rw", 2, None);
+    is_seen("two servers, rw", "rw", || Ground::apart(2), None);
+}
+
+#[test]
+fn two_quorums_without_a_majority_in_common_are_no_mutex() {
+    is_seen("two quorums", "mutex", Ground::two_quorums, None);
 }
 
 #[test]
 fn four_permits_are_not_three() {
-    is_seen("four permits", "semaphore:4", 1, Some(3));
+    is_seen("four permits", "semaphore:4", || Ground::apart(1), Some(3));
 }

@@ -1,0 +1,66 @@
+//! [`Ground`]: the store that a history is of, with a proxy before each of its servers.
+
+use std::thread;
+
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::stores::quorum_url;
+
+/// Servers, and the ways to them.
+pub(crate) struct Ground {
+    pub(crate) servers: Vec<Redis>,
+    pub(crate) proxies: Vec<Proxy>,
+    /// The workers are spread over these.
+    pub(crate) urls: Vec<String>,
+}
+
+impl Ground {
+    /// One server that keeps its data; every other worker is behind the proxy.
+    pub(crate) fn single() -> Self {
+        let mut ground = Self::of(vec![Redis::with(Options::default().persistent())]);
+        let proxied = ground.servers[0].url_at(ground.proxies[0].port());
+        ground.urls.push(proxied);
+        ground
+    }
+
+    /// A quorum of five servers that keep their data. What befalls one of them leaves a majority.
+    pub(crate) fn quorum() -> Self {
+        let mut ground = Self::of(five());
+        let servers = ground.servers.iter().map(Redis::port);
+        let proxies = ground.proxies.iter().map(Proxy::port);
+        ground.urls = vec![quorum_url(servers), quorum_url(proxies)];
+        ground
+    }
+
+    /// Two quorums of three, with one server in common: the majorities of one need have nobody in those of the other.
+    pub(crate) fn two_quorums() -> Self {
+        let mut ground = Self::of(five());
+        let ports: Vec<_> = ground.servers.iter().map(Redis::port).collect();
+        let quorums = [&ports[..3], &ports[2..]];
+        ground.urls = quorums
+            .map(|ports| quorum_url(ports.iter().copied()))
+            .into();
+        ground
+    }
+
+    /// So many servers that know nothing of each other, each with workers of its own: no lock at all.
+    pub(crate) fn apart(count: usize) -> Self {
+        Self::of((0..count).map(|_| Redis::start()).collect())
+    }
+
+    fn of(servers: Vec<Redis>) -> Self {
+        Self {
+            urls: servers.iter().map(Redis::url).collect(),
+            proxies: servers.iter().map(|it| Proxy::start(it.port())).collect(),
+            servers,
+        }
+    }
+}
+
+fn five() -> Vec<Redis> {
+    let starting: Vec<_> = (0..5)
+        .map(|_| thread::spawn(|| Redis::with(Options::default().persistent())))
+        .collect();
+    let started = starting.into_iter().map(|server| server.join());
+    started.map(|server| server.expect("a server")).collect()
+}
