@@ -3,7 +3,7 @@
 use stateright::Property;
 
 use crate::member::Phase;
-use crate::network::Verb;
+use crate::network::{Reply, Verb};
 use crate::rules::{Clocks, Rules};
 use crate::world::{Protocol, World};
 
@@ -20,8 +20,11 @@ const TOMB: &str = "(possible) a late acquire meets a tombstone";
 /// A closed store has a queue.
 const CLOSED: &str = "(possible) somebody waits at a closed store";
 
+/// Somebody believes what it may not claim, and the answer that says so is on its way.
+const DOUBTED: &str = "(possible) what is believed may not be claimed";
+
 /// All of them: some run has to see each.
-pub const POSSIBLE: [&str; 6] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED];
+pub const POSSIBLE: [&str; 7] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED, DOUBTED];
 
 pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
     all.push(Property::sometimes(FULL, full));
@@ -37,6 +40,9 @@ pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
     }
     if rules.faults.restarts + rules.faults.failovers > 0 {
         all.push(Property::sometimes(CLOSED, closed));
+    }
+    if rules.faults.doubts > 0 && !rules.prompt && rules.members > rules.capacity {
+        all.push(Property::sometimes(DOUBTED, doubted));
     }
 }
 
@@ -74,6 +80,21 @@ fn tomb(_: &Protocol, world: &World) -> bool {
         .any(|(late, _)| {
             let gone = world.store.gone.iter().any(|gone| gone.0 == late.ticket);
             gone && matches!(late.verb, Verb::Acquire { .. })
+        })
+}
+
+fn doubted(_: &Protocol, world: &World) -> bool {
+    world
+        .members
+        .iter()
+        .zip(&world.lines)
+        .any(|(member, line)| {
+            let refused = |ticket| {
+                let mut replies = line.replies.iter();
+                replies.any(|it| it.request.ticket == ticket && it.reply == Reply::Queued)
+            };
+            let held = member.held();
+            held.is_some_and(|(ticket, token)| refused(ticket) && world.store.has(ticket, token))
         })
 }
 

@@ -29,6 +29,8 @@ pub struct Rules {
     pub allowance: u8,
     /// For how long a store grants nothing after it came back without its data, or from a replica.
     pub closed: u8,
+    /// For how much longer than it is a member takes the store for closed, where it is told so.
+    pub doubt: u8,
     /// How often the clock of each member may lose a tick to the store's; 1 is once in any lease, as far as one lease goes.
     pub slips: u8,
     /// How the clocks go.
@@ -70,6 +72,7 @@ impl Rules {
             late: 1,
             allowance: 1,
             closed: 3,
+            doubt: 1,
             slips: 0,
             clocks: Clocks::Together,
             faults: Faults::default(),

@@ -33,7 +33,7 @@ pub enum Safeguard {
     OlderAnswer,
     /// Who is granted by somebody else's operation holds for a short time, until it claims.
     Claim,
-    /// Whoever takes the store for closed leaves alone what it was granted and has not claimed.
+    /// Whoever takes the store for closed does not give back what it was granted and may not claim.
     LeftAlone,
     /// Who waits in silence has its place for a limited time.
     PlaceEnds,

@@ -129,9 +129,10 @@ fn small() -> Vec<Run> {
             },
         ),
         Run::small(
-            "3 members, one takes the store for closed, prompt replies",
+            "3 members, one takes the store for closed, for longer than a claim; prompt replies",
             service(Rules {
                 faults: faults().doubts(1),
+                doubt: 2,
                 prompt: true,
                 ..short(3)
             }),
@@ -147,12 +148,12 @@ fn small() -> Vec<Run> {
             },
         ),
         Run::small(
-            "2 members, a restart without data; one takes the store for closed",
-            service(Rules {
-                faults: faults().restarts(1).doubts(1),
+            "2 members, a failover to an old replica; one takes the store for closed",
+            Rules {
+                faults: faults().failovers(1).doubts(1),
                 prompt: true,
                 ..short(2)
-            }),
+            },
         ),
         Run::small(
             "2 members, the store's clock is stepped back",
@@ -222,6 +223,14 @@ fn large() -> Vec<Run> {
                 slips: 1,
                 faults: faults().restarts(1),
                 ..Rules::new(2)
+            },
+        ),
+        Run::large(
+            "2 members, a restart without data; one takes the store for closed",
+            Rules {
+                faults: faults().restarts(1).doubts(1),
+                service: true,
+                ..short(2)
             },
         ),
         Run::large(

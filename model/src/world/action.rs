@@ -47,7 +47,7 @@ pub enum Action {
     MemberTick(u8),
     /// The store's clock is stepped back.
     StepBack,
-    /// A member is told that the store opens a tick later than it does.
+    /// A member is told that the store opens later than it does.
     Doubt(u8),
     /// The store is restarted, and has lost its data.
     Restart,

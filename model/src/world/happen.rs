@@ -73,7 +73,7 @@ impl World {
             }
             Action::Doubt(me) => {
                 self.faults.doubts -= 1;
-                self.members[usize::from(me)].closed = self.store.closed + 1;
+                self.members[usize::from(me)].closed = self.store.closed + rules.doubt;
             }
             Action::Restart => {
                 self.faults.restarts -= 1;
@@ -143,10 +143,10 @@ impl World {
         self.past.lost_for_nothing |= kept && !member.believes();
     }
 
-    /// Whether a member believes in a grant that the store still has for it.
+    /// Whether a member believes in a grant that the store still has for it, and lets it claim.
     fn is_kept(&self, me: u8) -> bool {
         let held = self.members[usize::from(me)].held();
-        held.is_some_and(|(ticket, token)| self.store.has(ticket, token))
+        self.store.closed == 0 && held.is_some_and(|(ticket, token)| self.store.has(ticket, token))
     }
 
     fn note_grant(&mut self, token: Token, rules: &Rules) {

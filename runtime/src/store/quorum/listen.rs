@@ -82,9 +82,13 @@ impl Quorum {
                 .indices()
                 .find(|&node| matches!(votes.of(node), Vote::Said(reply) if is_granted(reply))),
         };
+        // Its node takes itself for closed, and does not let it be claimed: it may go to somebody else, and this ticket waits nowhere else.
+        let lost = by
+            .is_some_and(|by| matches!(votes.of(by), Vote::Said(reply) if place(reply).is_some()));
         let result = if let Some(by) = by {
             match votes.of(by) {
                 Vote::Awaited => None,
+                Vote::Said(_) if lost => Some(Ok(Reply::Gone)),
                 Vote::Said(reply) => Some(Ok(reply.clone())),
                 Vote::Failed(_) | Vote::None => Some(Err(self.unreachable(most))),
             }
@@ -119,11 +123,8 @@ impl Quorum {
             Ok(Reply::Gone | Reply::Refused | Reply::Mismatch { .. } | Reply::TooMany)
         );
         self.answer(listen.request, result);
-        if forgotten && by.is_none() {
-            for node in self.nodes.indices() {
-                self.withdraw_at(node, ticket, 0);
-            }
-            self.tickets.remove(&ticket);
+        if forgotten && (by.is_none() || lost) {
+            self.withdraw(ticket);
         } else if let Some(entry) = self.tickets.get_mut(&ticket) {
             entry.job = None;
             self.go_on(ticket);

@@ -390,3 +390,28 @@ fn a_place_is_looked_after_when_its_node_is_back() {
     rig.ask(touch(waits, 2));
     assert!(rig.names[2].contains_key(side));
 }
+
+/// The others have been left: waiting on at one node alone, it might miss the next one.
+#[test]
+fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    assert!(matches!(
+        rig.ask(acquire(ticket, 1, 0)),
+        Some(Ok(Reply::Queued { .. }))
+    ));
+    let grant = |token| Message::Grant {
+        ticket,
+        token,
+        hold: LEASE,
+        counter: 1,
+        signal: Some("s".into()),
+    };
+    for (node, token) in [(1, 5), (2, 6)] {
+        rig.take(Input::Told(node, Name::from_escaped("m"), grant(token)));
+    }
+    assert_eq!(rig.on(ticket), 2, "the same one, told twice");
+    let answer = rig.ask(touch(ticket, 2));
+    assert!(matches!(answer, Some(Ok(Reply::Gone))), "{answer:?}");
+    assert_eq!(rig.on(ticket), 0);
+}

@@ -21,8 +21,8 @@ impl State {
             });
             let mut over: Vec<_> = over.collect();
             over.sort_unstable();
-            for (_, ticket) in over {
-                self.end_lease(now, ticket);
+            for (until, ticket) in over {
+                self.end_lease(now, ticket, until);
             }
         }
         if self.waits.values().any(|until| *until <= now) {
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    pub(super) fn end_lease(&mut self, now: u64, ticket: Ticket) {
+    fn end_lease(&mut self, now: u64, ticket: Ticket, until: u64) {
         let Some(record) = self.records.get_mut(&ticket) else {
             return;
         };
@@ -74,7 +74,13 @@ impl State {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            self.quiet.insert(record.place, ticket);
+            // What it could not claim, since it takes the store for closed, is a signal that came before others began to wait.
+            let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
+            if signal.is_some() && record.heard > granted {
+                self.queue.insert(record.place, ticket);
+            } else {
+                self.quiet.insert(record.place, ticket);
+            }
             self.waits.insert(ticket, place_ends);
         } else {
             self.records.remove(&ticket);

@@ -168,3 +168,26 @@ fn signals_are_kept_for_a_day_and_all_else_for_ten_minutes() {
     world.run(a, &Op::Delete);
     assert_eq!(ends(&world), 600_000);
 }
+
+/// Who may not claim, since he takes the store for closed, has spoken all the same: who began to wait after the notification
+/// does not get it before him.
+#[test]
+fn a_notification_that_may_not_be_claimed_goes_to_nobody_who_came_later() {
+    for speaks in [true, false] {
+        let mut world = World::new();
+        let ((a, ta), (b, tb)) = (ids(), ids());
+        world.ask(a, ta, taker(0), Mode::Queue);
+        world.notify(b, Signal::One);
+        assert_eq!(world.granted_to(), [a]);
+        world.ask(b, tb, taker(0), Mode::Queue);
+        world.opens = world.now + 10_000_000;
+        world.pass(500);
+        if speaks {
+            assert!(!is_granted(&world.touch(a, ta)));
+        }
+        world.opens = 0;
+        world.pass(1_500);
+        assert_eq!(is_granted(&world.touch(b, tb)), !speaks);
+        assert_eq!(is_granted(&world.touch(a, ta)), speaks);
+    }
+}

@@ -102,24 +102,27 @@
       s.due = 0
     end
 
-    function x.end_lease(ticket, releasing)
+    function x.end_lease(ticket, ends, releasing)
       local r = need(ticket)
       if ticket == releasing and r.flag == 0 then return end
       if r.flag ~= 1 or place_ends(r) <= now then return s.drop_holder(ticket, true) end
       remove_holder(ticket)
+      -- What it could not claim, since it takes the store for closed, is a signal that came before others began to wait.
+      local waits = r.number > 0 and r.heard > ends - min(CLAIM_MS, r.hold) * 1000
       if r.number > 0 then s.signal().put(r.number, r.text) end
-      r.flag, r.told, r.token, r.number, r.text = 3, 0, 0, 0, ''
-      add_waiter(ticket, QUIET + r.place)
+      r.flag, r.told, r.token, r.number, r.text = waits and 0 or 3, 0, 0, 0, ''
+      add_waiter(ticket, waits and r.place or QUIET + r.place)
+      if waits then s.told = min(s.told, r.place - 1) end
     end
 
     -- Something may have ended.
     function x.scan(releasing)
       local all = s.due <= now
       if all then s.due = FAR end
-      if s.one and s.one_ends <= now then x.end_lease(s.one, releasing) end
+      if s.one and s.one_ends <= now then x.end_lease(s.one, s.one_ends, releasing) end
       if all and held_by_many() then
         for ticket, ends in held_ends() do
-          if ends <= now then x.end_lease(ticket, releasing) else s.due = min(s.due, ends) end
+          if ends <= now then x.end_lease(ticket, ends, releasing) else s.due = min(s.due, ends) end
         end
       end
       if all and s.waiting > 0 then

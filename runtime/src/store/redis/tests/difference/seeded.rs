@@ -72,13 +72,13 @@ const FAULTS: &[(&str, &str, &str, bool)] = &[
     (
         "who takes the store for closed gives back what he may believe in",
         "if unclaimed then return true end",
-        "if unclaimed then s.rare().end_lease(ticket) unclaimed = false return s.record(ticket) and true end",
+        "if unclaimed then s.rare().end_lease(ticket, now) unclaimed = false return s.record(ticket) and true end",
         true,
     ),
     (
         "who takes the store for closed sends back whom another one has granted",
         "if s.due <= now or",
-        "if closed and s.one and s.record(s.one).flag == 1 then s.rare().end_lease(s.one) end if s.due <= now or",
+        "if closed and s.one and s.record(s.one).flag == 1 then s.rare().end_lease(s.one, now) end if s.due <= now or",
         true,
     ),
     (
