@@ -2,6 +2,7 @@
 
 mod alone;
 mod asks;
+mod late;
 mod lent;
 mod pass_on;
 mod queries;

@@ -1,0 +1,140 @@
+//! A copy of an acquire that a broken connection took along may reach the store after the release of its ticket: then,
+//! and only then, the release leaves a tombstone.
+
+use super::{Rig, SECOND, TOKEN, granted, poll, queued};
+use crate::queue::Want;
+use crate::queue::waiter::Patience;
+use crate::store::{Events, Message, Node, Op, Reply, Request, Share, Ticket};
+
+/// The connection breaks, and there is another one.
+fn breaks(rig: &Rig, unanswered: Request) {
+    rig.lose(unanswered);
+    rig.member.connected(Node::ONLY, 2);
+}
+
+fn acquire(rig: &Rig) -> (Request, Ticket, u64) {
+    let asked = rig.next();
+    let Op::Acquire {
+        ticket, counter, ..
+    } = asked.op
+    else {
+        panic!("{asked:?}");
+    };
+    (asked, ticket, counter)
+}
+
+#[track_caller]
+fn leaves(rig: &Rig, gone: Ticket, tombstone: bool) -> Request {
+    let release = rig.next();
+    match release.op {
+        Op::Release { ticket, tomb, .. } => assert_eq!((ticket, tomb), (gone, tombstone)),
+        _ => panic!("{release:?}"),
+    }
+    release
+}
+
+#[test]
+fn who_asked_twice_leaves_a_tombstone_and_nobody_else() {
+    let rig = Rig::new();
+    let two = Want {
+        share: Share::of(1, 2),
+        ..Rig::want()
+    };
+    let (mut first, mut second) = (rig.enter(&two), rig.enter(&two));
+    let (asked, before, _) = acquire(&rig);
+    let (lost, ticket, _) = acquire(&rig);
+    rig.answer(asked, granted());
+    let early = poll(&mut first).expect("granted").unwrap();
+    breaks(&rig, lost);
+    // Everything is asked for again: the waiter's acquire, the holder's touch.
+    for _ in 0..2 {
+        let again = rig.next();
+        rig.answer(again, granted());
+    }
+    let late = poll(&mut second).expect("granted").unwrap();
+    late.local().release(&late);
+    leaves(&rig, ticket, true);
+    early.local().release(&early);
+    leaves(&rig, before, false);
+}
+
+#[test]
+fn who_was_granted_by_message_before_the_break_does_too() {
+    let rig = Rig::new();
+    let mut waits = rig.enter(&Rig::want());
+    let (asked, ticket, counter) = acquire(&rig);
+    let grant = Message::Grant {
+        ticket,
+        token: TOKEN,
+        counter,
+        hold: SECOND,
+        signal: None,
+    };
+    rig.member.told(&rig.name, grant);
+    let hold = poll(&mut waits).expect("granted").unwrap();
+    rig.lose(asked);
+    hold.local().release(&hold);
+    leaves(&rig, ticket, true);
+}
+
+#[test]
+fn a_release_that_was_sent_before_the_break_is_sent_again_with_one() {
+    let mut rig = Rig::new();
+    let first = rig.enter(&Rig::want());
+    let (asked, ticket, _) = acquire(&rig);
+    drop(first);
+    // It was kept for the next one for a while.
+    rig.pass(5 * SECOND);
+    let release = leaves(&rig, ticket, false);
+    rig.lose(asked);
+    breaks(&rig, release);
+    leaves(&rig, ticket, true);
+}
+
+#[test]
+fn an_attempt_does_too() {
+    for breaks_off in [true, false] {
+        let rig = Rig::new();
+        let mut tries = rig.enter(&Want {
+            patience: Patience::Poll {
+                retries: 0,
+                interval: SECOND,
+                block: None,
+            },
+            ..Rig::want()
+        });
+        let (mut asked, ticket, _) = acquire(&rig);
+        if breaks_off {
+            breaks(&rig, asked);
+            let again;
+            (asked, again, _) = acquire(&rig);
+            assert_eq!(again, ticket);
+        }
+        rig.answer(asked, Reply::Busy { holder: None });
+        assert!(poll(&mut tries).is_some_and(|tried| tried.is_err()));
+        if breaks_off {
+            leaves(&rig, ticket, true);
+        }
+        assert!(super::lock(&rig.wire.0).is_empty());
+    }
+}
+
+#[test]
+fn a_waiter_that_gives_up_does_too() {
+    let mut rig = Rig::new();
+    let waits = rig.enter(&Rig::want());
+    let (asked, ticket, _) = acquire(&rig);
+    breaks(&rig, asked);
+    rig.answer(rig.next(), queued());
+    drop(waits);
+    rig.pass(5 * SECOND);
+    let mut gone = rig.next();
+    if matches!(gone.op, Op::Touch { .. }) {
+        rig.answer(gone, queued());
+        gone = rig.next();
+    }
+    assert!(
+        matches!(gone.op, Op::Release { ticket: left, tomb: true, .. } if left == ticket),
+        "{gone:?}"
+    );
+}
