@@ -8,7 +8,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 use crate::rig::{client, config};
 
 fn refused(url: &str) -> SetupError {
-    let config = Config::new(url).unwrap().connect_timeout(3);
+    let config = Config::new(url).unwrap().connect_timeout(8);
     Client::connect(config).map(drop).unwrap_err()
 }
 
