@@ -4,6 +4,7 @@ mod alone;
 mod asks;
 mod late;
 mod lent;
+mod outage;
 mod pass_on;
 mod queries;
 mod releases;
@@ -59,9 +60,15 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
+        Self::patient(30)
+    }
+
+    /// As long as this with a store that says nothing, in seconds.
+    fn patient(patience: u32) -> Self {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
-        let settings = Config::new("memory://").unwrap().lease(10).patience(30);
+        let settings = Config::new("memory://").unwrap().lease(10);
+        let settings = settings.patience(patience);
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings.validate().unwrap(), wire.clone());
         member.connected(Node::ONLY, 1);

@@ -159,6 +159,25 @@ fn a_release_grants_the_next_in_line_and_tokens_grow() {
     assert_eq!(world.release(a, ta, 0, false), Reply::Gone);
 }
 
+/// As long as nobody else was let in, it held.
+#[test]
+fn a_release_comes_in_time_if_nobody_has_seen_the_lease_end() {
+    for seen in [false, true] {
+        let mut world = World::new();
+        let ((a, ta), (b, tb)) = (ids(), ids());
+        world.lock(a, ta);
+        world.pass(10_001);
+        if seen {
+            world.touch(b, tb);
+        }
+        let released = world.release(a, ta, 0, false);
+        match seen {
+            false => assert!(matches!(released, Reply::Released { .. }), "{released:?}"),
+            true => assert_eq!(released, Reply::Gone),
+        }
+    }
+}
+
 #[test]
 fn nobody_barges_past_the_queue() {
     let mut world = World::new();
@@ -361,9 +380,13 @@ fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
     };
     world.state.shrink();
     assert!(is_granted(&world.touch(a, ta)), "it still holds");
+    world.pass(5_000);
     world.release(a, ta, 0, false);
+    let kept = world.state.kept_until();
     world.state.shrink();
-    world.now -= 1_000_000;
+    assert!(world.info(a).exists);
+    assert_eq!(world.state.kept_until(), kept);
+    world.now -= 6_000_000;
     let Reply::Granted { token: second, .. } = world.lock(a, Ticket::random()) else {
         panic!()
     };
