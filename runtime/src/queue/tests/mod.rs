@@ -6,6 +6,7 @@ mod late;
 mod lent;
 mod outage;
 mod pass_on;
+mod places;
 mod queries;
 mod releases;
 

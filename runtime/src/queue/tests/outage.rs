@@ -3,8 +3,8 @@
 use std::task::{Context, Poll, Waker};
 
 use super::{Rig, SECOND, poll, queued};
-use crate::error::{LockError, StoreError};
-use crate::store::{Events, Node, Op};
+use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::store::{Answer, Events, Node, Op};
 
 #[test]
 fn who_waits_is_told_when_patience_with_the_connection_ends() {
@@ -40,4 +40,28 @@ fn who_refreshes_is_told_when_no_answer_comes() {
         "{told:?}"
     );
     assert!(hold.is_valid(), "by its own clock");
+}
+
+#[test]
+fn what_the_store_cannot_do_has_an_error_of_its_own() {
+    let rig = Rig::new();
+    for (kind, known) in [
+        (StoreErrorKind::Unsupported, "does not support"),
+        (
+            StoreErrorKind::Unreplicated {
+                wanted: 2,
+                reached: 1,
+            },
+            "1 of 2",
+        ),
+    ] {
+        let mut waits = rig.enter(&Rig::want());
+        let request = rig.next();
+        let result = Err(StoreError::new(kind, "that"));
+        rig.member.answered(Answer { request, result });
+        let told = poll(&mut waits).expect("an answer").map(drop).unwrap_err();
+        assert!(!matches!(told, LockError::Unavailable { .. }), "{told:?}");
+        assert!(told.to_string().contains(known), "{told}");
+        super::lock(&rig.wire.0).clear();
+    }
 }

@@ -1,0 +1,177 @@
+//! Which tickets are kept, asked for again and claimed, and when.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
+use crate::queue::Want;
+use crate::store::{Events, Message, Node, Op, Reply, Request, Share, Ticket};
+
+fn of(units: u32, capacity: u32) -> Want {
+    Want {
+        share: Share::of(units, capacity),
+        ..Rig::want()
+    }
+}
+
+fn taking() -> Want {
+    Want {
+        share: Share {
+            takes: true,
+            ..Share::of(1, 0)
+        },
+        relies: true,
+        ..Rig::want()
+    }
+}
+
+/// Somebody enters, and asks.
+fn asks(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Request, Ticket) {
+    let waiter = rig.enter(want);
+    let asked = rig.next();
+    let Op::Acquire { ticket, .. } = asked.op else {
+        panic!("{asked:?}");
+    };
+    (waiter, asked, ticket)
+}
+
+#[track_caller]
+fn left(rig: &Rig) -> Ticket {
+    let request = rig.next();
+    match request.op {
+        Op::Release { ticket, .. } => ticket,
+        _ => panic!("{request:?}"),
+    }
+}
+
+#[test]
+fn the_last_place_is_given_up_unless_an_earlier_one_is_not_known_of() {
+    for (first_known, second_known) in [(true, true), (false, false), (true, false), (false, true)]
+    {
+        let rig = Rig::new();
+        let (waits, asked, first) = asks(&rig, &of(1, 2));
+        let (gives_up, too, second) = asks(&rig, &of(1, 2));
+        for (request, known) in [(asked, first_known), (too, second_known)] {
+            if known {
+                rig.answer(request, queued());
+            }
+        }
+        drop(gives_up);
+        let worse = if second_known && !first_known {
+            first
+        } else {
+            second
+        };
+        assert_eq!(left(&rig), worse, "{first_known}, {second_known}");
+        drop(waits);
+    }
+}
+
+#[test]
+fn a_crowd_has_few_tickets_but_each_who_waits_for_a_signal_has_one() {
+    for (want, tickets) in [(of(1, 1000), 64), (taking(), 100)] {
+        let rig = Rig::new();
+        let crowd: Vec<_> = (0..100).map(|_| rig.enter(&want)).collect();
+        assert_eq!(lock(&rig.wire.0).len(), tickets);
+        drop(crowd);
+    }
+}
+
+#[test]
+fn behind_a_break_what_was_not_answered_is_asked_again_and_a_known_place_is_touched() {
+    for known in [false, true] {
+        let rig = Rig::new();
+        let (waits, asked, place) = asks(&rig, &Rig::want());
+        match known {
+            true => rig.answer(asked, queued()),
+            false => rig.lose(asked),
+        }
+        rig.member.connected(Node::ONLY, 2);
+        match rig.next().op {
+            Op::Acquire { ticket, .. } if !known => assert_eq!(ticket, place),
+            Op::Touch { ticket, .. } if known => assert_eq!(ticket, place),
+            other => panic!("{known}: {other:?}"),
+        }
+        drop(waits);
+    }
+}
+
+#[test]
+fn what_was_granted_by_message_is_claimed_within_a_quarter_of_its_time() {
+    for (hold, claimed) in [(SECOND, 20), (Duration::from_millis(40), 10)] {
+        let mut rig = Rig::new();
+        let (mut waits, asked, ticket) = asks(&rig, &Rig::want());
+        rig.answer(asked, queued());
+        let grant = Message::Grant {
+            ticket,
+            token: TOKEN,
+            counter: 1,
+            hold,
+            signal: None,
+        };
+        rig.member.told(&rig.name, grant);
+        let held = poll(&mut waits).expect("granted").unwrap();
+        rig.pass(Duration::from_millis(claimed / 2));
+        assert!(lock(&rig.wire.0).is_empty(), "not yet");
+        rig.pass(Duration::from_millis(claimed / 2));
+        assert!(matches!(rig.next().op, Op::Touch { ticket: it, .. } if it == ticket));
+        drop(held);
+    }
+}
+
+#[test]
+fn what_was_granted_by_an_answer_is_renewed_at_the_next_beat() {
+    let mut rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    rig.pass(SECOND);
+    assert!(lock(&rig.wire.0).is_empty());
+    rig.pass(3 * SECOND);
+    assert!(matches!(rig.next().op, Op::Touch { .. }));
+    drop(hold);
+}
+
+/// Whether it is known that the store has its place.
+fn is_registered(waiter: &Acquire) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    pin!(waiter.registered()).poll(&mut cx).is_ready()
+}
+
+#[test]
+fn whoever_waits_for_a_signal_learns_that_the_store_has_his_place() {
+    let rig = Rig::new();
+    let (first, asked, _) = asks(&rig, &taking());
+    let (second, too, _) = asks(&rig, &taking());
+    assert!(!is_registered(&first) && !is_registered(&second));
+    rig.answer(asked, queued());
+    assert!(is_registered(&first) && !is_registered(&second));
+    rig.answer(too, queued());
+    assert!(is_registered(&second));
+}
+
+#[test]
+fn whoever_waits_for_a_lock_does_not() {
+    let rig = Rig::new();
+    let want = Want {
+        relies: true,
+        ..Rig::want()
+    };
+    let (waits, asked, _) = asks(&rig, &want);
+    rig.answer(asked, queued());
+    assert!(!is_registered(&waits), "its ticket may go to another one");
+}
+
+#[test]
+fn a_gone_place_is_asked_for_anew() {
+    let rig = Rig::new();
+    let (waits, asked, place) = asks(&rig, &Rig::want());
+    rig.answer(asked, queued());
+    rig.member.connected(Node::ONLY, 2);
+    rig.answer(rig.next(), Reply::Gone);
+    match rig.next().op {
+        Op::Acquire { ticket, .. } => assert_ne!(ticket, place),
+        other => panic!("{other:?}"),
+    }
+    drop(waits);
+}
