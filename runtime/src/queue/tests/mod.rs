@@ -2,6 +2,7 @@
 
 mod alone;
 mod asks;
+mod attempts;
 mod late;
 mod lent;
 mod outage;

@@ -1,0 +1,88 @@
+//! Attempts that do not wait: each at its own time.
+
+use std::time::Duration;
+
+use super::{Rig, SECOND, granted, lock, poll};
+use crate::error::LockError;
+use crate::queue::{Patience, Want};
+use crate::store::{Op, Reply, Request};
+
+fn polling(retries: u32, interval: Duration) -> Want {
+    Want {
+        patience: Patience::Poll {
+            retries,
+            interval,
+            block: None,
+        },
+        ..Rig::want()
+    }
+}
+
+fn busy(rig: &Rig) {
+    rig.answer(rig.next(), Reply::Busy { holder: None });
+}
+
+fn nothing_is_asked(rig: &Rig) -> bool {
+    lock(&rig.wire.0).is_empty()
+}
+
+#[track_caller]
+fn is_attempt(request: &Request) {
+    assert!(matches!(request.op, Op::Acquire { .. }), "{request:?}");
+}
+
+#[test]
+fn each_is_made_again_at_its_own_time_and_as_often_as_was_asked() {
+    let mut rig = Rig::new();
+    let mut soon = rig.enter(&polling(1, SECOND));
+    let mut late = rig.enter(&polling(1, 3 * SECOND));
+    busy(&rig);
+    busy(&rig);
+    assert!(nothing_is_asked(&rig));
+    rig.pass(SECOND);
+    let again = rig.next();
+    is_attempt(&again);
+    assert!(nothing_is_asked(&rig), "the other one has time");
+    rig.answer(again, Reply::Busy { holder: None });
+    match poll(&mut soon) {
+        Some(Err(LockError::TooManyAttempts { attempts, .. })) => assert_eq!(attempts, 2),
+        other => panic!("{other:?}"),
+    }
+    rig.pass(2 * SECOND);
+    rig.answer(rig.next(), granted());
+    assert!(poll(&mut late).is_some_and(|granted| granted.is_ok()));
+}
+
+#[test]
+fn one_without_an_answer_is_given_up_in_its_own_time() {
+    let mut rig = Rig::patient(5);
+    let mut waits = rig.enter(&polling(0, SECOND));
+    let unanswered = rig.next();
+    let other = rig.enter(&polling(9, SECOND));
+    for _ in 0..4 {
+        busy(&rig);
+        rig.pass(SECOND);
+        assert!(poll(&mut waits).is_none());
+    }
+    busy(&rig);
+    rig.pass(SECOND);
+    let told = poll(&mut waits);
+    assert!(
+        matches!(told, Some(Err(LockError::Unavailable { .. }))),
+        "{told:?}"
+    );
+    drop((unanswered, other));
+}
+
+#[test]
+fn one_that_a_busy_store_refuses_is_made_again_soon() {
+    let mut rig = Rig::new();
+    let mut waits = rig.enter(&polling(0, SECOND));
+    rig.refuse(rig.next());
+    assert!(poll(&mut waits).is_none());
+    rig.pass(Duration::from_millis(200));
+    let again = rig.next();
+    is_attempt(&again);
+    rig.answer(again, granted());
+    assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));
+}
