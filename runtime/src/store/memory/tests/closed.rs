@@ -103,6 +103,22 @@ fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
 }
 
 #[test]
+fn who_may_not_claim_asks_again_when_it_opens() {
+    for (opens, asks) in [(500, 501), (5_000, 1_100)] {
+        let mut world = World::new();
+        let ((a, ta), (b, tb)) = (ids(), ids());
+        world.lock(a, ta);
+        world.lock(b, tb);
+        world.release(a, ta, 0, false);
+        world.close(opens);
+        let Reply::Queued { again, .. } = world.touch(b, tb) else {
+            panic!("it was granted");
+        };
+        assert_eq!(again, Duration::from_millis(asks));
+    }
+}
+
+#[test]
 fn what_might_not_be_claimed_is_claimed_when_it_opens() {
     let mut world = World::new();
     let ((a, ta), (b, tb)) = (ids(), ids());

@@ -371,6 +371,48 @@ fn who_has_just_come_asks_again_soon_and_need_not_be_told() {
     assert!(!world.told.iter().any(near), "{:?}", world.told);
 }
 
+/// Whoever has just come, or is among the first, sooner than the others; nobody later than a third of what his place lasts.
+#[test]
+fn waiters_ask_again_in_time() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    world.lock(a, ta);
+    let mut asks = |ticket: Ticket, place: u64, comes: bool| {
+        world.counter += 1;
+        let (counter, place) = (world.counter, Duration::from_millis(place));
+        let hold = Duration::from_secs(10);
+        let op = match comes {
+            true => Op::Acquire {
+                ticket,
+                counter,
+                share: Share::of(1, 1),
+                hold,
+                place,
+                mode: Mode::Queue,
+                meta: "h 1 s".into(),
+            },
+            false => Op::Touch {
+                ticket,
+                counter,
+                units: 0,
+                hold,
+                place,
+            },
+        };
+        match world.run(a, &op) {
+            Reply::Queued { again, .. } => again.as_millis(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let tickets: Vec<_> = (0..4).map(|_| Ticket::random()).collect();
+    for &ticket in &tickets[..3] {
+        assert_eq!(asks(ticket, 9_000, true), 1_100);
+    }
+    assert_eq!(asks(tickets[3], 900, true), 300);
+    assert_eq!(asks(tickets[3], 9_000, false), 3_000);
+    assert_eq!(asks(tickets[0], 900, false), 1_100);
+}
+
 #[test]
 fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
     let mut world = World::new();
