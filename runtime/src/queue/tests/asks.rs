@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Rig, SECOND, TOKEN, poll, queued};
+use super::{Rig, SECOND, TOKEN, grant, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
 use crate::queue::waiter::Patience;
-use crate::store::{Cause, Closing, Events, HolderRecord, Message, Node, Op, Owner, Reply, Share};
+use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Owner, Reply, Share};
 use crate::wait::lock;
 
 fn owned(owner: &'static str) -> Want {
@@ -60,14 +60,7 @@ fn who_joins_its_owner_believes_the_message() {
         holder: Some(holder),
     };
     rig.answer(asked, reply);
-    let grant = Message::Grant {
-        ticket,
-        token: TOKEN,
-        counter,
-        hold: SECOND,
-        signal: None,
-    };
-    rig.member.told(&rig.name, grant);
+    rig.member.told(&rig.name, grant(ticket, counter, SECOND));
     assert!(poll(&mut joins).is_some_and(|joined| joined.is_ok()));
 }
 
@@ -88,20 +81,14 @@ fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
         cause: Cause::Failover,
     };
     rig.member.closed(Node::ONLY, Some(closing));
-    let grant = || Message::Grant {
-        ticket,
-        token: TOKEN,
-        counter,
-        hold: SECOND,
-        signal: None,
-    };
-    rig.member.told(&rig.name, grant());
+    let grants = || grant(ticket, counter, SECOND);
+    rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_none());
     let touch = rig.next();
     assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
     // Once it is open, it is.
     rig.member.closed(Node::ONLY, None);
-    rig.member.told(&rig.name, grant());
+    rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));
 }
 

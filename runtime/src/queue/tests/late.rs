@@ -1,10 +1,10 @@
 //! A copy of an acquire that a broken connection took along may reach the store after the release of its ticket: then,
 //! and only then, the release leaves a tombstone.
 
-use super::{Rig, SECOND, TOKEN, granted, poll, queued};
+use super::{Rig, SECOND, grant, granted, poll, queued};
 use crate::queue::Want;
 use crate::queue::waiter::Patience;
-use crate::store::{Events, Message, Node, Op, Reply, Request, Share, Ticket};
+use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
 
 /// The connection breaks, and there is another one.
 fn breaks(rig: &Rig, unanswered: Request) {
@@ -63,14 +63,7 @@ fn who_was_granted_by_message_before_the_break_does_too() {
     let rig = Rig::new();
     let mut waits = rig.enter(&Rig::want());
     let (asked, ticket, counter) = acquire(&rig);
-    let grant = Message::Grant {
-        ticket,
-        token: TOKEN,
-        counter,
-        hold: SECOND,
-        signal: None,
-    };
-    rig.member.told(&rig.name, grant);
+    rig.member.told(&rig.name, grant(ticket, counter, SECOND));
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.lose(asked);
     hold.local().release(&hold);

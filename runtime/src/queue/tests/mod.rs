@@ -26,7 +26,7 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
-use crate::store::{Answer, Events, Node, Op, Reply, Request, Share, Store};
+use crate::store::{Answer, Events, Message, Node, Op, Reply, Request, Share, Store, Ticket};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -154,6 +154,17 @@ fn poll(acquire: &mut Pin<Box<Acquire>>) -> Option<Result<Arc<Hold>, LockError>>
     match acquire.as_mut().poll(&mut cx) {
         Poll::Ready(result) => Some(result),
         Poll::Pending => None,
+    }
+}
+
+/// The store grants the ticket on somebody else's operation, to who asked with this counter.
+fn grant(ticket: Ticket, counter: u64, hold: Duration) -> Message {
+    Message::Grant {
+        ticket,
+        token: TOKEN,
+        counter,
+        hold,
+        signal: None,
     }
 }
 

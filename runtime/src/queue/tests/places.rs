@@ -5,9 +5,9 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, grant, lock, poll, queued};
 use crate::queue::Want;
-use crate::store::{Events, Message, Node, Op, Reply, Request, Share, Ticket};
+use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
     Want {
@@ -104,14 +104,7 @@ fn what_was_granted_by_message_is_claimed_within_a_quarter_of_its_time() {
         let mut rig = Rig::new();
         let (mut waits, asked, ticket) = asks(&rig, &Rig::want());
         rig.answer(asked, queued());
-        let grant = Message::Grant {
-            ticket,
-            token: TOKEN,
-            counter: 1,
-            hold,
-            signal: None,
-        };
-        rig.member.told(&rig.name, grant);
+        rig.member.told(&rig.name, grant(ticket, 1, hold));
         let held = poll(&mut waits).expect("granted").unwrap();
         rig.pass(Duration::from_millis(claimed / 2));
         assert!(lock(&rig.wire.0).is_empty(), "not yet");

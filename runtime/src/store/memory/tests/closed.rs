@@ -6,6 +6,17 @@ impl World {
     fn close(&mut self, millis: u64) {
         self.opens = self.now + millis * 1000;
     }
+
+    /// The second one was granted by the release of the first, and has not claimed.
+    fn unclaimed() -> (Self, (MemberId, Ticket), (MemberId, Ticket)) {
+        let mut world = Self::new();
+        let ((a, ta), (b, tb)) = (ids(), ids());
+        world.lock(a, ta);
+        world.lock(b, tb);
+        world.release(a, ta, 0, false);
+        assert_eq!(world.granted_to(), [b]);
+        (world, (a, ta), (b, tb))
+    }
 }
 
 #[test]
@@ -68,12 +79,8 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
 /// Members do not agree to the millisecond when it opens: what one was granted who knows that it has, others leave alone.
 #[test]
 fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
-    let mut world = World::new();
-    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
-    world.lock(a, ta);
-    world.lock(b, tb);
-    world.release(a, ta, 0, false);
-    assert_eq!(world.granted_to(), [b]);
+    let (mut world, _, (b, tb)) = World::unclaimed();
+    let (c, tc) = ids();
     world.close(1_000);
     world.lock(c, tc);
     world.opens = 0;
@@ -84,12 +91,8 @@ fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
 /// It may have come to believe in it with right, before it heard that the store is closed.
 #[test]
 fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
-    let mut world = World::new();
-    let ((a, ta), (b, tb), (c, tc)) = (ids(), ids(), ids());
-    world.lock(a, ta);
-    world.lock(b, tb);
-    world.release(a, ta, 0, false);
-    assert_eq!(world.granted_to(), [b]);
+    let (mut world, _, (b, tb)) = World::unclaimed();
+    let (c, tc) = ids();
     world.close(10_000);
     world.pass(500);
     assert!(!is_granted(&world.touch(b, tb)));
@@ -105,11 +108,7 @@ fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
 #[test]
 fn who_may_not_claim_asks_again_when_it_opens() {
     for (opens, asks) in [(500, 501), (5_000, 1_100)] {
-        let mut world = World::new();
-        let ((a, ta), (b, tb)) = (ids(), ids());
-        world.lock(a, ta);
-        world.lock(b, tb);
-        world.release(a, ta, 0, false);
+        let (mut world, _, (b, tb)) = World::unclaimed();
         world.close(opens);
         let Reply::Queued { again, .. } = world.touch(b, tb) else {
             panic!("it was granted");
@@ -120,11 +119,7 @@ fn who_may_not_claim_asks_again_when_it_opens() {
 
 #[test]
 fn what_might_not_be_claimed_is_claimed_when_it_opens() {
-    let mut world = World::new();
-    let ((a, ta), (b, tb)) = (ids(), ids());
-    world.lock(a, ta);
-    world.lock(b, tb);
-    world.release(a, ta, 0, false);
+    let (mut world, (a, _), (b, tb)) = World::unclaimed();
     let held = world.info(a).holders[0].token;
     world.close(1_000);
     assert!(!is_granted(&world.touch(b, tb)));
@@ -137,11 +132,7 @@ fn what_might_not_be_claimed_is_claimed_when_it_opens() {
 
 #[test]
 fn a_clock_that_is_stepped_back_makes_no_provisional_lease_longer() {
-    let mut world = World::new();
-    let ((a, ta), (b, tb)) = (ids(), ids());
-    world.lock(a, ta);
-    world.lock(b, tb);
-    world.release(a, ta, 0, false);
+    let (mut world, (a, ta), _) = World::unclaimed();
     world.now -= 60_000_000;
     world.touch(a, ta);
     assert_eq!(world.info(a).holders.len(), 1);
