@@ -98,6 +98,10 @@ impl Connector {
                 {
                     return Err(Refusal::Tls(fault));
                 }
+                // What the end has cut short says less than what was found out before.
+                if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
+                    return Err(known);
+                }
                 passing = Some(self.route.judge(refusal)?);
                 sleep(PAUSE).await;
             }

@@ -15,8 +15,10 @@ pub(super) enum Refusal {
     Role(String),
     /// A node of a cluster, where a server on its own was expected.
     Cluster,
-    /// No sentinel answers.
+    /// No sentinel can be asked.
     NoSentinel(StoreError),
+    /// No sentinel has answered in time; one may yet.
+    SilentSentinels(StoreError),
     /// No sentinel that answers knows this service.
     UnknownService(String),
     /// What the sentinels say is the primary of this service is none.
@@ -69,7 +71,9 @@ impl Refusal {
         let address = place.to_owned();
         match self {
             Self::At(place, refusal) => refusal.at(&place),
-            Self::NoSentinel(source) => SetupError::NoSentinel { address, source },
+            Self::NoSentinel(source) | Self::SilentSentinels(source) => {
+                SetupError::NoSentinel { address, source }
+            }
             Self::UnknownService(service) => SetupError::UnknownService { service, address },
             Self::NoPrimary(service, source) => SetupError::NoPrimary { service, source },
             Self::Unreachable(source) | Self::Loading(source) => {

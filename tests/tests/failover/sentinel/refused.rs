@@ -1,6 +1,10 @@
 //! What is wrong with a set-up by sentinels has an error of its own each, and none shows a password.
 
+use std::thread;
+use std::time::Duration;
+
 use auto_mutex::{Client, SetupError};
+use auto_mutex_tests::events::finishes;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
@@ -8,7 +12,13 @@ use crate::rig::config;
 
 #[track_caller]
 fn refused(url: &str) -> SetupError {
-    let config = config(url).connect_timeout(8);
+    refused_within(url, 8.0)
+}
+
+/// Where it takes that long.
+#[track_caller]
+fn refused_within(url: &str, seconds: f64) -> SetupError {
+    let config = config(url).connect_timeout(seconds);
     let error = match Client::connect(config) {
         Ok(_) => panic!("{url} works"),
         Err(error) => error,
@@ -73,13 +83,20 @@ fn a_server_is_no_sentinel() {
 }
 
 #[test]
-fn sentinels_that_answer_nothing_are_not_waited_for() {
+fn sentinels_that_answer_nothing_are_waited_for_as_long_as_was_said() {
     let service = Service::start();
     for sentinel in service.sentinels() {
         sentinel.stop();
     }
-    let error = refused(&service.url());
+    let error = refused_within(&service.url(), 1.5);
     assert!(matches!(error, SetupError::NoSentinel { .. }), "{error:?}");
+    // One that goes on in time is enough.
+    let url = service.url();
+    let connecting =
+        thread::spawn(move || Client::connect(config(&url).connect_timeout(60)).map(drop));
+    thread::sleep(Duration::from_millis(1200));
+    service.sentinel(1).cont();
+    finishes("connected", || connecting.join().unwrap()).unwrap();
     for sentinel in service.sentinels() {
         sentinel.cont();
     }

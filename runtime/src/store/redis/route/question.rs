@@ -115,7 +115,9 @@ async fn in_time<T>(
 ) -> Result<T, Refusal> {
     match timeout_at(end, asking).await {
         Ok(result) => result.map_err(|error| Refusal::of_socket(&error)),
-        Err(_) => Err(unreachable("the sentinel does not answer")),
+        Err(_) => Err(Refusal::SilentSentinels(StoreError::disconnected(
+            "the sentinel does not answer",
+        ))),
     }
 }
 

@@ -67,8 +67,8 @@ impl Sentinels {
                 Ok(None) => ignorant = Some(address),
                 Err(refusal) => {
                     tracing::debug!(%address, ?refusal, "a sentinel cannot be asked");
-                    // Of several, one that can be put right.
-                    if refused.is_none() || !matches!(refusal, Refusal::Unreachable(_)) {
+                    let known = refused.as_ref().map(|(_, known)| worth(known));
+                    if known.is_none_or(|known| known <= worth(&refusal)) {
                         refused = Some((address, refusal));
                     }
                 }
@@ -84,8 +84,9 @@ impl Sentinels {
         }
         Err(match refused {
             Some((_, Refusal::Unreachable(error))) => Refusal::NoSentinel(error),
+            Some((_, silent @ Refusal::SilentSentinels(_))) => silent,
             Some((address, refusal)) => Refusal::At(address.to_string(), Box::new(refusal)),
-            None => Refusal::NoSentinel(StoreError::disconnected("no sentinel answers")),
+            None => Refusal::SilentSentinels(StoreError::disconnected("no sentinel answers")),
         })
     }
 
@@ -181,6 +182,7 @@ impl Sentinels {
 
     pub(super) fn judge(&self, refusal: Refusal) -> Result<Refusal, Refusal> {
         let what = match &refusal {
+            Refusal::SilentSentinels(_) => return Ok(refusal),
             Refusal::Role(role) => format!("{} is a {role}", self.server()),
             Refusal::Unreachable(source) => format!("{}: {source}", self.server()),
             _ => return Err(refusal),
@@ -204,5 +206,14 @@ impl Sentinels {
             let sentinels = self.endpoint.sentinels.iter().map(Address::to_string);
             sentinels.collect::<Vec<_>>().join(",")
         })
+    }
+}
+
+/// Of several refusals one counts that can be put right, then one that may pass.
+fn worth(refusal: &Refusal) -> u8 {
+    match refusal {
+        Refusal::Unreachable(_) => 0,
+        Refusal::SilentSentinels(_) => 1,
+        _ => 2,
     }
 }
