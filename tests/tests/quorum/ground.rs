@@ -80,7 +80,10 @@ impl Ground {
     /// A member of one server alone, past its proxy.
     pub(crate) fn member_of(&self, server: usize) -> Client {
         let config = Config::new(self.servers[server].url()).unwrap();
-        Client::connect(config.namespace("suite")).unwrap()
+        // Who tells of a longer lease than the others keeps a restarted server closed for all.
+        let lease = self.guard.max(Duration::from_secs(1));
+        let config = config.lease(lease).longest_lease(lease);
+        Client::connect(config.namespace("suite").restart_guard(false)).unwrap()
     }
 
     /// Starts a process; its first line is `ready`.
