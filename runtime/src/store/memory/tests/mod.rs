@@ -178,6 +178,33 @@ fn a_release_comes_in_time_if_nobody_has_seen_the_lease_end() {
     }
 }
 
+/// Nobody has to come along for a lease to end.
+#[test]
+fn what_has_ended_is_not_told_of_any_more() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    world.acquire(a, ta, 2, 3, Mode::Queue);
+    world.pass(9_999);
+    let info = world.info(a);
+    assert_eq!((info.used, info.holders.len()), (2, 1));
+    world.pass(1);
+    let info = world.info(a);
+    assert_eq!((info.used, info.holders.len()), (0, 0));
+}
+
+#[test]
+fn who_has_spoken_within_two_seconds_is_granted_in_his_absence() {
+    for (silent, granted) in [(2_000_000, true), (2_000_001, false)] {
+        let mut world = World::new();
+        let ((a, ta), (b, tb)) = (ids(), ids());
+        world.lock(a, ta);
+        world.lock(b, tb);
+        world.now += silent;
+        world.release(a, ta, 0, false);
+        assert_eq!(world.granted_to(), [b][..usize::from(granted)]);
+    }
+}
+
 #[test]
 fn nobody_barges_past_the_queue() {
     let mut world = World::new();

@@ -191,3 +191,15 @@ fn a_notification_that_may_not_be_claimed_goes_to_nobody_who_came_later() {
         assert_eq!(is_granted(&world.touch(a, ta)), speaks);
     }
 }
+
+#[test]
+fn a_signal_whose_holder_has_ended_counts_as_waiting_again() {
+    let mut world = World::new();
+    let (a, ta) = ids();
+    world.token(a, "one");
+    world.take(a, ta);
+    world.pass(9_999);
+    assert_eq!(world.info(a).signals, 0);
+    world.pass(1);
+    assert_eq!(world.info(a).signals, 1);
+}
