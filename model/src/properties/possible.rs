@@ -19,7 +19,6 @@ const PAUSED: &str = "(possible) a holder was paused, and another holds";
 const TOMB: &str = "(possible) a late acquire meets a tombstone";
 /// A closed store has a queue.
 const CLOSED: &str = "(possible) somebody waits at a closed store";
-
 /// Somebody believes what it may not claim, and the answer that says so is on its way.
 const DOUBTED: &str = "(possible) what is believed may not be claimed";
 

@@ -61,9 +61,9 @@ fn patience(world: &World, rules: &Rules) -> u8 {
         .zip(&world.lines)
         .filter(|(member, line)| member.dead && line.requests.len() + line.late.len() > 0);
     let posthumous = dead.count() as u8 * rules.lease;
-    // Each of the others may have died in the queue, just now.
     let doubts = world.members.iter().map(|member| member.closed).max();
     let closed = world.store.closed.max(doubts.unwrap_or(0));
+    // Each of the others may have died in the queue, just now.
     closed + last + posthumous + (rules.members - 1) * rules.claim + 1
 }
 

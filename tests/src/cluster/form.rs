@@ -32,13 +32,7 @@ pub(super) fn form(shape: Shape) -> Cluster {
         .line("cluster-replica-validity-factor 0")
         .line("cluster-migration-barrier 100")
         .replicated();
-    let nodes: Vec<_> = std::thread::scope(|scope| {
-        let starting: Vec<_> = (0..count)
-            .map(|_| scope.spawn(|| Redis::with(options.clone())))
-            .collect();
-        let started = starting.into_iter().map(|starting| starting.join());
-        started.map(|node| node.expect("a node")).collect()
-    });
+    let nodes = Redis::several(count, &options);
     let cluster = Cluster {
         nodes,
         options: shape.options,

@@ -40,6 +40,17 @@ impl Redis {
         Self::with(Options::default())
     }
 
+    /// Starts so many servers with the same options, all at once.
+    pub fn several(count: usize, options: &Options) -> Vec<Self> {
+        std::thread::scope(|scope| {
+            let starting: Vec<_> = (0..count)
+                .map(|_| scope.spawn(|| Self::with(options.clone())))
+                .collect();
+            let started = starting.into_iter().map(|starting| starting.join());
+            started.map(|server| server.expect("a server")).collect()
+        })
+    }
+
     /// Starts a server with options.
     pub fn with(options: Options) -> Self {
         let dir = tempfile::Builder::new()

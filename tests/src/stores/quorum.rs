@@ -17,13 +17,7 @@ impl OnQuorum {
 
     /// Starts so many servers side by side.
     pub fn of(count: usize) -> Self {
-        let starting: Vec<_> = (0..count)
-            .map(|_| std::thread::spawn(|| Redis::with(Options::default().least_rights())))
-            .collect();
-        let servers = starting
-            .into_iter()
-            .map(|server| server.join().expect("a server"));
-        Self(servers.collect())
+        Self(Redis::several(count, &Options::default().least_rights()))
     }
 
     /// The servers.

@@ -1,7 +1,5 @@
 //! [`Ground`]: the store that a history is of, with a proxy before each of its servers.
 
-use std::thread;
-
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::stores::quorum_url;
@@ -25,7 +23,7 @@ impl Ground {
 
     /// A quorum of five servers that keep their data. What befalls one of them leaves a majority.
     pub(crate) fn quorum() -> Self {
-        let mut ground = Self::of(five());
+        let mut ground = Self::of(Redis::several(5, &Options::default().persistent()));
         let servers = ground.servers.iter().map(Redis::port);
         let proxies = ground.proxies.iter().map(Proxy::port);
         ground.urls = vec![quorum_url(servers), quorum_url(proxies)];
@@ -34,7 +32,7 @@ impl Ground {
 
     /// Two quorums of three, with one server in common: the majorities of one need have nobody in those of the other.
     pub(crate) fn two_quorums() -> Self {
-        let mut ground = Self::of(five());
+        let mut ground = Self::of(Redis::several(5, &Options::default().persistent()));
         let ports: Vec<_> = ground.servers.iter().map(Redis::port).collect();
         let quorums = [&ports[..3], &ports[2..]];
         ground.urls = quorums
@@ -45,7 +43,7 @@ impl Ground {
 
     /// So many servers that know nothing of each other, each with workers of its own: no lock at all.
     pub(crate) fn apart(count: usize) -> Self {
-        Self::of((0..count).map(|_| Redis::start()).collect())
+        Self::of(Redis::several(count, &Options::default()))
     }
 
     fn of(servers: Vec<Redis>) -> Self {
@@ -55,12 +53,4 @@ impl Ground {
             servers,
         }
     }
-}
-
-fn five() -> Vec<Redis> {
-    let starting: Vec<_> = (0..5)
-        .map(|_| thread::spawn(|| Redis::with(Options::default().persistent())))
-        .collect();
-    let started = starting.into_iter().map(|server| server.join());
-    started.map(|server| server.expect("a server")).collect()
 }

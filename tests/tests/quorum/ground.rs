@@ -1,12 +1,11 @@
 //! Five servers, each behind a proxy, and processes that contend for their locks under the eyes of a witness.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::proxy::Proxy;
-use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::stores::quorum_url;
 use auto_mutex_tests::witness::{Verdict, Witness};
@@ -30,9 +29,7 @@ impl Ground {
     /// Starts the servers.
     pub(crate) fn open(what: &str) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let starting: Vec<_> = (0..SERVERS).map(|_| thread::spawn(Redis::start)).collect();
-        let servers = starting.into_iter().map(|server| server.join().unwrap());
-        let servers: Vec<_> = servers.collect();
+        let servers = Redis::several(SERVERS, &Options::default());
         Self {
             proxies: servers
                 .iter()

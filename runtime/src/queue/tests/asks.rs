@@ -43,13 +43,7 @@ fn an_owner_that_holds_elsewhere_enters_past_who_waits_here() {
 fn who_joins_its_owner_believes_the_message() {
     let rig = Rig::new();
     let mut joins = rig.enter(&owned("o"));
-    let asked = rig.next();
-    let Op::Acquire {
-        ticket, counter, ..
-    } = asked.op
-    else {
-        panic!("{asked:?}");
-    };
+    let (asked, ticket, counter) = rig.asked();
     let holder = HolderRecord {
         token: TOKEN,
         meta: "h 1 s".into(),
@@ -68,13 +62,7 @@ fn who_joins_its_owner_believes_the_message() {
 fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
     let rig = Rig::new();
     let mut waits = rig.enter(&Rig::want());
-    let asked = rig.next();
-    let Op::Acquire {
-        ticket, counter, ..
-    } = asked.op
-    else {
-        panic!("{asked:?}");
-    };
+    let (asked, ticket, counter) = rig.asked();
     rig.answer(asked, queued());
     let closing = Closing {
         until: rig.now.after(SECOND),

@@ -12,17 +12,6 @@ fn breaks(rig: &Rig, unanswered: Request) {
     rig.member.connected(Node::ONLY, 2);
 }
 
-fn acquire(rig: &Rig) -> (Request, Ticket, u64) {
-    let asked = rig.next();
-    let Op::Acquire {
-        ticket, counter, ..
-    } = asked.op
-    else {
-        panic!("{asked:?}");
-    };
-    (asked, ticket, counter)
-}
-
 #[track_caller]
 fn leaves(rig: &Rig, gone: Ticket, tombstone: bool) -> Request {
     let release = rig.next();
@@ -41,8 +30,8 @@ fn who_asked_twice_leaves_a_tombstone_and_nobody_else() {
         ..Rig::want()
     };
     let (mut first, mut second) = (rig.enter(&two), rig.enter(&two));
-    let (asked, before, _) = acquire(&rig);
-    let (lost, ticket, _) = acquire(&rig);
+    let (asked, before, _) = rig.asked();
+    let (lost, ticket, _) = rig.asked();
     rig.answer(asked, granted());
     let early = poll(&mut first).expect("granted").unwrap();
     breaks(&rig, lost);
@@ -62,7 +51,7 @@ fn who_asked_twice_leaves_a_tombstone_and_nobody_else() {
 fn who_was_granted_by_message_before_the_break_does_too() {
     let rig = Rig::new();
     let mut waits = rig.enter(&Rig::want());
-    let (asked, ticket, counter) = acquire(&rig);
+    let (asked, ticket, counter) = rig.asked();
     rig.member.told(&rig.name, grant(ticket, counter, SECOND));
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.lose(asked);
@@ -74,7 +63,7 @@ fn who_was_granted_by_message_before_the_break_does_too() {
 fn a_release_that_was_sent_before_the_break_is_sent_again_with_one() {
     let mut rig = Rig::new();
     let first = rig.enter(&Rig::want());
-    let (asked, ticket, _) = acquire(&rig);
+    let (asked, ticket, _) = rig.asked();
     drop(first);
     // It was kept for the next one for a while.
     rig.pass(5 * SECOND);
@@ -96,11 +85,11 @@ fn an_attempt_does_too() {
             },
             ..Rig::want()
         });
-        let (mut asked, ticket, _) = acquire(&rig);
+        let (mut asked, ticket, _) = rig.asked();
         if breaks_off {
             breaks(&rig, asked);
             let again;
-            (asked, again, _) = acquire(&rig);
+            (asked, again, _) = rig.asked();
             assert_eq!(again, ticket);
         }
         rig.answer(asked, Reply::Busy { holder: None });
@@ -116,7 +105,7 @@ fn an_attempt_does_too() {
 fn a_waiter_that_gives_up_does_too() {
     let mut rig = Rig::new();
     let waits = rig.enter(&Rig::want());
-    let (asked, ticket, _) = acquire(&rig);
+    let (asked, ticket, _) = rig.asked();
     breaks(&rig, asked);
     rig.answer(rig.next(), queued());
     drop(waits);

@@ -111,6 +111,18 @@ impl Rig {
             .expect("something was submitted")
     }
 
+    /// What was submitted is an acquire: of which ticket, and with which counter.
+    #[track_caller]
+    fn asked(&self) -> (Request, Ticket, u64) {
+        let asked = self.next();
+        match asked.op {
+            Op::Acquire {
+                ticket, counter, ..
+            } => (asked, ticket, counter),
+            _ => panic!("{asked:?}"),
+        }
+    }
+
     fn answer(&self, request: Request, reply: Reply) {
         self.member.answered(Answer {
             request,

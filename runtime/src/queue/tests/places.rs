@@ -30,10 +30,7 @@ fn taking() -> Want {
 /// Somebody enters, and asks.
 fn asks(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Request, Ticket) {
     let waiter = rig.enter(want);
-    let asked = rig.next();
-    let Op::Acquire { ticket, .. } = asked.op else {
-        panic!("{asked:?}");
-    };
+    let (asked, ticket, _) = rig.asked();
     (waiter, asked, ticket)
 }
 

@@ -202,6 +202,18 @@ fn release(ticket: Ticket, used: u64) -> Op {
     }
 }
 
+/// A node tells of a notification, which has this token there.
+fn notification(node: usize, ticket: Ticket, token: u64) -> Input {
+    let grant = Message::Grant {
+        ticket,
+        token,
+        hold: LEASE,
+        counter: 1,
+        signal: Some("s".into()),
+    };
+    Input::Told(node, Name::from_escaped("m"), grant)
+}
+
 fn is_granted(answer: &Option<Result<Reply, StoreError>>) -> bool {
     matches!(answer, Some(Ok(Reply::Granted { .. })))
 }
@@ -360,14 +372,7 @@ fn a_used_notification_counts_as_released_where_it_came_from() {
         rig.ask(acquire(ticket, 1, 0)),
         Some(Ok(Reply::Queued { .. }))
     ));
-    let grant = Message::Grant {
-        ticket,
-        token: 5,
-        hold: LEASE,
-        counter: 1,
-        signal: Some("s".into()),
-    };
-    rig.take(Input::Told(1, Name::from_escaped("m"), grant));
+    rig.take(notification(1, ticket, 5));
     rig.ways[1] = Way::Freezes;
     assert!(rig.ask(release(ticket, 5)).is_none(), "it has not spoken");
 }
@@ -400,15 +405,8 @@ fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
         rig.ask(acquire(ticket, 1, 0)),
         Some(Ok(Reply::Queued { .. }))
     ));
-    let grant = |token| Message::Grant {
-        ticket,
-        token,
-        hold: LEASE,
-        counter: 1,
-        signal: Some("s".into()),
-    };
     for (node, token) in [(1, 5), (2, 6)] {
-        rig.take(Input::Told(node, Name::from_escaped("m"), grant(token)));
+        rig.take(notification(node, ticket, token));
     }
     assert_eq!(rig.on(ticket), 2, "the same one, told twice");
     let answer = rig.ask(touch(ticket, 2));

@@ -344,8 +344,10 @@ impl State {
 
     /// Whether the ticket of this operation would claim, if anything were claimed while nothing is granted.
     pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
-        let record = self.records.get(&ticket);
-        let is_provisional = record.is_some_and(|record| record.flag == Flag::Provisional);
-        step.is_closed() && step.own == Some(ticket) && is_provisional
+        let is_provisional = |record: &Record| record.flag == Flag::Provisional;
+        // Mostly it is open, and nothing is looked up.
+        step.is_closed()
+            && step.own == Some(ticket)
+            && self.records.get(&ticket).is_some_and(is_provisional)
     }
 }

@@ -22,6 +22,8 @@ struct World {
     told: Vec<(MemberId, Message)>,
     deaf: Vec<MemberId>,
     counter: u64,
+    /// How long a place lasts that is asked for, or kept, from now on.
+    place: Duration,
 }
 
 impl World {
@@ -33,6 +35,7 @@ impl World {
             told: Vec::new(),
             deaf: Vec::new(),
             counter: 0,
+            place: Duration::from_secs(10),
         }
     }
 
@@ -71,7 +74,7 @@ impl World {
             counter: self.counter,
             share,
             hold: Duration::from_secs(10),
-            place: Duration::from_secs(10),
+            place: self.place,
             mode,
             meta: "h 1 s".into(),
         };
@@ -93,7 +96,7 @@ impl World {
             counter: self.counter,
             units,
             hold: Duration::from_secs(10),
-            place: Duration::from_secs(10),
+            place: self.place,
         };
         self.run(member, &op)
     }
@@ -405,28 +408,12 @@ fn waiters_ask_again_in_time() {
     let (a, ta) = ids();
     world.lock(a, ta);
     let mut asks = |ticket: Ticket, place: u64, comes: bool| {
-        world.counter += 1;
-        let (counter, place) = (world.counter, Duration::from_millis(place));
-        let hold = Duration::from_secs(10);
-        let op = match comes {
-            true => Op::Acquire {
-                ticket,
-                counter,
-                share: Share::of(1, 1),
-                hold,
-                place,
-                mode: Mode::Queue,
-                meta: "h 1 s".into(),
-            },
-            false => Op::Touch {
-                ticket,
-                counter,
-                units: 0,
-                hold,
-                place,
-            },
+        world.place = Duration::from_millis(place);
+        let reply = match comes {
+            true => world.lock(a, ticket),
+            false => world.touch(a, ticket),
         };
-        match world.run(a, &op) {
+        match reply {
             Reply::Queued { again, .. } => again.as_millis(),
             other => panic!("{other:?}"),
         }
