@@ -5,6 +5,7 @@ mod migrate;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -266,14 +267,13 @@ impl Cluster {
         });
     }
 
-    /// Waits until every node that answers says that the cluster works.
+    /// Waits until every node that answers says that the cluster works, and the same of who serves what: without full
+    /// coverage, one that has not heard of any slot yet says that all is well, and refuses what is moved to it.
     #[track_caller]
     pub fn works(&self) {
         eventually_within(AGREE, "the cluster works", || {
-            self.running().all(|node| {
-                node.try_command(&["CLUSTER", "INFO"])
-                    .is_ok_and(|info| info.text().contains("cluster_state:ok"))
-            })
+            let views: Option<Vec<_>> = self.running().map(served).collect();
+            views.is_some_and(|views| views.windows(2).all(|pair| pair[0] == pair[1]))
         });
     }
 
@@ -288,6 +288,23 @@ impl Cluster {
     pub fn running(&self) -> impl Iterator<Item = &Redis> {
         self.nodes.iter().filter(|node| node.is_running())
     }
+}
+
+/// Which ranges of slots who serves, as a node for which the cluster works knows it.
+fn served(node: &Redis) -> Option<BTreeSet<(String, String)>> {
+    let info = node.try_command(&["CLUSTER", "INFO"]).ok()?;
+    if !info.text().contains("cluster_state:ok") {
+        return None;
+    }
+    let known = node.try_command(&["CLUSTER", "NODES"]).ok()?;
+    let lines = known.text().lines().map(|line| line.split(' '));
+    let ranges = lines.flat_map(|mut words| {
+        let id = words.next().unwrap_or_default();
+        // A range in brackets is on its way, which only those concerned know.
+        let ranges = words.skip(7).filter(|range| !range.starts_with('['));
+        ranges.map(move |range| (id.to_owned(), range.to_owned()))
+    });
+    Some(ranges.collect())
 }
 
 fn pause() {
