@@ -1,15 +1,12 @@
 //! The end of a process: what it dropped is released, what it held is not held for long.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::{LONG, eventually, eventually_within, finishes};
+use auto_mutex_tests::events::{LONG, eventually, finishes};
 use auto_mutex_tests::process;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::worker::Setup;
-
-/// Far below the lease, far above the time between two processes on a slow machine.
-const AT_ONCE: Duration = Duration::from_secs(2);
 
 fn setup(redis: &Redis, lease: Duration) -> Setup {
     Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), lease)
@@ -18,7 +15,7 @@ fn setup(redis: &Redis, lease: Duration) -> Setup {
 /// The lease outlives the test, so only a release can make it free.
 #[track_caller]
 fn is_free_at_once(redis: &Redis) {
-    eventually_within(AT_ONCE, "the lock is free", || redis.held() == 0);
+    eventually("the lock is free", || redis.held() == 0);
 }
 
 #[test]
@@ -61,17 +58,14 @@ fn exit_releases() {
 #[test]
 fn exit_is_not_held_up_by_a_store_that_is_gone() {
     let redis = Redis::start();
-    let mut worker = setup(&redis, LONG).start();
+    // Longer than the test waits for the end.
+    let mut setup = setup(&redis, LONG);
+    setup.options.push("patience=60".to_owned());
+    let mut worker = setup.start();
     worker.lock("m");
     redis.stop();
-    let started = Instant::now();
     worker.say("exit");
     worker.ended();
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        started.elapsed()
-    );
     redis.cont();
 }
 
@@ -117,14 +111,10 @@ fn abort_and_kill_are_the_leases_business() {
         } else {
             worker.kill9();
         }
-        let ended = Instant::now();
-        assert_eq!(redis.held(), 1);
-        let guard = finishes("the next one", move || client.mutex("m").blocking_lock()).unwrap();
-        assert!(
-            ended.elapsed() < lease + Duration::from_secs(1),
-            "{:?}",
-            ended.elapsed()
-        );
+        let mutex = client.mutex("m");
+        let left = mutex.blocking_info().unwrap().expires_in;
+        assert!(left.is_some_and(|left| left <= lease), "{left:?}");
+        let guard = finishes("the next one", move || mutex.blocking_lock()).unwrap();
         drop(guard);
         eventually("it is free again", || redis.held() == 0);
     }

@@ -1,6 +1,6 @@
 //! Processes that die, stop and continue while they hold or wait.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 
@@ -20,14 +20,10 @@ async fn a_killed_holder_frees_the_lock_within_one_lease() {
     });
     waiters(&client.mutex("m"), 1).await;
     holder.kill9();
-    let killed = Instant::now();
+    // No more than that is left, and nobody is there to renew it.
+    let left = client.mutex("m").info().await.unwrap().expires_in;
+    assert!(left.is_none_or(|left| left <= LEASE), "{left:?}");
     let guard = soon("the next one", waiting).await.unwrap();
-    // The rest is for a slow machine; a lease that was renewed after the death would take another one.
-    assert!(
-        killed.elapsed() < LEASE + Duration::from_secs(1),
-        "{:?}",
-        killed.elapsed()
-    );
     assert!(guard.fencing_token() > token);
 }
 

@@ -16,11 +16,9 @@ fn five_processes_collide_and_all_get_on() {
     let mut ground = Ground::open("collide");
     let verdict = Contest::begin(&mut ground, "mutex", 1, CALM).end();
     assert_eq!(verdict.crowded, 0);
-    assert!(
-        verdict.longest_gap < Duration::from_secs(2),
-        "{:?}",
-        verdict.longest_gap
-    );
+    // Nobody had to wait for the end of a lease.
+    let (lease, _) = CALM;
+    assert!(verdict.longest_gap < lease / 2, "{:?}", verdict.longest_gap);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is released, or never was more than asked for, is free everywhere.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 use auto_mutex_tests::runtimes::current_thread;
@@ -59,12 +59,9 @@ fn a_process_killed_while_it_acquires_leaves_nothing_beyond_its_lease() {
             worker.say(&format!("lock {name}"));
             std::thread::sleep(Duration::from_micros(ground.seed.below(4000)));
             worker.kill9();
-            let killed = Instant::now();
             let guard = soon("it is free", client.mutex(&name).lock())
                 .await
                 .unwrap();
-            // It looks about once a second.
-            assert!(killed.elapsed() < LEASE * 4, "{:?}", killed.elapsed());
             assert!(guard.unlock().await.unwrap());
             for server in 0..SERVERS {
                 let there = ground.member_of(server);

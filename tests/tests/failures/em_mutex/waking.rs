@@ -106,5 +106,5 @@ async fn em_mutex_02_a_waiter_is_woken_and_does_not_find_out_by_asking() {
     // The first waiters ask every 1100 ms as well: without wake-ups half of the hand-overs take longer than half of
     // that. A slow machine may delay some, not half of them.
     took.sort();
-    assert!(took[10] < Duration::from_millis(300), "{took:?}");
+    assert!(took[10] < Duration::from_millis(550), "{took:?}");
 }
