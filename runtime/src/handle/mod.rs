@@ -35,7 +35,7 @@ pub(crate) use self::options::{Expire, Options, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
 pub(crate) use self::sought::Sought;
-pub(crate) use self::take::{NOT_AT_ALL, Started, is_taken, obtained};
+pub(crate) use self::take::{Started, is_taken, obtained};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;

@@ -54,7 +54,7 @@ impl Options {
                 interval,
                 block,
             },
-            None => Patience::Queue(block),
+            None => Patience::block(block),
         };
         let terms = Terms {
             expire,

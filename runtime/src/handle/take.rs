@@ -1,7 +1,6 @@
 //! Taking a lock, of whatever kind.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{Demand, Handle, Holding, Options, Sought, Target};
 use crate::error::LockError;
@@ -14,9 +13,6 @@ pub(crate) enum Started {
     Obtained(Holding),
     Waiting(Acquire),
 }
-
-/// For calls that do not wait.
-pub(crate) const NOT_AT_ALL: Patience = Patience::Queue(Some(Duration::ZERO));
 
 impl Handle {
     pub(crate) async fn take(
@@ -52,7 +48,7 @@ impl Handle {
         options: &Options,
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
-        let tried = match self.start(options, demand, Some(NOT_AT_ALL), false) {
+        let tried = match self.start(options, demand, Some(Patience::NONE), false) {
             Ok(Started::Obtained(holding)) => Ok(holding),
             Ok(Started::Waiting(acquire)) => acquire.await.map(Holding::new),
             Err(error) => Err(error),
@@ -65,7 +61,7 @@ impl Handle {
         options: &Options,
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
-        let tried = match self.start(options, demand, Some(NOT_AT_ALL), true) {
+        let tried = match self.start(options, demand, Some(Patience::NONE), true) {
             Ok(Started::Obtained(holding)) => Ok(holding),
             Ok(Started::Waiting(acquire)) => acquire.blocking().map(Holding::new),
             Err(error) => Err(error),

@@ -52,6 +52,7 @@ impl Budget {
         };
         match self.patience {
             Patience::Queue(block) => left(block).map(Patience::Queue),
+            Patience::Once { .. } => None,
             Patience::Poll {
                 retries,
                 interval,
@@ -62,6 +63,14 @@ impl Budget {
                 block: left(block)?,
             }),
         }
+    }
+
+    /// How long a store that says nothing may take to answer.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        let (Patience::Queue(time)
+        | Patience::Once { silence: time }
+        | Patience::Poll { block: time, .. }) = self.patience;
+        time.map(|time| time.saturating_sub(self.waited()))
     }
 
     /// Why it ends where a name is busy.

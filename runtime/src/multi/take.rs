@@ -13,7 +13,7 @@ use super::budget::Budget;
 use super::names::resolve;
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::handle::{Demand, Handle, Holding, NOT_AT_ALL, Options, Target};
+use crate::handle::{Demand, Handle, Holding, Options, Target};
 use crate::lease::Terms;
 use crate::queue::{Acquire, Patience};
 
@@ -38,7 +38,7 @@ pub(super) async fn try_take(
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
     let mut call = Call::new(handles, options, demand, blocking)?;
-    call.budget = Budget::new(NOT_AT_ALL);
+    call.budget = Budget::new(Patience::NONE);
     call.run().await
 }
 
@@ -109,9 +109,10 @@ impl<'a> Call<'a> {
     /// Tries what is missing, all at once. Returns the first that is busy; what lies behind it is given back.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut asked = Vec::new();
+        let silence = self.budget.silence();
         for (index, slot) in self.slots.iter().enumerate() {
             if matches!(slot, Slot::Nothing) {
-                asked.push((index, self.enter(index, NOT_AT_ALL)?));
+                asked.push((index, self.enter(index, Patience::Once { silence })?));
             }
         }
         self.budget.tried(!asked.is_empty());

@@ -124,7 +124,7 @@ impl Client {
                 expire: member.settings().expire,
                 at_least: Duration::ZERO,
             },
-            patience: Patience::Queue(Some(Duration::ZERO)),
+            patience: Patience::Once { silence: None },
             meta: Meta::write(member.host(), member.pid(), ticket.name(), None),
             home: home(),
             relies: false,

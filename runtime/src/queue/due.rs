@@ -217,10 +217,13 @@ impl Step<'_> {
     /// When an attempt without an answer is given up.
     fn attempt_ends(&self, attempt: &Attempt) -> Instant {
         let patience = self.local.member().settings().patience;
-        let block = match attempt.waiter.want.patience {
-            Patience::Queue(block) | Patience::Poll { block, .. } => block.unwrap_or(patience),
+        let silence = match attempt.waiter.want.patience {
+            Patience::Queue(time)
+            | Patience::Once { silence: time }
+            | Patience::Poll { block: time, .. } => time.unwrap_or(patience),
         };
-        attempt.sendings.since.after(patience.min(block.max(BRIEF)))
+        let silence = patience.min(silence.max(BRIEF));
+        attempt.sendings.since.after(silence)
     }
 
     fn due_attempts(&mut self) {

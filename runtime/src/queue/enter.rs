@@ -31,8 +31,7 @@ impl Local {
                     cycle: vec![name.clone(), name],
                 });
             }
-            let waits =
-                matches!(want.patience, Patience::Queue(block) if block != Some(Duration::ZERO));
+            let waits = matches!(want.patience, Patience::Queue(_));
             if waits && let Some(hold) = step.at_once(want) {
                 return Ok(Acquire::obtained(hold));
             }
@@ -144,7 +143,7 @@ impl Step<'_> {
     /// Whether the caller would block the only thread that can bring the lock back.
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;
-        let waits = want.patience != Patience::Queue(Some(Duration::ZERO));
+        let waits = !matches!(want.patience, Patience::Once { .. });
         if !want.blocking || !waits || want.home.is_none() || share.capacity == 0 {
             return false;
         }

@@ -19,12 +19,29 @@ use crate::wait::{Promise, Wakes};
 pub(crate) enum Patience {
     /// In the queue, at most this long; `None`: as long as it takes.
     Queue(Option<Duration>),
+    /// Not at all. A store that says nothing may take so long to answer; `None`: as long as with anything else.
+    Once { silence: Option<Duration> },
     /// Not at all, but try again this often after such a pause.
     Poll {
         retries: u32,
         interval: Duration,
         block: Option<Duration>,
     },
+}
+
+impl Patience {
+    /// For calls that do not wait.
+    pub(crate) const NONE: Self = Self::Once {
+        silence: Some(Duration::ZERO),
+    };
+
+    /// As `block` says.
+    pub(crate) fn block(block: Option<Duration>) -> Self {
+        match block {
+            Some(Duration::ZERO) => Self::NONE,
+            _ => Self::Queue(block),
+        }
+    }
 }
 
 /// What somebody wants of a name.
@@ -61,6 +78,7 @@ impl Waiter {
     pub(super) fn new(want: Want, now: Instant) -> Arc<Self> {
         let block = match want.patience {
             Patience::Queue(block) | Patience::Poll { block, .. } => block,
+            Patience::Once { .. } => Some(Duration::ZERO),
         };
         Arc::new(Self {
             deadline: block.map_or(Instant::NEVER, |block| now.after(block)),

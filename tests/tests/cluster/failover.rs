@@ -8,9 +8,9 @@ use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::{LEASE, config, patient, waiters};
 
-/// Replicas take over after a second of silence.
+/// Replicas take over after a silence that no machine keeps by itself.
 fn quick() -> Shape {
-    Shape::default().node_timeout(Duration::from_secs(1))
+    Shape::default().node_timeout(Duration::from_secs(3))
 }
 
 #[tokio::test]

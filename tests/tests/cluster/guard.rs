@@ -79,10 +79,11 @@ async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
     let guard = soon("open again", first.mutex(&name).lock()).await.unwrap();
     assert!(guard.unlock().await.unwrap());
     // The notes are in a slot of the node: all agree that it is over.
-    let mutex = late.mutex(&name).block(BRIEFLY);
+    let sooner = LEASE * 2 / 3;
+    let mutex = late.mutex(&name).block(sooner);
     assert!(soon("at once", mutex.lock()).await.is_ok());
     let newcomer = patient(&cluster);
-    let mutex = newcomer.mutex(&name).block(BRIEFLY);
+    let mutex = newcomer.mutex(&name).block(sooner);
     assert!(soon("at once", mutex.lock()).await.is_ok());
 }
 

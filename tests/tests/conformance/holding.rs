@@ -11,13 +11,13 @@ const SHORT: Duration = Duration::from_millis(300);
 pub(crate) async fn expire_ends_the_hold_and_tells_it(store: &dyn TestStore) {
     let client = store.member();
     let taken = Instant::now();
-    let guard = client.mutex("m").expire(SHORT).lock().await.unwrap();
+    let guard = client.mutex("m").expire(BRIEF).lock().await.unwrap();
     guard.check().unwrap();
-    assert!(guard.expires_in() <= SHORT);
+    assert!(guard.expires_in() <= BRIEF);
     soon("the loss is told", guard.lost()).await;
     // At the local deadline at the latest: never later than the store forgets it, which nobody can see
     // more exactly than by being suspicious of an early one.
-    assert!(taken.elapsed() >= SHORT / 2);
+    assert!(taken.elapsed() >= BRIEF / 2);
     assert!(guard.is_lost());
     assert_eq!(guard.expires_in(), Duration::ZERO);
     let error = guard.check().unwrap_err();

@@ -120,7 +120,7 @@ async fn exp_lock_3_a_bad_lifetime_is_refused_and_leaves_no_key() {
 #[tokio::test]
 async fn exp_lock_4_the_lease_is_renewed_and_its_loss_is_told() {
     let rig = Rig::new();
-    let lease = Duration::from_millis(800);
+    let lease = Duration::from_secs(3);
     let client = rig.leasing(lease);
     let guard = client.mutex("m").lock().await.unwrap();
     tokio::time::sleep(lease * 3).await;

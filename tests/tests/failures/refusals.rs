@@ -8,7 +8,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::rig::{Rig, config, waiters};
 
-const LEASE: Duration = Duration::from_millis(1500);
+const LEASE: Duration = Duration::from_secs(4);
 
 fn impatient(rig: &Rig) -> Client {
     Client::connect(config(&rig.redis.url()).lease(LONG).patience(0.3)).unwrap()

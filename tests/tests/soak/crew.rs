@@ -4,11 +4,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::witness::Witness;
 use auto_mutex_tests::worker::{Setup, Worker};
 
 use super::LEASE;
-use super::stalls::Stalls;
 
 /// One of two processes each, of so many tasks.
 const STEADY: [(&str, u32); 6] = [

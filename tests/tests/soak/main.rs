@@ -7,25 +7,24 @@
 //! | `AUTO_MUTEX_SOAK_REPORT` | the file for the picture; none is drawn without |
 //!
 //! - `crew.rs`: who works. `keepers.rs`: who holds, and how late its renewals come.
-//! - `stalls.rs`: for how long the machine let nobody run. `sample.rs`: one look at everything. `verdict.rs`: what the looks come to. `plot.rs`: their picture.
+//! - `sample.rs`: one look at everything. `verdict.rs`: what the looks come to. `plot.rs`: their picture.
 
 mod crew;
 mod keepers;
 mod plot;
 mod sample;
-mod stalls;
 mod verdict;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::witness::Witness;
 
 use crew::Crew;
 use keepers::Keepers;
 use sample::Sample;
-use stalls::Stalls;
 
 const LEASE: Duration = Duration::from_secs(5);
 

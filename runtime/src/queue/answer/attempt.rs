@@ -123,7 +123,7 @@ impl Step<'_> {
                 attempts: attempt.number,
                 holder: holder.and_then(Meta::read),
             }),
-            Patience::Queue(_) => Some(self.gave_up(waiter, holder)),
+            Patience::Queue(_) | Patience::Once { .. } => Some(self.gave_up(waiter, holder)),
         }
     }
 }

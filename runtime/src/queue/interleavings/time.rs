@@ -45,7 +45,7 @@ const MILLIS: Duration = Duration::from_millis(1);
 fn impatient(shape: Shape) -> Want {
     let mut want = shape.want();
     want.patience = match roll(4) {
-        0 => Patience::Queue(Some(Duration::ZERO)),
+        0 => Patience::NONE,
         1 => Patience::Queue(Some(MILLIS * 4)),
         2 => Patience::Poll {
             retries: 2,

@@ -105,7 +105,7 @@ impl World {
 
     pub(super) fn enter(&mut self, index: usize) {
         let patience = match self.dice.roll(6) {
-            0 => Patience::Queue(Some(Duration::ZERO)),
+            0 => Patience::NONE,
             1 => Patience::Queue(Some(Duration::from_millis(self.dice.roll(8000) as u64 + 1))),
             2 => Patience::Poll {
                 retries: 3,

@@ -223,7 +223,7 @@ fn who_does_not_wait_and_who_could_share_get_the_same() {
         let mut want = Rig::want();
         want.share = Share::of(1, 2);
         let (one, two) = (free.take(&want), free.take(&want));
-        want.patience = super::Patience::Queue(Some(Duration::ZERO));
+        want.patience = super::Patience::NONE;
         let mut third = free.enter(&want).unwrap();
         let refused = poll(&mut third).expect("answered");
         assert!(matches!(refused, Err(LockError::Timeout { .. })));

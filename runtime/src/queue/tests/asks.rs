@@ -1,7 +1,5 @@
 //! Which tickets wait in the store, and for whom.
 
-use std::time::Duration;
-
 use super::{Rig, SECOND, TOKEN, grant, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
@@ -193,7 +191,7 @@ fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
     assert!(error.to_string().contains("4 of 5"), "{error:?}");
     // One that does not wait in the store.
     let tries = Want {
-        patience: Patience::Queue(Some(Duration::ZERO)),
+        patience: Patience::NONE,
         ..Rig::want()
     };
     lock(&rig.wire.0).clear();

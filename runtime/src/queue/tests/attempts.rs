@@ -75,6 +75,27 @@ fn one_without_an_answer_is_given_up_in_its_own_time() {
 }
 
 #[test]
+fn a_silent_store_has_as_long_as_was_said() {
+    // A second for who does not want to wait, all of the patience for who does.
+    for (silence, seconds) in [(Some(Duration::ZERO), 1), (Some(3 * SECOND), 3), (None, 5)] {
+        let mut rig = Rig::patient(5);
+        let mut waits = rig.enter(&Want {
+            patience: Patience::Once { silence },
+            ..Rig::want()
+        });
+        let _unanswered = rig.next();
+        rig.pass(seconds * SECOND - Duration::from_millis(1));
+        assert!(poll(&mut waits).is_none());
+        rig.pass(Duration::from_millis(1));
+        let told = poll(&mut waits);
+        assert!(
+            matches!(told, Some(Err(LockError::Unavailable { .. }))),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
 fn one_that_a_busy_store_refuses_is_made_again_soon() {
     let mut rig = Rig::new();
     let mut waits = rig.enter(&polling(0, SECOND));

@@ -331,7 +331,7 @@ fn a_shutdown_keeps_a_lock_for_its_at_least() {
 
 #[test]
 fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
-    for patience in [Patience::Queue(None), Patience::Queue(Some(Duration::ZERO))] {
+    for patience in [Patience::Queue(None), Patience::NONE] {
         let rig = Rig::new();
         let mut acquire = rig.enter(&Want {
             patience,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use auto_mutex::{Client, Config, MutexGuard};
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::finishes;
+use auto_mutex_tests::stalls::Stalls;
 
 use crate::arena::{Arena, Plan, STUCK, alone, duration};
 use crate::judge::{no_trouble, nothing_is_left};
@@ -96,16 +97,18 @@ fn print(arena: &Arena, ledger: &Ledger, left_over: u64) {
 
 /// Nobody is harmed: as many are woken as is said, and nobody ever waits in vain.
 fn nothing_is_lost(mut arena: Arena) {
+    let stalls = Stalls::watch();
     arena.watch_to_the_end();
     let ledger = all_was_handed_over(&mut arena);
     no_trouble(&arena);
     let left_over = left_over(&arena);
     print(&arena, &ledger, left_over);
-    assert_eq!(
-        ledger.notified,
-        ledger.woken + left_over,
-        "not as many were woken as was said"
-    );
+    let heard = ledger.woken + left_over;
+    assert!(ledger.notified <= heard, "a notification is lost");
+    // While the machine lets nobody run, the end of a process does not wait until all is told what it has used.
+    if stalls.within(Duration::MAX).is_zero() {
+        assert_eq!(ledger.notified, heard, "woken by nobody");
+    }
     nothing_is_left(&arena);
 }
 

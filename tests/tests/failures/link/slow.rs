@@ -47,6 +47,19 @@ async fn one_round_trip_takes_a_free_lock() {
 }
 
 #[tokio::test]
+async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
+    let rig = Rig::new();
+    let client = Client::connect(rig.proxied_config().lease(LONG).patience(60)).unwrap();
+    // Longer than a call that does not wait has patience.
+    rig.proxy.delay(Duration::from_millis(600));
+    let multi = client.multi(["a", "b"]);
+    let error = soon("an answer", multi.try_lock()).await.unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    let guard = soon("granted", multi.lock()).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+}
+
+#[tokio::test]
 async fn a_half_open_link_is_noticed_and_replaced() {
     let rig = Rig::new();
     let client = Client::connect(rig.proxied_config().lease(3).patience(60)).unwrap();

@@ -10,7 +10,7 @@ use crate::rig::Rig;
 #[tokio::test]
 async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
     let rig = Rig::new();
-    let lease = Duration::from_millis(600);
+    let lease = Duration::from_secs(3);
     let (reader, others, writer) = (rig.leasing(lease), rig.leasing(lease), rig.client());
     let reading = reader.rw_lock("rw").read().await.unwrap();
     let started = std::time::Instant::now();

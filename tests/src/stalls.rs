@@ -12,11 +12,12 @@ const NOTED: Duration = Duration::from_millis(250);
 type Noted = Mutex<Vec<(Instant, Duration)>>;
 
 /// When this process went on again, and how long it had stood still.
-pub(crate) struct Stalls(Arc<Noted>);
+#[derive(Debug)]
+pub struct Stalls(Arc<Noted>);
 
 impl Stalls {
     /// Watches until it is dropped.
-    pub(crate) fn watch() -> Self {
+    pub fn watch() -> Self {
         let noted = Arc::new(Noted::default());
         let watched = Arc::downgrade(&noted);
         thread::spawn(move || {
@@ -37,7 +38,7 @@ impl Stalls {
     }
 
     /// The longest one that ended within this time.
-    pub(crate) fn within(&self, time: Duration) -> Duration {
+    pub fn within(&self, time: Duration) -> Duration {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let recent = noted.iter().rev().take_while(|it| it.0.elapsed() <= time);
         recent.map(|it| it.1).max().unwrap_or_default()
