@@ -60,6 +60,12 @@ impl Wakes {
         self.rest.get_or_insert_default()
     }
 
+    /// How much there is to say.
+    #[cfg(test)]
+    pub(crate) fn reports(&self) -> usize {
+        self.rest.as_ref().map_or(0, |rest| rest.reports.len())
+    }
+
     /// Does all of it. Mostly there is nothing.
     #[inline]
     pub(crate) fn wake(self) {

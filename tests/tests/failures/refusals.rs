@@ -1,8 +1,8 @@
-//! A server that is there and says no: BUSY, OOM, LOADING, READONLY, NOPERM, NOSCRIPT, too many clients.
+//! A server that is there and says no: BUSY, OOM, LOADING, READONLY, NOREPLICAS, NOPERM, NOSCRIPT, too many clients.
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError};
+use auto_mutex::{Client, LockError, SetupError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::{Options, Redis};
 
@@ -66,6 +66,47 @@ async fn a_server_busy_for_too_long_is_unavailable() {
     let client = impatient(&rig);
     rig.redis.keep_busy(Duration::from_secs(3));
     unavailable(soon("an answer", client.mutex("m").lock()).await);
+    works_again(&client, "m").await;
+}
+
+#[tokio::test]
+async fn a_primary_that_misses_its_replicas_is_waited_for() {
+    let rig = Rig::new();
+    let alone = |count: &str| {
+        rig.redis
+            .command(&["CONFIG", "SET", "min-replicas-to-write", count]);
+    };
+    let (patient, impatient) = (rig.client(), impatient(&rig));
+    let held = patient.mutex("held").lock().await.unwrap();
+    alone("1");
+    let said = unavailable(soon("an answer", impatient.mutex("m").lock()).await);
+    assert!(said.contains("NOREPLICAS"), "{said}");
+    let url = rig.redis.url();
+    let late = config(&url).connect_timeout(0.3);
+    let error = tokio::task::spawn_blocking(move || Client::connect(late).unwrap_err());
+    let error = error.await.unwrap();
+    assert!(
+        matches!(&error, SetupError::Unreachable { source, .. } if source.to_string().contains("NOREPLICAS")),
+        "{error:?}"
+    );
+    // They are late, and come.
+    let config = config(&url).connect_timeout(60);
+    let setting_up = tokio::task::spawn_blocking(move || Client::connect(config));
+    let asking = tokio::spawn({
+        let mutex = patient.mutex("m");
+        async move { mutex.lock().await }
+    });
+    let releasing = tokio::spawn(held.unlock());
+    let refused = rig.redis.calls("evalsha") + 10;
+    becomes("all were refused", async || {
+        rig.redis.calls("evalsha") > refused
+    })
+    .await;
+    alone("0");
+    assert!(soon("released", releasing).await.unwrap().unwrap());
+    let guard = soon("granted", asking).await.unwrap().unwrap();
+    assert!(guard.unlock().await.unwrap());
+    let client = soon("set up", setting_up).await.unwrap().unwrap();
     works_again(&client, "m").await;
 }
 

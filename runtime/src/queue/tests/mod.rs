@@ -3,9 +3,12 @@
 mod alone;
 mod asks;
 mod attempts;
+mod hints;
+mod home;
 mod late;
 mod lent;
 mod outage;
+mod owners;
 mod pass_on;
 mod places;
 mod queries;
@@ -276,6 +279,28 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
     );
     rig.pass(SECOND);
     assert!(matches!(rig.next().op, Op::Release { .. }));
+}
+
+#[test]
+fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
+    let mut rig = Rig::new();
+    let terms = |seconds: u32| Terms {
+        expire: Some(seconds * SECOND),
+        at_least: SECOND,
+    };
+    let want = Want {
+        terms: terms(2),
+        ..Rig::want()
+    };
+    let mut waits = rig.enter(&want);
+    rig.answer(rig.next(), granted());
+    let hold = poll(&mut waits).expect("granted").unwrap();
+    rig.pass(SECOND);
+    hold.local().restart(&hold, terms(30));
+    assert_eq!(hold.expires_in(rig.now), 30 * SECOND);
+    assert_eq!(hold.park(rig.now), SECOND);
+    // The lease was cut to the two seconds: it is asked for anew at once.
+    assert!(matches!(rig.next().op, Op::Touch { hold, .. } if hold == 10 * SECOND));
 }
 
 #[test]

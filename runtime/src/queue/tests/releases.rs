@@ -1,8 +1,12 @@
-//! Releases that meet what is not ours.
+//! What ends a hold, or a part of it: releases, also those that meet what is not ours, hand-overs, downgrades.
 
-use super::{Rig, SECOND, lock};
+use std::time::Duration;
+
+use super::{Rig, SECOND, granted, lock};
+use crate::clock::by_hand;
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::store::{Answer, Events, Op, Reply, Request};
+use crate::queue::Want;
+use crate::store::{Answer, Events, Op, Reply, Request, Share};
 
 fn foreign(rig: &Rig, request: Request) {
     rig.member.answered(Answer {
@@ -54,4 +58,58 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     rig.member.start_closing();
     foreign(&rig, rig.next());
     assert!(hold.local().is_done());
+}
+
+#[test]
+fn what_is_over_cannot_be_handed_over() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    assert!(hold.local().hand_over(&hold));
+    assert!(!hold.is_valid() && !hold.is_lost());
+    assert!(!hold.local().hand_over(&hold), "it is gone already");
+    assert!(lock(&rig.wire.0).is_empty(), "the store keeps it");
+    let hold = rig.take(&Rig::want());
+    by_hand::set(rig.now.after(60 * SECOND));
+    assert!(!hold.local().hand_over(&hold), "it is lost");
+}
+
+#[test]
+fn the_store_is_told_what_is_given_back() {
+    let rig = Rig::new();
+    let want = Want {
+        share: Share::of(3, 5),
+        ..Rig::want()
+    };
+    let hold = rig.take(&want);
+    let told = hold.local().downgrade(&hold, 2).expect("it is held");
+    let touch = rig.next();
+    assert!(matches!(touch.op, Op::Touch { units: 2, .. }), "{touch:?}");
+    rig.answer(touch, granted());
+    told.blocking_wait().unwrap();
+    hold.local().release(&hold);
+    rig.answer(rig.next(), Reply::Released { free: 5 });
+    assert!(hold.local().downgrade(&hold, 1).is_none());
+    assert!(hold.local().is_done());
+}
+
+#[test]
+fn nobody_can_hold_for_less_than_ten_milliseconds() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    let shortest = Duration::from_millis(10);
+    let short = hold
+        .local()
+        .refresh(&hold, shortest - Duration::from_nanos(1));
+    assert!(
+        matches!(
+            short,
+            Err(LockError::InvalidOption {
+                option: "refresh",
+                ..
+            })
+        ),
+        "{short:?}"
+    );
+    assert!(hold.local().refresh(&hold, shortest).unwrap().is_some());
+    assert!(!hold.local().is_done(), "it is held");
 }

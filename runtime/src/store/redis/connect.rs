@@ -78,8 +78,8 @@ impl Connector {
         }
     }
 
-    /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, and
-    /// for a primary where there are sentinels.
+    /// The first connection, with all checks, for which `probe` is used. Waits for a server that is loading its data, or
+    /// misses its replicas, and for a primary where there are sentinels.
     pub(super) async fn first(
         &self,
         connect_timeout: Duration,

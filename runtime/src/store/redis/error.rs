@@ -10,7 +10,7 @@ use crate::error::{StoreError, StoreErrorKind};
 const CLOSED: &[&str] = &["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "NOAUTH"];
 const FORBIDDEN: &[&str] = &["NOPERM", "NOAUTH", "WRONGPASS"];
 /// What passes by itself.
-const BUSY: &[&str] = &["BUSY", "TRYAGAIN", "CLUSTERDOWN"];
+const BUSY: &[&str] = &["BUSY", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS"];
 const FOREIGN: &[&str] = &["FOREIGN", "WRONGTYPE"];
 /// Everything that an old server may say within the text of another error.
 const NESTED: &[&str] = &[
@@ -118,6 +118,7 @@ mod tests {
             ("NOAUTH", "Authentication required.", Forbidden),
             ("OOM", "command not allowed", Refused),
             ("BUSY", "Redis is busy running a script", Busy),
+            ("NOREPLICAS", "Not enough good replicas to write.", Busy),
             ("MISCONF", "Errors writing to the AOF", Refused),
             ("ERR", "unknown", Refused),
             (

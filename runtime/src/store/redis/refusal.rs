@@ -8,7 +8,8 @@ use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 pub(super) enum Refusal {
     Unreachable(StoreError),
     Tls(TlsError),
-    Loading(StoreError),
+    /// It will do in a moment: it loads its data, chooses a primary, waits for its replicas.
+    Passing(StoreError),
     Authentication(StoreError),
     Permission(StoreError),
     Version(String),
@@ -33,12 +34,12 @@ impl Refusal {
     /// What an error in an answer says about the server.
     pub(super) fn of(error: StoreError) -> Self {
         let text = error.to_string();
-        // A cluster that is choosing a new primary, or moving the slot, is there in a moment.
-        if ["LOADING", "CLUSTERDOWN", "TRYAGAIN"]
+        // A cluster that is choosing a new primary, or moving the slot, is there in a moment, and so are replicas.
+        if ["LOADING", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"]
             .iter()
             .any(|code| text.starts_with(code))
         {
-            Self::Loading(error)
+            Self::Passing(error)
         } else if text.starts_with("READONLY") || text.starts_with("MASTERDOWN") {
             Self::Role("replica".to_owned())
         } else if text.starts_with("NOPERM") {
@@ -76,7 +77,7 @@ impl Refusal {
             }
             Self::UnknownService(service) => SetupError::UnknownService { service, address },
             Self::NoPrimary(service, source) => SetupError::NoPrimary { service, source },
-            Self::Unreachable(source) | Self::Loading(source) => {
+            Self::Unreachable(source) | Self::Passing(source) => {
                 SetupError::Unreachable { address, source }
             }
             Self::Tls(source) => SetupError::Tls { address, source },

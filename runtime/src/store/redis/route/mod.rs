@@ -55,7 +55,7 @@ impl Route {
     /// What `refusal` of the first attempt to connect means; `Ok`: it passes, and should be tried again.
     pub(super) fn judge(&self, refusal: Refusal) -> Result<Refusal, Refusal> {
         match (self, refusal) {
-            (_, refusal @ Refusal::Loading(_)) => Ok(refusal),
+            (_, refusal @ Refusal::Passing(_)) => Ok(refusal),
             (Self::Sentinel(sentinels), refusal) => sentinels.judge(refusal),
             (Self::Fixed(_), refusal) => Err(refusal),
         }

@@ -1,0 +1,194 @@
+//! Holds on their own.
+
+use std::sync::atomic::AtomicUsize;
+use std::task::{Wake, Waker};
+use std::thread;
+
+use super::*;
+use crate::clock::by_hand;
+use crate::config::Config;
+use crate::lease::Holds;
+use crate::member::Member;
+use crate::store::memory::MemoryStore;
+
+fn held() -> Arc<Hold> {
+    of(1, 1)
+}
+
+fn of(units: u32, capacity: u32) -> Arc<Hold> {
+    let settings = Config::new("memory://").unwrap().validate().unwrap();
+    let (store, _driver) = MemoryStore::open(None, crate::store::MemberId::random());
+    let member = Member::new(settings, store);
+    let local = Local::new(Name::from_escaped("n:h"), member);
+    let now = Instant::now();
+    let grant = Grant {
+        ticket: Ticket::random(),
+        token: 1,
+        valid: now.after(Duration::from_secs(60)),
+        waited: Duration::ZERO,
+        attempts: 1,
+        meta: "h 1 s".into(),
+        home: None,
+        units,
+        capacity,
+        signal: None,
+        owner: None,
+    };
+    let terms = Terms {
+        expire: None,
+        at_least: Duration::ZERO,
+    };
+    Hold::new(local, grant, terms, now)
+}
+
+/// In the other order a listener that comes between the two is neither woken nor sees the loss.
+#[test]
+fn a_loss_is_marked_before_the_listeners_are_taken() {
+    let hold = held();
+    let listeners = hold.listeners.hold();
+    thread::scope(|scope| {
+        scope.spawn(|| hold.lose(&mut Wakes::default()));
+        let ends = std::time::Instant::now() + Duration::from_secs(10);
+        while !hold.is_lost() && std::time::Instant::now() < ends {
+            thread::yield_now();
+        }
+        let marked = hold.is_lost();
+        drop(listeners);
+        assert!(marked);
+    });
+}
+
+#[test]
+fn a_loss_wakes_all_listeners_once() {
+    struct Count(AtomicUsize);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let hold = held();
+    let count = Arc::new(Count(AtomicUsize::new(0)));
+    let waker = count.clone().into();
+    for key in 1..=2 {
+        let cx = Context::from_waker(&waker);
+        hold.listeners.register(&cx, Some(key));
+    }
+    for _ in 0..2 {
+        hold.lose(&mut Wakes::default());
+        assert_eq!(count.0.load(Ordering::Relaxed), 2);
+    }
+}
+
+#[test]
+fn a_hold_whose_last_guard_is_gone_cannot_be_shared() {
+    let hold = held();
+    assert!(hold.share());
+    assert!(!hold.unshare());
+    assert!(hold.unshare(), "the last one");
+    assert!(!hold.share(), "it is on its way back to the store");
+}
+
+#[test]
+fn who_looks_for_the_end_leaves_no_waker_behind() {
+    struct Task;
+    impl std::task::Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+    let hold = held();
+    for _ in 0..10 {
+        let mut ended = Box::pin(hold.ended());
+        // A future may go from task to task.
+        for _ in 0..2 {
+            let waker = Waker::from(Arc::new(Task));
+            let mut cx = Context::from_waker(&waker);
+            assert!(ended.as_mut().poll(&mut cx).is_pending());
+        }
+        assert_eq!(hold.listeners.count(), 1);
+    }
+    assert_eq!(hold.listeners.count(), 0);
+}
+
+#[test]
+fn what_was_given_back_is_known_and_does_not_come_again() {
+    let hold = of(5, 8);
+    assert_eq!((hold.units(), hold.weight()), (5, 5));
+    assert_eq!(hold.given_back(), None);
+    hold.downgrade(2);
+    assert_eq!((hold.units(), hold.weight()), (2, 2));
+    assert_eq!(hold.given_back(), Some(2));
+    hold.downgrade(4);
+    assert_eq!(hold.given_back(), Some(2));
+}
+
+#[test]
+fn it_is_shared_while_there_are_two_guards() {
+    let hold = held();
+    assert!(!hold.is_shared());
+    assert!(hold.share() && hold.is_shared());
+    assert!(hold.share() && hold.is_shared());
+    assert!(!hold.unshare() && hold.is_shared());
+    assert!(!hold.unshare() && !hold.is_shared());
+}
+
+#[test]
+fn the_store_keeps_it_for_the_longest_that_was_asked_for() {
+    let hold = held();
+    let now = hold.since;
+    let seconds = Duration::from_secs;
+    assert_eq!(hold.park(now), Duration::ZERO);
+    hold.keep(seconds(3), now);
+    assert_eq!(hold.park(now), seconds(3));
+    hold.keep(seconds(1), now);
+    assert_eq!(hold.park(now), seconds(3));
+    assert_eq!(hold.park(now.after(seconds(2))), seconds(1));
+}
+
+#[test]
+fn it_belongs_to_one_client() {
+    let (one, two) = (held(), held());
+    assert_eq!(one.client_id(), one.local().member().id());
+    assert_ne!(one.client_id(), two.client_id());
+}
+
+#[test]
+fn a_loss_says_for_how_long_it_was_held() {
+    by_hand::set(Instant::from_nanos(1_000_000_000_000));
+    let hold = held();
+    by_hand::set(hold.since.after(Duration::from_secs(7)));
+    let error = hold.lost_error();
+    assert!(
+        matches!(&error, LockError::Lost { name, held } if name == "n:h" && *held == Duration::from_secs(7)),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn only_what_is_lost_is_reported_as_lost() {
+    let loses = |hold: &Hold| {
+        let mut wakes = Wakes::default();
+        hold.lose(&mut wakes);
+        wakes.reports()
+    };
+    let hold = held();
+    assert_eq!(loses(&hold), 1);
+    let hold = held();
+    assert!(hold.end(hold.since, &mut Wakes::default()));
+    assert_eq!(loses(&hold), 0, "it was released");
+    assert!(!hold.is_lost());
+}
+
+#[test]
+fn several_end_when_one_of_them_does() {
+    let holds = [held(), held()];
+    let several = Holds::from(holds.to_vec());
+    let one = Holds::from(holds[0].clone());
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut both = [several.ended(), one.ended()].map(Box::pin);
+    for ended in &mut both {
+        assert!(ended.as_mut().poll(&mut cx).is_pending());
+    }
+    assert!(holds[1].end(holds[1].since, &mut Wakes::default()));
+    let [several, one] = &mut both;
+    assert!(several.as_mut().poll(&mut cx).is_ready());
+    assert!(one.as_mut().poll(&mut cx).is_pending());
+}

@@ -1,0 +1,200 @@
+//! What the store tells unasked is checked, or asked about.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
+use crate::clock::Instant;
+use crate::queue::Want;
+use crate::store::{
+    Cause, Closing, Events, HolderRecord, Message, Node, Op, Owner, Reply, Share, Ticket,
+};
+
+/// Somebody waits, behind who holds with [`TOKEN`].
+fn waits(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Ticket) {
+    let waiter = rig.enter(want);
+    let (asked, ticket, _) = rig.asked();
+    let Reply::Queued {
+        position, again, ..
+    } = queued()
+    else {
+        unreachable!("it says so");
+    };
+    let holder = HolderRecord {
+        token: TOKEN,
+        meta: "h 1 s".into(),
+    };
+    rig.answer(
+        asked,
+        Reply::Queued {
+            position,
+            again,
+            holder: Some(holder),
+        },
+    );
+    (waiter, ticket)
+}
+
+fn owned() -> Want {
+    let owner = Owner::Anywhere(Arc::from("o"));
+    Want {
+        share: Share {
+            owner: Owner::in_store(Some(&owner)),
+            ..Share::of(1, 1)
+        },
+        owner: Some(owner),
+        ..Rig::want()
+    }
+}
+
+#[track_caller]
+fn is_touched(rig: &Rig, ticket: Ticket) {
+    let request = rig.next();
+    assert!(
+        matches!(request.op, Op::Touch { ticket: it, .. } if it == ticket),
+        "{request:?}"
+    );
+}
+
+#[test]
+fn a_grant_that_no_store_would_make_is_asked_about_and_not_believed() {
+    let later = TOKEN + 1;
+    let last = 1 << 53;
+    for (want, token, hold, believed) in [
+        (Rig::want(), later, 2 * SECOND, true),
+        (Rig::want(), later, 2 * SECOND + SECOND / 1000, false),
+        (Rig::want(), TOKEN, SECOND, false),
+        (Rig::want(), TOKEN - 1, SECOND, false),
+        (Rig::want(), last - 1, SECOND, true),
+        (Rig::want(), last, SECOND, false),
+        // Who joins its owner has the owner's token.
+        (owned(), TOKEN, SECOND, true),
+        (owned(), TOKEN - 1, SECOND, false),
+    ] {
+        let rig = Rig::new();
+        let (mut waiter, ticket) = waits(&rig, &want);
+        let Message::Grant {
+            counter, signal, ..
+        } = grant(ticket, 1, hold)
+        else {
+            unreachable!("it says so");
+        };
+        rig.member.told(
+            &rig.name,
+            Message::Grant {
+                ticket,
+                token,
+                counter,
+                hold,
+                signal,
+            },
+        );
+        let told = poll(&mut waiter);
+        assert_eq!(told.is_some(), believed, "{token}, {hold:?}: {told:?}");
+        if !believed {
+            is_touched(&rig, ticket);
+        }
+        assert!(lock(&rig.wire.0).is_empty());
+    }
+}
+
+#[test]
+fn a_grant_that_is_over_when_it_arrives_is_asked_about() {
+    for late in [false, true] {
+        let mut rig = Rig::new();
+        let (mut waiter, ticket) = waits(&rig, &Rig::want());
+        let sent = rig.now;
+        let ends = sent.validity(SECOND);
+        rig.pass(sent.until(ends) - Duration::from_nanos(u64::from(!late)));
+        lock(&rig.wire.0).clear();
+        let message = Message::Grant {
+            ticket,
+            token: TOKEN + 1,
+            counter: 1,
+            hold: SECOND,
+            signal: None,
+        };
+        rig.member.told(&rig.name, message);
+        assert_eq!(poll(&mut waiter).is_none(), late);
+    }
+}
+
+#[test]
+fn nothing_is_believed_before_the_store_opens() {
+    for (until, believed) in [(0, true), (1, false)] {
+        let rig = Rig::new();
+        let (mut waiter, ticket) = waits(&rig, &Rig::want());
+        let closing = Closing {
+            until: rig.now.after(Duration::from_nanos(until)),
+            cause: Cause::Restart,
+        };
+        rig.member.closed(Node::ONLY, Some(closing));
+        let message = Message::Grant {
+            ticket,
+            token: TOKEN + 1,
+            counter: 1,
+            hold: SECOND,
+            signal: None,
+        };
+        rig.member.told(&rig.name, message);
+        assert_eq!(poll(&mut waiter).is_some(), believed);
+    }
+}
+
+#[test]
+fn who_is_told_to_ask_asks_and_nobody_else() {
+    let rig = Rig::new();
+    let of = |units| Want {
+        share: Share::of(units, 2),
+        ..Rig::want()
+    };
+    let (one, first) = waits(&rig, &of(1));
+    let (two, second) = waits(&rig, &of(1));
+    for ticket in [second, first] {
+        rig.member.told(&rig.name, Message::Ask { ticket });
+        is_touched(&rig, ticket);
+        assert!(lock(&rig.wire.0).is_empty());
+    }
+    rig.member.told(
+        &rig.name,
+        Message::Ask {
+            ticket: Ticket::random(),
+        },
+    );
+    assert!(lock(&rig.wire.0).is_empty());
+    drop((one, two));
+}
+
+#[test]
+fn who_comes_near_asks_sooner() {
+    let mut rig = Rig::new();
+    let waiter = rig.enter(&Rig::want());
+    let (asked, ticket, _) = rig.asked();
+    let far = Reply::Queued {
+        position: 9,
+        again: 5 * SECOND,
+        holder: None,
+    };
+    rig.answer(asked, far);
+    rig.member.told(&rig.name, Message::Near { ticket });
+    rig.pass(Duration::from_millis(1099));
+    assert!(lock(&rig.wire.0).is_empty());
+    rig.pass(Duration::from_millis(1));
+    is_touched(&rig, ticket);
+    drop(waiter);
+}
+
+#[test]
+fn a_holder_asks_at_once_whether_it_was_lost_or_refreshed() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    let ticket = hold.grant().ticket;
+    rig.member.told(&rig.name, Message::Lost { ticket });
+    is_touched(&rig, ticket);
+    assert_eq!(hold.expires(), Instant::NEVER);
+    let expire = 20 * SECOND;
+    rig.member
+        .told(&rig.name, Message::Refresh { ticket, expire });
+    is_touched(&rig, ticket);
+    assert_eq!(hold.expires_in(rig.now), expire);
+}

@@ -1,0 +1,114 @@
+//! Who would block the only thread that can bring the lock back.
+
+use std::thread;
+
+use super::{Rig, SECOND, queued};
+use crate::error::LockError;
+use crate::queue::{Patience, Want};
+use crate::store::Share;
+
+/// Of three, on this thread, which blocks.
+fn blocking(units: u32) -> Want {
+    Want {
+        share: Share::of(units, 3),
+        home: Some(thread::current().id()),
+        blocking: true,
+        ..Rig::want()
+    }
+}
+
+fn elsewhere(units: u32) -> Want {
+    let home = thread::spawn(|| thread::current().id()).join();
+    Want {
+        home: home.ok(),
+        blocking: false,
+        ..blocking(units)
+    }
+}
+
+#[track_caller]
+fn is_refused(rig: &Rig, want: &Want) {
+    let entered = rig.member.with_local(&rig.name, |local| local.enter(want));
+    assert!(
+        matches!(&entered, Ok(Err(LockError::Deadlock { cycle })) if cycle == &["queue:name", "queue:name"]),
+        "{entered:?}"
+    );
+}
+
+#[track_caller]
+fn may_wait(rig: &Rig, want: &Want) {
+    drop(rig.enter(want));
+}
+
+#[tokio::test]
+async fn what_its_own_thread_holds_is_not_waited_for() {
+    let rig = Rig::new();
+    let _held = rig.take(&blocking(1));
+    is_refused(&rig, &blocking(3));
+    may_wait(&rig, &blocking(2));
+    // Nobody else is kept from anything, and who does not wait blocks nobody.
+    may_wait(&rig, &elsewhere(3));
+    for want in [
+        Want {
+            blocking: false,
+            ..blocking(3)
+        },
+        Want {
+            home: None,
+            ..blocking(3)
+        },
+        Want {
+            patience: Patience::NONE,
+            ..blocking(3)
+        },
+        Want {
+            share: Share::of(1, 0),
+            ..blocking(3)
+        },
+    ] {
+        may_wait(&rig, &want);
+    }
+}
+
+#[tokio::test]
+async fn what_others_hold_may_be_waited_for() {
+    let rig = Rig::new();
+    let _held = rig.take(&elsewhere(3));
+    may_wait(&rig, &blocking(3));
+}
+
+#[tokio::test]
+async fn what_its_own_thread_waits_for_counts_like_what_it_holds() {
+    let rig = Rig::new();
+    let _theirs = rig.take(&elsewhere(1));
+    let _held = rig.take(&blocking(1));
+    let mine = Want {
+        blocking: false,
+        ..blocking(2)
+    };
+    let _waits = rig.enter(&mine);
+    rig.answer(rig.next(), queued());
+    is_refused(&rig, &blocking(1));
+}
+
+#[tokio::test]
+async fn who_waits_before_it_for_what_its_thread_holds_is_in_its_way() {
+    let rig = Rig::new();
+    let _held = rig.take(&blocking(1));
+    let brief = Want {
+        patience: Patience::Queue(Some(SECOND)),
+        ..elsewhere(3)
+    };
+    let before = rig.enter(&brief);
+    may_wait(&rig, &blocking(1));
+    drop(before);
+    let _before = rig.enter(&elsewhere(3));
+    is_refused(&rig, &blocking(1));
+}
+
+#[test]
+fn a_thread_that_runs_no_task_may_block_as_it_likes() {
+    let rig = Rig::new();
+    let _held = rig.take(&blocking(3));
+    may_wait(&rig, &blocking(3));
+}

@@ -1,0 +1,107 @@
+//! What belongs to an owner is entered again by the same owner, and by nobody else.
+
+use std::sync::Arc;
+
+use super::{Rig, SECOND, grant, granted, lock, poll, queued};
+use crate::error::LockError;
+use crate::queue::{Patience, Want};
+use crate::store::{Events, Op, Owner, Reply};
+
+fn owner(name: &str) -> Owner {
+    Owner::Here(Arc::from(name))
+}
+
+fn owned(name: &str) -> Want {
+    Want {
+        owner: Some(owner(name)),
+        ..Rig::want()
+    }
+}
+
+#[test]
+fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
+    let rig = Rig::new();
+    let hold = rig.take(&owned("a"));
+    let mut again = rig.enter(&owned("a"));
+    let shared = poll(&mut again).expect("at once").unwrap();
+    assert!(Arc::ptr_eq(&hold, &shared));
+    assert!(hold.is_shared());
+    for other in [owned("b"), Rig::want()] {
+        assert!(poll(&mut rig.enter(&other)).is_none());
+    }
+    let local = hold.local();
+    assert!(local.held_by(&owner("a")).is_some());
+    assert!(local.held_by(&owner("b")).is_none());
+    // What is over belongs to nobody.
+    assert!(!hold.unshare() && hold.unshare());
+    local.release(&hold);
+    assert!(local.held_by(&owner("a")).is_none());
+}
+
+#[test]
+fn a_grant_serves_all_that_wait_for_their_owner() {
+    let rig = Rig::new();
+    let mut first = rig.enter(&owned("a"));
+    let (asked, ticket, _) = rig.asked();
+    rig.answer(asked, queued());
+    let mut second = rig.enter(&owned("a"));
+    let mut other = rig.enter(&owned("b"));
+    let mut tries = rig.enter(&Want {
+        patience: Patience::NONE,
+        ..owned("a")
+    });
+    let (_, tried, _) = rig.asked();
+    rig.member.told(&rig.name, grant(ticket, 1, SECOND));
+    let holds = [&mut first, &mut second, &mut tries].map(|waits| {
+        let told = poll(waits).expect("all of them");
+        told.unwrap()
+    });
+    assert!(Arc::ptr_eq(&holds[0], &holds[1]) && Arc::ptr_eq(&holds[0], &holds[2]));
+    assert!(poll(&mut other).is_none());
+    // What it tried is not wanted any more.
+    let mut left = lock(&rig.wire.0);
+    assert!(
+        left.iter()
+            .any(|request| matches!(request.op, Op::Release { ticket, .. } if ticket == tried)),
+        "{left:?}"
+    );
+    left.clear();
+    drop(left);
+    // It is held until the last of the three is gone.
+    assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
+}
+
+#[test]
+fn a_pause_between_attempts_leaves_nothing_to_withdraw() {
+    let rig = Rig::new();
+    let mut first = rig.enter(&owned("a"));
+    let (asked, ..) = rig.asked();
+    let mut polls = rig.enter(&Want {
+        patience: Patience::Poll {
+            retries: 9,
+            interval: SECOND,
+            block: None,
+        },
+        ..owned("a")
+    });
+    rig.answer(rig.next(), Reply::Busy { holder: None });
+    rig.answer(asked, granted());
+    let held = poll(&mut first).expect("granted").unwrap();
+    assert!(Arc::ptr_eq(
+        &held,
+        &poll(&mut polls).expect("shared").unwrap()
+    ));
+    assert!(lock(&rig.wire.0).is_empty());
+}
+
+#[test]
+fn who_still_waits_for_an_answer_when_the_engine_ends_is_told() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    let unlocked = hold.local().unlock(&hold);
+    let mut waits = rig.enter(&Rig::want());
+    rig.member.abandon();
+    assert!(matches!(unlocked.blocking_wait(), Err(LockError::ShutDown)));
+    assert!(matches!(poll(&mut waits), Some(Err(LockError::ShutDown))));
+    assert!(hold.local().enter(&Rig::want()).is_none(), "out of use");
+}
