@@ -14,6 +14,12 @@ use crate::store::{Closing, HolderRecord, Meta};
 const BRIEF: Duration = Duration::from_secs(1);
 /// How often a waiter whose `block` is over is looked at while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Who looks so late has stood still: the machine slept, or let this process not run.
+const STOOD_STILL: Duration = Duration::from_millis(100);
+/// How long it may take then to read the answers that have come meanwhile.
+const UNREAD: Duration = Duration::from_millis(250);
+/// For so long it is not believed again.
+const NOT_AGAIN: Duration = Duration::from_secs(10);
 
 impl Local {
     /// The engine looks here at the time that was armed. `false`: nothing is left of this name.
@@ -23,6 +29,9 @@ impl Local {
                 return true;
             }
             step.state.armed = None;
+            if armed.until(step.now) > STOOD_STILL {
+                step.spare();
+            }
             step.due();
             !step.state.is_idle()
         })
@@ -61,7 +70,7 @@ impl Step<'_> {
                 .waiters
                 .front()
                 .map(|waiter| waiter.started.max(since).after(patience));
-            at(first.unwrap_or(Instant::NEVER));
+            at(first.map_or(Instant::NEVER, |first| first.max(self.spared())));
         }
         for attempt in &state.attempts {
             at(attempt.again);
@@ -78,6 +87,18 @@ impl Step<'_> {
             at(query.deadline.min(query.again));
         }
         due
+    }
+
+    /// Time went by in which the store may have answered, and nobody was there to hear it.
+    fn spare(&mut self) {
+        let again = self.spared().after(NOT_AGAIN);
+        if self.state.spared.is_none() || again <= self.now {
+            self.state.spared = Some(self.now.after(UNREAD));
+        }
+    }
+
+    fn spared(&self) -> Instant {
+        self.state.spared.unwrap_or(Instant::START)
     }
 
     fn due(&mut self) {
@@ -129,7 +150,8 @@ impl Step<'_> {
                 // Not a timeout: nobody knows who holds. A short `block` gets a moment for the answer.
                 Some((since, _)) => {
                     let brief = waiter.deadline.max(waiter.started.after(BRIEF));
-                    brief.min(waiter.started.max(*since).after(patience))
+                    let ends = brief.min(waiter.started.max(*since).after(patience));
+                    ends.max(self.spared())
                 }
                 None => waiter.deadline,
             };
@@ -223,7 +245,7 @@ impl Step<'_> {
             | Patience::Poll { block: time, .. } => time.unwrap_or(patience),
         };
         let silence = patience.min(silence.max(BRIEF));
-        attempt.sendings.since.after(silence)
+        attempt.sendings.since.after(silence).max(self.spared())
     }
 
     fn due_attempts(&mut self) {

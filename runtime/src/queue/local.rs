@@ -34,6 +34,8 @@ pub(super) struct State {
     pub(super) loan: Option<Loan>,
     /// When the engine will look here next.
     pub(super) armed: Option<Instant>,
+    /// Nobody is given up before that because the store says nothing.
+    pub(super) spared: Option<Instant>,
     /// Not later than the first deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) waiters: VecDeque<Arc<Waiter>>,

@@ -23,6 +23,10 @@ pub const SLOTS: u16 = 16384;
 /// How long the nodes may take to agree on something, on a slow machine.
 const AGREE: Duration = Duration::from_secs(60);
 
+/// How long they may take to elect somebody by command: after an election that failed there is none for four times the
+/// usual node timeout.
+const ELECT: Duration = Duration::from_secs(180);
+
 /// How a cluster is configured.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -223,7 +227,7 @@ impl Cluster {
         };
         self.in_step(primary);
         let mut asked: Option<Instant> = None;
-        eventually_within(AGREE, "the replica takes over by command", || {
+        eventually_within(ELECT, "the replica takes over by command", || {
             // Given up by the replica after five seconds, on a slow machine.
             if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
                 let _ = self.nodes[replica].try_command(&["CLUSTER", "FAILOVER"]);

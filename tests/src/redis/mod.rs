@@ -157,11 +157,7 @@ impl Redis {
     /// As [`info`](Self::info); `None` if nobody answers.
     pub fn try_info(&self, field: &str) -> Option<String> {
         let info = self.try_command(&["INFO", "everything"]).ok()?;
-        let found = info
-            .text()
-            .lines()
-            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-        Some(found.unwrap_or_default().to_owned())
+        Some(field_of(&info, field))
     }
 
     /// Whether it was not killed. (A suspended one runs.)
@@ -173,7 +169,7 @@ impl Redis {
     /// A field of `INFO`.
     #[track_caller]
     pub fn info(&self, field: &str) -> String {
-        self.try_info(field).expect("an answer to INFO")
+        field_of(&self.command(&["INFO", "everything"]), field)
     }
 
     /// How often `command` was run, rejected calls included.
@@ -290,4 +286,11 @@ impl Redis {
                 .is_ok_and(|mut connection| connection.try_call(&["PING"]).is_ok())
         });
     }
+}
+
+/// A field of what INFO answers; empty if it is not there.
+fn field_of(info: &Value, field: &str) -> String {
+    let mut lines = info.text().lines();
+    let found = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    found.unwrap_or_default().to_owned()
 }

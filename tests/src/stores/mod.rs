@@ -49,7 +49,7 @@ pub trait TestStore: Send + Sync {
 
 fn config(url: String) -> Config {
     let config = Config::new(url).expect("a good URL");
-    config.namespace("suite").lease(LONG)
+    config.namespace("suite").lease(LONG).connect_timeout(60)
 }
 
 /// A lease whose end a test can wait for, long enough to be renewed in time on a slow machine.

@@ -15,7 +15,7 @@ use auto_mutex_tests::worker::{Setup, Worker};
 pub(crate) fn config(cluster: &Cluster) -> Config {
     let config = Config::new(cluster.url()).expect("a good URL");
     let config = config.namespace("suite").restart_guard(false);
-    config.lease(LONG)
+    config.lease(LONG).connect_timeout(60)
 }
 
 /// The longest lease of anybody where replicas take over: for so long, and some seconds more, nothing is granted then.

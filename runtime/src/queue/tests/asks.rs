@@ -197,7 +197,7 @@ fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
     lock(&rig.wire.0).clear();
     let mut trying = rig.enter(&tries);
     rig.refuse(rig.next());
-    rig.pass(SECOND * 40);
+    rig.run(SECOND);
     let error = poll(&mut trying).expect("it is over").unwrap_err();
     assert!(error.to_string().contains("4 of 5"), "{error:?}");
 }

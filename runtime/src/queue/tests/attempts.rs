@@ -84,7 +84,7 @@ fn a_silent_store_has_as_long_as_was_said() {
             ..Rig::want()
         });
         let _unanswered = rig.next();
-        rig.pass(seconds * SECOND - Duration::from_millis(1));
+        rig.run(seconds * SECOND - Duration::from_millis(1));
         assert!(poll(&mut waits).is_none());
         rig.pass(Duration::from_millis(1));
         let told = poll(&mut waits);

@@ -156,6 +156,14 @@ impl Rig {
         self.member.tick();
     }
 
+    /// As [`pass`](Self::pass), and the engine looks all the while.
+    fn run(&mut self, time: Duration) {
+        let ends = self.now.after(time);
+        while self.now < ends {
+            self.pass(self.now.until(ends).min(SECOND / 20));
+        }
+    }
+
     /// Takes the lock, granted at once.
     fn take(&self, want: &Want) -> Arc<Hold> {
         let mut acquire = self.enter(want);

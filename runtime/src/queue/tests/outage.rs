@@ -4,7 +4,8 @@ use std::task::{Context, Poll, Waker};
 
 use super::{Rig, SECOND, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::store::{Answer, Events, Node, Op};
+use crate::queue::{Patience, Want};
+use crate::store::{Answer, Events, Node, Op, Reply};
 
 #[test]
 fn who_waits_is_told_when_patience_with_the_connection_ends() {
@@ -13,7 +14,7 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
     rig.answer(rig.next(), queued());
     rig.member
         .disconnected(Node::ONLY, StoreError::disconnected("cut"));
-    rig.pass(SECOND - SECOND / 100);
+    rig.run(SECOND - SECOND / 100);
     assert!(poll(&mut waits).is_none());
     rig.pass(SECOND / 50);
     let told = poll(&mut waits);
@@ -21,6 +22,50 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
         matches!(told, Some(Err(LockError::Unavailable { .. }))),
         "{told:?}"
     );
+}
+
+#[test]
+fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
+    for answers in [true, false] {
+        let mut rig = Rig::new();
+        let mut tries = rig.enter(&Want {
+            patience: Patience::NONE,
+            ..Rig::want()
+        });
+        let tried = rig.next();
+        let mut waits = rig.enter(&Want {
+            patience: Patience::Queue(Some(SECOND / 2)),
+            ..Rig::want()
+        });
+        let asked = rig.next();
+        // The machine slept.
+        rig.pass(60 * SECOND);
+        assert!(poll(&mut tries).is_none() && poll(&mut waits).is_none());
+        if answers {
+            rig.answer(tried, Reply::Busy { holder: None });
+            rig.answer(asked, queued());
+            rig.pass(SECOND / 50);
+        } else {
+            rig.pass(SECOND / 4);
+        }
+        for waiter in [&mut tries, &mut waits] {
+            let told = poll(waiter).expect("an answer").map(drop).unwrap_err();
+            assert_eq!(told.is_timeout(), answers, "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn who_never_looks_in_time_gives_up_all_the_same() {
+    let mut rig = Rig::new();
+    let mut tries = rig.enter(&Want {
+        patience: Patience::NONE,
+        ..Rig::want()
+    });
+    rig.pass(2 * SECOND);
+    assert!(poll(&mut tries).is_none());
+    rig.pass(2 * SECOND);
+    assert!(poll(&mut tries).is_some());
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Connector {
         .await;
         let result = opened.unwrap_or_else(|_| {
             Err(passing.unwrap_or_else(|| {
-                let text = format!("no answer within {connect_timeout:?}");
+                let text = "no answer before the end of `connect_timeout`";
                 Refusal::Unreachable(StoreError::disconnected(text))
             }))
         });
