@@ -1,22 +1,123 @@
 //! Questions about a name, and signals.
 
+use std::task::{Context, Poll, Waker};
+
 use super::{Rig, SECOND, lock};
-use crate::error::LockError;
-use crate::store::{Events, Node, Op, Signal, Ticket};
+use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::queue::Answered;
+use crate::store::{Answer, Events, Node, Op, Reply, Signal, Ticket};
+
+fn signal() -> Op {
+    Op::Signal {
+        ticket: Ticket::random(),
+        signal: Signal::Token("t".into()),
+    }
+}
+
+fn ask(rig: &Rig, op: &Op) -> Answered {
+    let asked = rig.member.with_local(&rig.name, |local| local.query(op));
+    asked.unwrap()
+}
+
+fn told(asked: &Answered) -> Option<Result<Reply, LockError>> {
+    match asked.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(told) => Some(told),
+        Poll::Pending => None,
+    }
+}
 
 #[test]
 fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
     let mut rig = Rig::new();
-    let op = Op::Signal {
-        ticket: Ticket::random(),
-        signal: Signal::Token("t".into()),
-    };
-    let asked = rig.member.with_local(&rig.name, |local| local.query(&op));
+    let asked = ask(&rig, &signal());
     // It was executed, but the connection breaks before the answer.
     rig.lose(rig.next());
     rig.pass(29 * SECOND);
     rig.member.connected(Node::ONLY, 2);
     assert!(lock(&rig.wire.0).is_empty(), "it would be signalled twice");
-    let word = asked.unwrap().blocking_wait();
-    assert!(matches!(word, Err(LockError::Unavailable { .. })));
+    assert!(matches!(
+        told(&asked),
+        Some(Err(LockError::Unavailable { .. }))
+    ));
+}
+
+#[test]
+fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
+    for (op, again) in [
+        (signal(), true),
+        (Op::Inspect, true),
+        (Op::Delete, false),
+        (Op::Force { owner: "".into() }, false),
+    ] {
+        let rig = Rig::new();
+        let asked = ask(&rig, &op);
+        rig.lose(rig.next());
+        assert_eq!(told(&asked).is_none(), again, "{op:?}");
+        rig.member.connected(Node::ONLY, 2);
+        let sent = lock(&rig.wire.0).pop_front();
+        assert_eq!(sent.is_some(), again, "{op:?}");
+        if let Some(request) = sent {
+            rig.answer(request, Reply::Signalled { count: 3 });
+            assert!(matches!(
+                told(&asked),
+                Some(Ok(Reply::Signalled { count: 3 }))
+            ));
+        }
+        // What was answered is not sent any more.
+        rig.member.connected(Node::ONLY, 3);
+        assert!(lock(&rig.wire.0).is_empty(), "{op:?}");
+    }
+}
+
+#[test]
+fn what_a_busy_store_has_not_done_is_sent_again_soon_until_patience_ends() {
+    let mut rig = Rig::patient(1);
+    let asked = ask(&rig, &Op::Delete);
+    rig.refuse(rig.next());
+    assert!(told(&asked).is_none());
+    assert!(lock(&rig.wire.0).is_empty(), "not at once");
+    let mut tries = 0;
+    for _ in 0..99 {
+        rig.pass(SECOND / 100);
+        let sent = lock(&rig.wire.0).pop_front();
+        if let Some(request) = sent {
+            assert!(told(&asked).is_none());
+            rig.refuse(request);
+            tries += 1;
+        }
+    }
+    assert!((3..50).contains(&tries), "{tries} times in a second");
+    assert!(told(&asked).is_none());
+    rig.pass(SECOND / 100);
+    let end = told(&asked);
+    assert!(
+        matches!(end, Some(Err(LockError::Unavailable { .. }))),
+        "{end:?}"
+    );
+}
+
+#[test]
+fn what_the_store_refuses_is_told_at_once() {
+    let rig = Rig::new();
+    let asked = ask(&rig, &Op::Inspect);
+    let request = rig.next();
+    let result = Err(StoreError::new(StoreErrorKind::Foreign, "FOREIGN"));
+    rig.member.answered(Answer { request, result });
+    let end = told(&asked);
+    assert!(
+        matches!(end, Some(Err(LockError::ForeignKey { .. }))),
+        "{end:?}"
+    );
+}
+
+#[test]
+fn each_is_answered_for_itself() {
+    let rig = Rig::new();
+    let asked = [(); 2].map(|()| ask(&rig, &Op::Inspect));
+    let requests = [(); 2].map(|()| rig.next());
+    for (asked, request) in asked.iter().zip(requests).rev() {
+        assert!(told(asked).is_none());
+        rig.answer(request, Reply::Signalled { count: 0 });
+        assert!(told(asked).is_some());
+    }
 }

@@ -474,3 +474,32 @@ fn whoever_does_not_get_it_is_told_who_has_it() {
     let busy = world.acquire(c, tc, 1, 1, Mode::Try);
     assert_eq!(busy, Reply::Busy { holder: has_it });
 }
+
+#[test]
+fn what_is_used_counts_until_its_lease_ends() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    world.acquire(a, ta, 2, 5, Mode::Queue);
+    world.pass(1_000);
+    world.acquire(b, tb, 1, 5, Mode::Queue);
+    assert_eq!(world.info(a).used, 3);
+    world.pass(9_000);
+    assert_eq!(world.info(a).used, 1);
+    world.pass(1_000);
+    assert_eq!(world.info(a).used, 0);
+}
+
+#[test]
+fn who_claims_nothing_keeps_its_place_for_as_long_as_the_place_lasts() {
+    for (place, kept) in [(2_000, false), (2_001, true)] {
+        let mut world = World::new();
+        let ((a, ta), (b, tb)) = (ids(), ids());
+        world.lock(a, ta);
+        world.place = Duration::from_millis(place);
+        world.lock(b, tb);
+        world.release(a, ta, 0, false);
+        assert_eq!(world.granted_to(), [b]);
+        world.pass(2_000);
+        assert_eq!(world.touch(b, tb) != Reply::Gone, kept);
+    }
+}
