@@ -214,6 +214,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_runtime_of_one_thread_is_a_home() {
+        use tokio::runtime::Builder;
+        assert_eq!(home(), None);
+        let here = thread::current().id();
+        let one = Builder::new_current_thread().build().unwrap();
+        assert_eq!(one.block_on(async { home() }), Some(here));
+        let many = Builder::new_multi_thread().worker_threads(1).build();
+        assert_eq!(many.unwrap().block_on(async { home() }), None);
+    }
+
+    #[test]
     fn a_thread_for_blocking_calls_runs_no_task() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

@@ -1,6 +1,7 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
 mod alone;
+mod answers;
 mod asks;
 mod attempts;
 mod hints;
@@ -70,12 +71,15 @@ impl Rig {
 
     /// As long as this with a store that says nothing, in seconds.
     fn patient(patience: u32) -> Self {
+        let config = Config::new("memory://").unwrap();
+        Self::with(config.patience(patience))
+    }
+
+    fn with(config: Config) -> Self {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
-        let settings = Config::new("memory://").unwrap().lease(10);
-        let settings = settings.patience(patience);
         let wire = Arc::new(Wire::default());
-        let member = Member::new(settings.validate().unwrap(), wire.clone());
+        let member = Member::new(config.lease(10).validate().unwrap(), wire.clone());
         member.connected(Node::ONLY, 1);
         Self {
             member,

@@ -105,3 +105,18 @@ fn who_still_waits_for_an_answer_when_the_engine_ends_is_told() {
     assert!(matches!(poll(&mut waits), Some(Err(LockError::ShutDown))));
     assert!(hold.local().enter(&Rig::want()).is_none(), "out of use");
 }
+
+#[test]
+fn who_enters_again_and_goes_before_it_looks_leaves_the_hold_to_the_others() {
+    let rig = Rig::new();
+    let hold = rig.take(&owned("a"));
+    drop(rig.enter(&owned("a")));
+    assert!(hold.is_valid() && !hold.is_shared());
+    assert!(lock(&rig.wire.0).is_empty());
+    // The last one gives it back.
+    let again = rig.enter(&owned("a"));
+    assert!(!hold.unshare());
+    drop(again);
+    assert!(!hold.is_valid());
+    assert!(matches!(rig.next().op, Op::Release { .. }));
+}

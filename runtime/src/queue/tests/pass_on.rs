@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, granted, lock, poll, queued};
+use crate::clock::by_hand;
+use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::Want;
 use crate::store::{Op, Reply, Share};
@@ -288,4 +290,54 @@ fn beside_signals_that_are_held_no_token_is_made_up() {
         assert!(poll(&mut second).is_none(), "{want:?}");
         assert!(rig.released());
     }
+}
+
+#[test]
+fn what_is_almost_over_is_not_handed_on() {
+    for left in [50 * MILLI, 50 * MILLI + Duration::from_nanos(1)] {
+        let rig = Rig::new();
+        let brief = Want {
+            terms: Terms {
+                expire: Some(55 * MILLI),
+                at_least: Duration::ZERO,
+            },
+            ..Rig::want()
+        };
+        let first = rig.take(&brief);
+        let mut second = rig.enter(&Rig::want());
+        rig.answer(rig.next(), queued());
+        by_hand::set(rig.now.after(rig.now.until(first.valid()) - left));
+        first.local().release(&first);
+        assert_eq!(poll(&mut second).is_some(), left > 50 * MILLI);
+    }
+}
+
+#[test]
+fn the_ticket_that_nobody_wants_leaves_before_the_one_that_holds() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    let gives_up = rig.enter(&Rig::want());
+    let (asked, waiting, _) = rig.asked();
+    rig.answer(asked, queued());
+    drop(gives_up);
+    assert!(rig.is_silent(), "it keeps the place of this process");
+    hold.local().release(&hold);
+    for ticket in [waiting, hold.grant().ticket] {
+        let release = rig.next();
+        assert!(
+            matches!(release.op, Op::Release { ticket: it, .. } if it == ticket),
+            "or the store would grant it: {release:?}"
+        );
+    }
+}
+
+#[test]
+fn where_nothing_is_handed_on_no_place_is_kept() {
+    let config = Config::new("memory://").unwrap().local_handover(0, 0);
+    let rig = Rig::with(config);
+    let _hold = rig.take(&Rig::want());
+    let gives_up = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    drop(gives_up);
+    assert!(rig.released());
 }

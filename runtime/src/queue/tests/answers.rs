@@ -1,0 +1,212 @@
+//! What an answer means for who waits, and for who waits behind.
+
+use std::time::Duration;
+
+use super::{Rig, SECOND, grant, granted, lock, poll, queued};
+use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::queue::ticket::Sendings;
+use crate::queue::{Patience, Want};
+use crate::store::{Answer, Events, Op, Reply, Request};
+
+fn fail(rig: &Rig, request: Request, kind: StoreErrorKind) {
+    let result = Err(StoreError::new(kind, "that"));
+    rig.member.answered(Answer { request, result });
+}
+
+const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
+    wanted: 2,
+    reached: 1,
+};
+
+/// How soon what failed for the moment is sent again.
+const SOON: Duration = Duration::from_millis(200);
+
+#[test]
+fn what_passes_is_asked_for_again_and_nobody_is_told() {
+    for (kind, known) in [
+        (StoreErrorKind::Busy, false),
+        (StoreErrorKind::Busy, true),
+        // A place is worth another try.
+        (StoreErrorKind::Refused, true),
+    ] {
+        let mut rig = Rig::new();
+        let mut waits = rig.enter(&Rig::want());
+        let (asked, ticket, _) = rig.asked();
+        let request = if known {
+            rig.answer(asked, queued());
+            rig.pass(SECOND);
+            rig.next()
+        } else {
+            asked
+        };
+        fail(&rig, request, kind);
+        rig.run(SOON - SOON / 100);
+        assert!(lock(&rig.wire.0).is_empty(), "{kind:?}");
+        rig.run(SOON / 100);
+        let again = rig.next();
+        assert!(poll(&mut waits).is_none(), "{kind:?}");
+        let same = match again.op {
+            Op::Acquire { ticket: it, .. } | Op::Touch { ticket: it, .. } => it == ticket,
+            _ => false,
+        };
+        assert!(same, "{again:?}");
+        rig.answer(again, granted());
+        assert!(poll(&mut waits).expect("granted").is_ok());
+    }
+}
+
+#[test]
+fn what_is_refused_for_good_is_told_to_all_and_what_was_not_replicated_to_one() {
+    for (kind, all) in [
+        (StoreErrorKind::Refused, true),
+        (StoreErrorKind::Forbidden, true),
+        (UNREPLICATED, false),
+    ] {
+        let rig = Rig::new();
+        let mut first = rig.enter(&Rig::want());
+        let (asked, ticket, _) = rig.asked();
+        let mut second = rig.enter(&Rig::want());
+        fail(&rig, asked, kind);
+        let told = poll(&mut first).expect("told").map(drop).unwrap_err();
+        let fits = match kind {
+            UNREPLICATED => matches!(told, LockError::NotReplicated { .. }),
+            _ => matches!(told, LockError::Unavailable { .. }),
+        };
+        assert!(fits, "{told:?}");
+        assert_eq!(poll(&mut second).is_some(), all, "{kind:?}");
+        // Whatever the store has of it is given back; who still waits asks for himself.
+        let left = rig.next();
+        assert!(
+            matches!(left.op, Op::Release { ticket: it, .. } if it == ticket),
+            "{left:?}"
+        );
+        assert_eq!(lock(&rig.wire.0).is_empty(), all, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_grant_that_took_as_long_as_it_lasts_is_asked_about_five_times() {
+    for late in [false, true] {
+        let mut rig = Rig::new();
+        let mut waits = rig.enter(&Rig::want());
+        let mut next = rig.next();
+        for tries in 1..=5 {
+            let sent = rig.now;
+            let valid = sent.until(sent.validity(10 * SECOND));
+            rig.now = sent.after(valid - Duration::from_nanos(u64::from(!late)));
+            crate::clock::by_hand::set(rig.now);
+            rig.answer(next, granted());
+            let told = poll(&mut waits);
+            if !late {
+                assert!(matches!(told, Some(Ok(_))), "{told:?}");
+                break;
+            }
+            next = rig.next();
+            if tries < 5 {
+                assert!(told.is_none(), "{tries}: {told:?}");
+                assert!(matches!(next.op, Op::Touch { .. }), "{next:?}");
+            } else {
+                assert!(
+                    matches!(&told, Some(Err(LockError::Unavailable { source })) if source.to_string().contains("longer `expire`")),
+                    "{told:?}"
+                );
+                assert!(matches!(next.op, Op::Release { .. }), "{next:?}");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn an_attempt_is_told_what_it_met() {
+    let tries = Want {
+        patience: Patience::NONE,
+        ..Rig::want()
+    };
+    for (reply, fits) in [
+        (Reply::Busy { holder: None }, "timeout"),
+        (Reply::Mismatch { capacity: 7 }, "mismatch"),
+        (Reply::TooMany, "option"),
+        (Reply::Released { free: 0 }, "unavailable"),
+    ] {
+        let rig = Rig::new();
+        let mut waits = rig.enter(&tries);
+        rig.answer(rig.next(), reply);
+        let told = poll(&mut waits).expect("told").map(drop).unwrap_err();
+        let what = match &told {
+            LockError::Timeout { .. } => "timeout",
+            LockError::PermitsMismatch {
+                expected: 1,
+                found: 7,
+                ..
+            } => "mismatch",
+            LockError::InvalidOption { .. } => "option",
+            LockError::Unavailable { .. } => "unavailable",
+            _ => "something else",
+        };
+        assert_eq!(what, fits, "{told:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_older_than_the_grant_says_nothing() {
+    let mut rig = Rig::new();
+    let mut waits = rig.enter(&Rig::want());
+    let (asked, ticket, _) = rig.asked();
+    rig.answer(asked, queued());
+    rig.pass(SECOND);
+    let touch = rig.next();
+    // The grant answers the touch, which is under way still.
+    rig.member.told(&rig.name, grant(ticket, 2, SECOND));
+    let hold = poll(&mut waits).expect("granted").unwrap();
+    rig.answer(touch, Reply::Gone);
+    assert!(hold.is_valid());
+    rig.pass(SECOND / 10);
+    let claim = rig.next();
+    assert!(matches!(claim.op, Op::Touch { ticket: it, .. } if it == ticket));
+    rig.answer(claim, Reply::Gone);
+    assert!(hold.is_lost());
+}
+
+#[test]
+fn a_release_that_fails_is_sent_again_soon() {
+    for kind in [StoreErrorKind::Busy, StoreErrorKind::Refused, UNREPLICATED] {
+        let mut rig = Rig::new();
+        let hold = rig.take(&Rig::want());
+        hold.local().release(&hold);
+        fail(&rig, rig.next(), kind);
+        rig.run(SOON - SOON / 100);
+        assert!(lock(&rig.wire.0).is_empty(), "{kind:?}");
+        rig.run(SOON / 100);
+        let again = rig.next();
+        assert!(matches!(again.op, Op::Release { .. }), "{again:?}");
+        rig.answer(again, Reply::Released { free: 1 });
+        assert!(hold.local().is_done());
+    }
+}
+
+#[test]
+fn what_was_executed_is_the_first_that_can_be_answered() {
+    let rig = Rig::new();
+    let mut sendings = Sendings::new(rig.now);
+    let times: Vec<_> = (0..4)
+        .map(|second| rig.now.after(second * SECOND))
+        .collect();
+    for (index, time) in times.iter().enumerate() {
+        assert_eq!(sendings.next(*time), index as u64 + 1);
+    }
+    sendings.executed(1);
+    assert_eq!(
+        sendings.at(1),
+        Some(times[0]),
+        "its own answer may come yet"
+    );
+    sendings.executed(3);
+    for (counter, known) in [(1, false), (2, false), (3, true), (4, true), (5, false)] {
+        assert_eq!(sendings.at(counter).is_some(), known, "{counter}");
+    }
+    assert_eq!(sendings.count(), 4);
+    let lease = 10 * SECOND;
+    assert_eq!(sendings.validity(3, lease), times[2].validity(lease));
+    assert!(sendings.validity(2, lease) < rig.now);
+}
