@@ -1,25 +1,49 @@
 //! A store that does not answer: whoever waits for its word is told in time.
 
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use super::{Rig, SECOND, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
 use crate::store::{Answer, Events, Node, Op, Reply};
 
+/// In the queue, and not to ask again soon.
+fn far_away() -> Reply {
+    Reply::Queued {
+        position: 9,
+        again: 9 * SECOND,
+        holder: None,
+    }
+}
+
 #[test]
 fn who_waits_is_told_when_patience_with_the_connection_ends() {
     let mut rig = Rig::patient(1);
     let mut waits = rig.enter(&Rig::want());
-    rig.answer(rig.next(), queued());
+    rig.answer(rig.next(), far_away());
     rig.member
         .disconnected(Node::ONLY, StoreError::disconnected("cut"));
     rig.run(SECOND - SECOND / 100);
     assert!(poll(&mut waits).is_none());
-    rig.pass(SECOND / 50);
+    rig.run(SECOND / 100);
     let told = poll(&mut waits);
     assert!(
-        matches!(told, Some(Err(LockError::Unavailable { .. }))),
+        matches!(&told, Some(Err(LockError::Unavailable { source })) if source.to_string() == "cut"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn who_waits_for_an_answer_that_does_not_come_is_told_when_patience_ends() {
+    let mut rig = Rig::patient(1);
+    let mut waits = rig.enter(&Rig::want());
+    rig.run(SECOND - SECOND / 100);
+    assert!(poll(&mut waits).is_none());
+    rig.run(SECOND / 100);
+    let told = poll(&mut waits);
+    assert!(
+        matches!(&told, Some(Err(LockError::Unavailable { source })) if source.to_string().contains("in time")),
         "{told:?}"
     );
 }
@@ -52,6 +76,35 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
             let told = poll(waiter).expect("an answer").map(drop).unwrap_err();
             assert_eq!(told.is_timeout(), answers, "{told:?}");
         }
+    }
+}
+
+#[test]
+fn a_tenth_of_a_second_late_is_in_time() {
+    for late in [Duration::ZERO, Duration::from_nanos(1)] {
+        let mut rig = Rig::new();
+        let mut tries = rig.enter(&Want {
+            patience: Patience::NONE,
+            ..Rig::want()
+        });
+        rig.pass(SECOND + SECOND / 10 + late);
+        assert_eq!(poll(&mut tries).is_none(), !late.is_zero());
+    }
+}
+
+#[test]
+fn a_machine_that_sleeps_again_is_believed_again() {
+    let mut rig = Rig::new();
+    for _ in 0..3 {
+        let mut tries = rig.enter(&Want {
+            patience: Patience::NONE,
+            ..Rig::want()
+        });
+        let tried = rig.next();
+        rig.pass(60 * SECOND);
+        assert!(poll(&mut tries).is_none());
+        rig.answer(tried, Reply::Busy { holder: None });
+        assert!(poll(&mut tries).is_some());
     }
 }
 
