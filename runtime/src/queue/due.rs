@@ -10,15 +10,14 @@ use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::store::{Closing, HolderRecord, Meta};
 
-/// How long a call that does not want to wait puts up with a store that does not answer.
+/// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
+/// process has stood still.
 const BRIEF: Duration = Duration::from_secs(1);
 /// How often a waiter whose `block` is over is looked at while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Who looks so late has stood still: the machine slept, or let this process not run.
 const STOOD_STILL: Duration = Duration::from_millis(100);
-/// How long it may take then to read the answers that have come meanwhile.
-const UNREAD: Duration = Duration::from_millis(250);
-/// For so long it is not believed again.
+/// How long after it was believed it is not believed again.
 const NOT_AGAIN: Duration = Duration::from_secs(10);
 
 impl Local {
@@ -93,7 +92,7 @@ impl Step<'_> {
     fn spare(&mut self) {
         let again = self.spared().after(NOT_AGAIN);
         if self.state.spared.is_none() || again <= self.now {
-            self.state.spared = Some(self.now.after(UNREAD));
+            self.state.spared = Some(self.now.after(BRIEF));
         }
     }
 

@@ -70,7 +70,7 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
             rig.answer(asked, queued());
             rig.pass(SECOND / 50);
         } else {
-            rig.pass(SECOND / 4);
+            rig.pass(SECOND);
         }
         for waiter in [&mut tries, &mut waits] {
             let told = poll(waiter).expect("an answer").map(drop).unwrap_err();
