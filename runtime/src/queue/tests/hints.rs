@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
 use crate::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
@@ -47,6 +47,18 @@ fn owned() -> Want {
     }
 }
 
+/// Somebody says that the store has granted the first request of the ticket.
+fn tell(rig: &Rig, ticket: Ticket, token: u64, hold: Duration) {
+    let message = Message::Grant {
+        ticket,
+        token,
+        counter: 1,
+        hold,
+        signal: None,
+    };
+    rig.member.told(&rig.name, message);
+}
+
 #[track_caller]
 fn is_touched(rig: &Rig, ticket: Ticket) {
     let request = rig.next();
@@ -73,22 +85,7 @@ fn a_grant_that_no_store_would_make_is_asked_about_and_not_believed() {
     ] {
         let rig = Rig::new();
         let (mut waiter, ticket) = waits(&rig, &want);
-        let Message::Grant {
-            counter, signal, ..
-        } = grant(ticket, 1, hold)
-        else {
-            unreachable!("it says so");
-        };
-        rig.member.told(
-            &rig.name,
-            Message::Grant {
-                ticket,
-                token,
-                counter,
-                hold,
-                signal,
-            },
-        );
+        tell(&rig, ticket, token, hold);
         let told = poll(&mut waiter);
         assert_eq!(told.is_some(), believed, "{token}, {hold:?}: {told:?}");
         if !believed {
@@ -107,14 +104,7 @@ fn a_grant_that_is_over_when_it_arrives_is_asked_about() {
         let ends = sent.validity(SECOND);
         rig.pass(sent.until(ends) - Duration::from_nanos(u64::from(!late)));
         lock(&rig.wire.0).clear();
-        let message = Message::Grant {
-            ticket,
-            token: TOKEN + 1,
-            counter: 1,
-            hold: SECOND,
-            signal: None,
-        };
-        rig.member.told(&rig.name, message);
+        tell(&rig, ticket, TOKEN + 1, SECOND);
         assert_eq!(poll(&mut waiter).is_none(), late);
     }
 }
@@ -129,14 +119,7 @@ fn nothing_is_believed_before_the_store_opens() {
             cause: Cause::Restart,
         };
         rig.member.closed(Node::ONLY, Some(closing));
-        let message = Message::Grant {
-            ticket,
-            token: TOKEN + 1,
-            counter: 1,
-            hold: SECOND,
-            signal: None,
-        };
-        rig.member.told(&rig.name, message);
+        tell(&rig, ticket, TOKEN + 1, SECOND);
         assert_eq!(poll(&mut waiter).is_some(), believed);
     }
 }
