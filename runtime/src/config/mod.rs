@@ -186,7 +186,9 @@ impl Config {
         self
     }
 
-    /// How long a call puts up with a store that does not answer before it fails: one lease unless said.
+    /// How long a call puts up with a store that does not answer before it fails: one lease unless said. One that does not
+    /// wait, for a second at most; and a process that has stood still for a while (its machine slept) gives the store
+    /// a second to answer after that.
     pub fn patience(mut self, seconds: impl Seconds) -> Self {
         self.patience = Some(seconds::span(seconds));
         self
