@@ -6,7 +6,7 @@ use super::{Rig, SECOND, grant, granted, lock, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::ticket::Sendings;
 use crate::queue::{Patience, Want};
-use crate::store::{Answer, Events, Op, Reply, Request};
+use crate::store::{Answer, Cause, Closing, Events, HolderRecord, Node, Op, Reply, Request};
 
 fn fail(rig: &Rig, request: Request, kind: StoreErrorKind) {
     let result = Err(StoreError::new(kind, "that"));
@@ -145,6 +145,115 @@ fn an_attempt_is_told_what_it_met() {
             _ => "something else",
         };
         assert_eq!(what, fits, "{told:?}");
+    }
+}
+
+#[test]
+fn an_attempt_that_the_store_refuses_is_told_at_once() {
+    let rig = Rig::new();
+    let mut waits = rig.enter(&Want {
+        patience: Patience::NONE,
+        ..Rig::want()
+    });
+    fail(&rig, rig.next(), StoreErrorKind::Refused);
+    let told = poll(&mut waits);
+    assert!(
+        matches!(told, Some(Err(LockError::Unavailable { .. }))),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
+    for (reply, copies) in [
+        (Reply::Refused, 2),
+        (Reply::Gone, 2),
+        (Reply::Refused, 1),
+        (Reply::Gone, 1),
+    ] {
+        let rig = Rig::new();
+        let mut waits = rig.enter(&Want {
+            patience: Patience::NONE,
+            ..Rig::want()
+        });
+        let (mut asked, ticket, _) = rig.asked();
+        if copies == 2 {
+            rig.lose(asked);
+            rig.member.connected(Node::ONLY, 2);
+            asked = rig.next();
+        }
+        rig.answer(asked, reply);
+        let told = poll(&mut waits);
+        if copies == 1 {
+            assert!(
+                matches!(told, Some(Err(LockError::Unavailable { .. }))),
+                "{told:?}"
+            );
+            continue;
+        }
+        assert!(told.is_none(), "{told:?}");
+        let mut wire = lock(&rig.wire.0);
+        let anew = wire
+            .iter()
+            .any(|request| matches!(request.op, Op::Acquire { ticket: it, .. } if it != ticket));
+        assert!(anew, "{wire:?}");
+        wire.clear();
+    }
+}
+
+#[test]
+fn what_is_not_there_any_more_cannot_be_adopted() {
+    for reply in [Reply::Gone, Reply::Refused, Reply::Released { free: 0 }] {
+        let rig = Rig::new();
+        let adopt = |local: &std::sync::Arc<crate::queue::Local>| {
+            local.adopt(crate::store::Ticket::random(), Rig::want())
+        };
+        let mut adopted = Box::pin(rig.member.with_local(&rig.name, adopt).unwrap());
+        rig.answer(rig.next(), reply);
+        let told = poll(&mut adopted);
+        assert!(
+            matches!(told, Some(Err(LockError::Lost { .. }))),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
+    let holder = HolderRecord {
+        token: 1,
+        meta: "h 1 s".into(),
+    };
+    for (closed, holder, attempts) in [
+        (false, None, true),
+        (false, Some(holder.clone()), true),
+        (true, Some(holder), true),
+        (true, None, false),
+    ] {
+        let rig = Rig::new();
+        let closing = Closing {
+            until: rig.now.after(SECOND),
+            cause: Cause::Restart,
+        };
+        rig.member.closed(Node::ONLY, closed.then_some(closing));
+        let mut waits = rig.enter(&Want {
+            patience: Patience::Poll {
+                retries: 0,
+                interval: SECOND,
+                block: None,
+            },
+            ..Rig::want()
+        });
+        rig.answer(rig.next(), Reply::Busy { holder });
+        let told = poll(&mut waits).expect("told").map(drop).unwrap_err();
+        let fits = match &told {
+            LockError::TooManyAttempts { attempts: 1, .. } => attempts,
+            LockError::Unavailable { source } => {
+                !attempts && source.to_string().contains("restarted")
+            }
+            _ => false,
+        };
+        assert!(fits, "{closed}: {told:?}");
     }
 }
 
