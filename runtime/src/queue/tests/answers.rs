@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Rig, SECOND, grant, granted, lock, poll, queued};
+use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::ticket::Sendings;
 use crate::queue::{Patience, Want};
@@ -254,6 +254,59 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
             _ => false,
         };
         assert!(fits, "{closed}: {told:?}");
+    }
+}
+
+#[test]
+fn a_renewal_ends_what_is_not_there_and_is_sent_again_where_it_failed() {
+    enum Said {
+        Reply(Reply),
+        Failure(StoreErrorKind),
+    }
+    let other = Reply::Granted {
+        token: TOKEN + 1,
+        signal: None,
+    };
+    for (said, held) in [
+        (Said::Reply(granted()), true),
+        (Said::Reply(other), false),
+        (Said::Reply(Reply::Gone), false),
+        (Said::Failure(StoreErrorKind::Foreign), false),
+        (Said::Failure(StoreErrorKind::Busy), true),
+        (Said::Failure(StoreErrorKind::Refused), true),
+    ] {
+        let mut rig = Rig::new();
+        let hold = rig.take(&Rig::want());
+        rig.pass(4 * SECOND);
+        let touch = rig.next();
+        assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
+        let failed = matches!(said, Said::Failure(_));
+        match said {
+            Said::Reply(reply) => rig.answer(touch, reply),
+            Said::Failure(kind) => fail(&rig, touch, kind),
+        }
+        assert_eq!(hold.is_valid(), held);
+        if held && failed {
+            rig.run(SOON);
+            assert!(matches!(rig.next().op, Op::Touch { .. }));
+        }
+    }
+}
+
+#[test]
+fn there_is_no_attempt_at_the_very_end_of_the_time() {
+    for (block, told) in [(SECOND, true), (SECOND + Duration::from_nanos(1), false)] {
+        let rig = Rig::new();
+        let mut waits = rig.enter(&Want {
+            patience: Patience::Poll {
+                retries: 9,
+                interval: SECOND,
+                block: Some(block),
+            },
+            ..Rig::want()
+        });
+        rig.answer(rig.next(), Reply::Busy { holder: None });
+        assert_eq!(poll(&mut waits).is_some(), told);
     }
 }
 

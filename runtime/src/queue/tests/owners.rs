@@ -69,6 +69,9 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     drop(left);
     // It is held until the last of the three is gone.
     assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
+    holds[0].local().release(&holds[0]);
+    let next = poll(&mut other).expect("its turn has come").unwrap();
+    assert!(!Arc::ptr_eq(&next, &holds[0]));
 }
 
 #[test]
