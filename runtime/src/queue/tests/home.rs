@@ -112,3 +112,11 @@ fn a_thread_that_runs_no_task_may_block_as_it_likes() {
     let _held = rig.take(&blocking(3));
     may_wait(&rig, &blocking(3));
 }
+
+#[tokio::test]
+async fn who_asks_for_more_than_there_is_is_told_so_by_the_store() {
+    let rig = Rig::new();
+    may_wait(&rig, &blocking(4));
+    let _before = rig.enter(&elsewhere(4));
+    may_wait(&rig, &blocking(1));
+}

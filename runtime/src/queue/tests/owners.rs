@@ -123,3 +123,25 @@ fn who_enters_again_and_goes_before_it_looks_leaves_the_hold_to_the_others() {
     assert!(!hold.is_valid());
     assert!(matches!(rig.next().op, Op::Release { .. }));
 }
+
+#[test]
+fn each_owner_that_the_store_knows_asks_beside_the_first_in_line() {
+    let known = |name: &str| {
+        let owner = Owner::Anywhere(Arc::from(name));
+        let mut want = Rig::want();
+        want.share.owner = Owner::in_store(Some(&owner));
+        want.owner = Some(owner);
+        want
+    };
+    let rig = Rig::new();
+    let wants = [Rig::want(), known("a"), known("b"), known("a"), Rig::want()];
+    let waits = wants.map(|want| rig.enter(&want));
+    let mut asked = std::mem::take(&mut *lock(&rig.wire.0));
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    // Who has a place keeps it.
+    for request in asked.drain(..) {
+        rig.answer(request, queued());
+    }
+    assert!(lock(&rig.wire.0).is_empty());
+    drop(waits);
+}
