@@ -22,6 +22,8 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
     let mut rig = Rig::patient(1);
     let mut waits = rig.enter(&Rig::want());
     rig.answer(rig.next(), far_away());
+    // Nothing is to be looked at for a while.
+    rig.run(SECOND + SECOND / 2);
     rig.member
         .disconnected(Node::ONLY, StoreError::disconnected("cut"));
     rig.run(SECOND - SECOND / 100);
