@@ -175,29 +175,34 @@ impl ToTokens for Place {
                 dot.set_span(self.span);
                 tokens.extend([TokenTree::from(dot)]);
             }
-            tokens.extend([match word.parse() {
-                Ok(index) => {
-                    let mut index = Literal::usize_unsuffixed(index);
-                    index.set_span(self.span);
-                    TokenTree::from(index)
-                }
-                Err(_) => ident(word, self.span).into(),
-            }]);
+            let name = name(word, self.span).map(TokenTree::from);
+            tokens.extend(name.or_else(|| {
+                let mut index = Literal::usize_unsuffixed(index(word)?);
+                index.set_span(self.span);
+                Some(index.into())
+            }));
         }
     }
 }
 
-/// `type` is a parameter `r#type`; `self` cannot be raw.
-fn ident(word: &str, span: Span) -> Ident {
-    syn::parse_str::<Ident>(word)
-        .map(|mut ident| {
-            ident.set_span(span);
-            ident
-        })
-        .unwrap_or_else(|_| match word {
-            "self" => Ident::new(word, span),
-            word => Ident::new_raw(word, span),
-        })
+/// The field of a tuple that `word` says.
+pub(super) fn index(word: &str) -> Option<usize> {
+    let digits = word.chars().all(|c| c.is_ascii_digit());
+    word.parse().ok().filter(|_| digits)
+}
+
+/// What `word` names, if it can be a name: `type` is a parameter `r#type`, `self` cannot be raw, and `crate` is neither.
+pub(super) fn name(word: &str, span: Span) -> Option<Ident> {
+    if word == "self" {
+        return Some(Ident::new(word, span));
+    }
+    let raw = format!("r#{word}");
+    let mut ident = [word, &raw].into_iter().find_map(|text| {
+        let ident = syn::parse_str::<Ident>(text).ok()?;
+        (ident == text).then_some(ident)
+    })?;
+    ident.set_span(span);
+    Some(ident)
 }
 
 fn element(value: &Expr) -> Result<Part> {

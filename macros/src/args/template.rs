@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::{Error, LitStr, Result};
 
-use super::key::{EMPTY, Part, Place};
+use super::key::{EMPTY, Part, Place, index, name};
 
 /// Input:  `"user-{id}:{order.n}"`
 /// Output: `user-` id ``, then `` order.n ``
@@ -104,15 +104,8 @@ fn place(inside: &str, span: Span) -> Result<Place> {
         .split('.')
         .map(|word| word.trim().trim_start_matches("r#").to_owned())
         .collect();
-    let is_name = |word: &str| {
-        word.chars()
-            .enumerate()
-            .all(|(i, c)| c == '_' || c.is_alphabetic() || i > 0 && c.is_alphanumeric())
-            && !word.is_empty()
-    };
-    let is_field = |word: &String| {
-        is_name(word) || !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
-    };
+    let is_name = |word: &String| name(word, span).is_some();
+    let is_field = |word: &String| is_name(word) || index(word).is_some();
     if !is_name(&path[0]) || !path[1..].iter().all(is_field) {
         return wrong(format!(
             "`{{{inside}}}` is neither a parameter nor a field of one: use an expression, as in `key = {inside}`"

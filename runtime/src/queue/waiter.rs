@@ -214,6 +214,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_time_at_all_is_no_wait() {
+        assert_eq!(Patience::block(Some(Duration::ZERO)), Patience::NONE);
+        for time in [None, Some(Duration::from_nanos(1))] {
+            assert_eq!(Patience::block(time), Patience::Queue(time));
+        }
+    }
+
+    #[test]
     fn only_a_runtime_of_one_thread_is_a_home() {
         use tokio::runtime::Builder;
         assert_eq!(home(), None);
