@@ -226,6 +226,7 @@ impl Cluster {
             home
         };
         self.in_step(primary);
+        self.follows(replica, primary);
         let mut asked: Option<Instant> = None;
         eventually_within(ELECT, "the replica takes over by command", || {
             // Given up by the replica after five seconds, on a slow machine.
@@ -236,6 +237,27 @@ impl Cluster {
             self.primary_of(home) == Some(replica)
         });
         self.taken_over(replica);
+    }
+
+    /// Waits until every node that answers knows that `replica` is one of `primary`: for who was a primary himself a moment ago
+    /// as far as they know, nobody votes.
+    #[track_caller]
+    fn follows(&self, replica: usize, primary: usize) {
+        let [replica, primary] = [replica, primary].map(|index| self.standing(index));
+        let (Some(replica), Some(primary)) = (replica, primary) else {
+            panic!("both answer");
+        };
+        eventually_within(AGREE, "the nodes know whose replica it is", || {
+            self.running().all(|node| {
+                let Ok(known) = node.try_command(&["CLUSTER", "NODES"]) else {
+                    return true;
+                };
+                let mut lines = known.text().lines().map(|line| line.split(' '));
+                lines.any(|mut words| {
+                    words.next() == Some(&replica.id) && words.nth(2) == Some(&primary.id)
+                })
+            })
+        });
     }
 
     /// Waits until `index` is the primary of its group, and every node that answers knows it.
