@@ -109,7 +109,11 @@ impl Connector {
         .await;
         let result = opened.unwrap_or_else(|_| {
             Err(passing.unwrap_or_else(|| {
-                let text = "no answer before the end of `connect_timeout`";
+                // (What came before, the finding of a cluster's nodes, may have taken it all.)
+                let text = match connect_timeout.is_zero() {
+                    true => "no answer before the end of `connect_timeout`".to_owned(),
+                    false => format!("no answer within {connect_timeout:?}"),
+                };
                 Refusal::Unreachable(StoreError::disconnected(text))
             }))
         });
