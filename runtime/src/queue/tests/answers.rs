@@ -41,7 +41,7 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
         };
         fail(&rig, request, kind);
         rig.run(SOON - SOON / 100);
-        assert!(lock(&rig.wire.0).is_empty(), "{kind:?}");
+        assert!(rig.is_silent(), "{kind:?}");
         rig.run(SOON / 100);
         let again = rig.next();
         assert!(poll(&mut waits).is_none(), "{kind:?}");
@@ -80,7 +80,7 @@ fn what_is_refused_for_good_is_told_to_all_and_what_was_not_replicated_to_one() 
             matches!(left.op, Op::Release { ticket: it, .. } if it == ticket),
             "{left:?}"
         );
-        assert_eq!(lock(&rig.wire.0).is_empty(), all, "{kind:?}");
+        assert_eq!(rig.is_silent(), all, "{kind:?}");
     }
 }
 
@@ -119,10 +119,7 @@ fn a_grant_that_took_as_long_as_it_lasts_is_asked_about_five_times() {
 
 #[test]
 fn an_attempt_is_told_what_it_met() {
-    let tries = Want {
-        patience: Patience::NONE,
-        ..Rig::want()
-    };
+    let tries = Rig::tries();
     for (reply, fits) in [
         (Reply::Busy { holder: None }, "timeout"),
         (Reply::Mismatch { capacity: 7 }, "mismatch"),
@@ -151,10 +148,7 @@ fn an_attempt_is_told_what_it_met() {
 #[test]
 fn an_attempt_that_the_store_refuses_is_told_at_once() {
     let rig = Rig::new();
-    let mut waits = rig.enter(&Want {
-        patience: Patience::NONE,
-        ..Rig::want()
-    });
+    let mut waits = rig.enter(&Rig::tries());
     fail(&rig, rig.next(), StoreErrorKind::Refused);
     let told = poll(&mut waits);
     assert!(
@@ -172,10 +166,7 @@ fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
         (Reply::Gone, 1),
     ] {
         let rig = Rig::new();
-        let mut waits = rig.enter(&Want {
-            patience: Patience::NONE,
-            ..Rig::want()
-        });
+        let mut waits = rig.enter(&Rig::tries());
         let (mut asked, ticket, _) = rig.asked();
         if copies == 2 {
             rig.lose(asked);
@@ -338,7 +329,7 @@ fn a_release_that_fails_is_sent_again_soon() {
         hold.local().release(&hold);
         fail(&rig, rig.next(), kind);
         rig.run(SOON - SOON / 100);
-        assert!(lock(&rig.wire.0).is_empty(), "{kind:?}");
+        assert!(rig.is_silent(), "{kind:?}");
         rig.run(SOON / 100);
         let again = rig.next();
         assert!(matches!(again.op, Op::Release { .. }), "{again:?}");

@@ -190,10 +190,7 @@ fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
     let error = poll(&mut waiting).expect("it is over").unwrap_err();
     assert!(error.to_string().contains("4 of 5"), "{error:?}");
     // One that does not wait in the store.
-    let tries = Want {
-        patience: Patience::NONE,
-        ..Rig::want()
-    };
+    let tries = Rig::tries();
     lock(&rig.wire.0).clear();
     let mut trying = rig.enter(&tries);
     rig.refuse(rig.next());

@@ -91,7 +91,7 @@ fn a_grant_that_no_store_would_make_is_asked_about_and_not_believed() {
         if !believed {
             is_touched(&rig, ticket);
         }
-        assert!(lock(&rig.wire.0).is_empty());
+        assert!(rig.is_silent());
     }
 }
 
@@ -136,7 +136,7 @@ fn who_is_told_to_ask_asks_and_nobody_else() {
     for ticket in [second, first] {
         rig.member.told(&rig.name, Message::Ask { ticket });
         is_touched(&rig, ticket);
-        assert!(lock(&rig.wire.0).is_empty());
+        assert!(rig.is_silent());
     }
     rig.member.told(
         &rig.name,
@@ -144,7 +144,7 @@ fn who_is_told_to_ask_asks_and_nobody_else() {
             ticket: Ticket::random(),
         },
     );
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
     drop((one, two));
 }
 
@@ -161,7 +161,7 @@ fn who_comes_near_asks_sooner() {
     rig.answer(asked, far);
     rig.member.told(&rig.name, Message::Near { ticket });
     rig.pass(Duration::from_millis(1099));
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
     rig.pass(Duration::from_millis(1));
     is_touched(&rig, ticket);
     drop(waiter);

@@ -105,11 +105,24 @@ impl Rig {
         }
     }
 
+    /// Of somebody who does not wait.
+    fn tries() -> Want {
+        Want {
+            patience: Patience::NONE,
+            ..Self::want()
+        }
+    }
+
     fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
         let entered = self
             .member
             .with_local(&self.name, |local| local.enter(want));
         Box::pin(entered.unwrap().unwrap())
+    }
+
+    /// Nothing was submitted since.
+    fn is_silent(&self) -> bool {
+        lock(&self.wire.0).is_empty()
     }
 
     fn next(&self) -> Request {
@@ -264,10 +277,7 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
         Some(local.enter(&Rig::want()))
     });
     assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
-    assert!(
-        lock(&rig.wire.0).is_empty(),
-        "nothing is asked for any more"
-    );
+    assert!(rig.is_silent(), "nothing is asked for any more");
 }
 
 #[test]

@@ -54,10 +54,7 @@ fn who_waits_for_an_answer_that_does_not_come_is_told_when_patience_ends() {
 fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
     for answers in [true, false] {
         let mut rig = Rig::new();
-        let mut tries = rig.enter(&Want {
-            patience: Patience::NONE,
-            ..Rig::want()
-        });
+        let mut tries = rig.enter(&Rig::tries());
         let tried = rig.next();
         let mut waits = rig.enter(&Want {
             patience: Patience::Queue(Some(SECOND / 2)),
@@ -85,10 +82,7 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
 fn a_tenth_of_a_second_late_is_in_time() {
     for late in [Duration::ZERO, Duration::from_nanos(1)] {
         let mut rig = Rig::new();
-        let mut tries = rig.enter(&Want {
-            patience: Patience::NONE,
-            ..Rig::want()
-        });
+        let mut tries = rig.enter(&Rig::tries());
         rig.pass(SECOND + SECOND / 10 + late);
         assert_eq!(poll(&mut tries).is_none(), !late.is_zero());
     }
@@ -98,10 +92,7 @@ fn a_tenth_of_a_second_late_is_in_time() {
 fn a_machine_that_sleeps_again_is_believed_again() {
     let mut rig = Rig::new();
     for _ in 0..3 {
-        let mut tries = rig.enter(&Want {
-            patience: Patience::NONE,
-            ..Rig::want()
-        });
+        let mut tries = rig.enter(&Rig::tries());
         let tried = rig.next();
         rig.pass(60 * SECOND);
         assert!(poll(&mut tries).is_none());
@@ -113,10 +104,7 @@ fn a_machine_that_sleeps_again_is_believed_again() {
 #[test]
 fn who_never_looks_in_time_gives_up_all_the_same() {
     let mut rig = Rig::new();
-    let mut tries = rig.enter(&Want {
-        patience: Patience::NONE,
-        ..Rig::want()
-    });
+    let mut tries = rig.enter(&Rig::tries());
     rig.pass(2 * SECOND);
     assert!(poll(&mut tries).is_none());
     rig.pass(2 * SECOND);

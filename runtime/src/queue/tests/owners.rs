@@ -94,7 +94,7 @@ fn a_pause_between_attempts_leaves_nothing_to_withdraw() {
         &held,
         &poll(&mut polls).expect("shared").unwrap()
     ));
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn who_enters_again_and_goes_before_it_looks_leaves_the_hold_to_the_others() {
     let hold = rig.take(&owned("a"));
     drop(rig.enter(&owned("a")));
     assert!(hold.is_valid() && !hold.is_shared());
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
     // The last one gives it back.
     let again = rig.enter(&owned("a"));
     assert!(!hold.unshare());
@@ -142,6 +142,6 @@ fn each_owner_that_the_store_knows_asks_beside_the_first_in_line() {
     for request in asked.drain(..) {
         rig.answer(request, queued());
     }
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
     drop(waits);
 }

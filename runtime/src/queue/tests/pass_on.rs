@@ -12,11 +12,6 @@ use crate::store::{Op, Reply, Share};
 const MILLI: Duration = Duration::from_millis(1);
 
 impl Rig {
-    /// Nothing was submitted since.
-    fn is_silent(&self) -> bool {
-        lock(&self.wire.0).is_empty()
-    }
-
     /// The next request, if it is a renewal.
     fn renewal(&self) -> Option<crate::store::Request> {
         let mut wire = lock(&self.wire.0);

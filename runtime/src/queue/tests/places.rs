@@ -104,7 +104,7 @@ fn what_was_granted_by_message_is_claimed_within_a_quarter_of_its_time() {
         rig.member.told(&rig.name, grant(ticket, 1, hold));
         let held = poll(&mut waits).expect("granted").unwrap();
         rig.pass(Duration::from_millis(claimed / 2));
-        assert!(lock(&rig.wire.0).is_empty(), "not yet");
+        assert!(rig.is_silent(), "not yet");
         rig.pass(Duration::from_millis(claimed / 2));
         assert!(matches!(rig.next().op, Op::Touch { ticket: it, .. } if it == ticket));
         drop(held);
@@ -116,7 +116,7 @@ fn what_was_granted_by_an_answer_is_renewed_at_the_next_beat() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
     rig.pass(SECOND);
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
     rig.pass(3 * SECOND);
     assert!(matches!(rig.next().op, Op::Touch { .. }));
     drop(hold);

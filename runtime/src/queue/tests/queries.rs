@@ -34,7 +34,7 @@ fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
     rig.lose(rig.next());
     rig.pass(29 * SECOND);
     rig.member.connected(Node::ONLY, 2);
-    assert!(lock(&rig.wire.0).is_empty(), "it would be signalled twice");
+    assert!(rig.is_silent(), "it would be signalled twice");
     assert!(matches!(
         told(&asked),
         Some(Err(LockError::Unavailable { .. }))
@@ -65,7 +65,7 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
         }
         // What was answered is not sent any more.
         rig.member.connected(Node::ONLY, 3);
-        assert!(lock(&rig.wire.0).is_empty(), "{op:?}");
+        assert!(rig.is_silent(), "{op:?}");
     }
 }
 
@@ -75,7 +75,7 @@ fn what_a_busy_store_has_not_done_is_sent_again_soon_until_patience_ends() {
     let asked = ask(&rig, &Op::Delete);
     rig.refuse(rig.next());
     assert!(told(&asked).is_none());
-    assert!(lock(&rig.wire.0).is_empty(), "not at once");
+    assert!(rig.is_silent(), "not at once");
     let mut tries = 0;
     for _ in 0..99 {
         rig.pass(SECOND / 100);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Rig, SECOND, granted, lock};
+use super::{Rig, SECOND, granted};
 use crate::clock::by_hand;
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::Want;
@@ -36,7 +36,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     assert!(matches!(release.op, Op::Release { ticket: again, .. } if again == ticket));
     rig.answer(release, Reply::Released { free: 1 });
     rig.pass(20 * SECOND);
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
 
     // It stays: nothing is left to end when the lease is over.
     let hold = rig.take(&Rig::want());
@@ -47,7 +47,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     }
     foreign(&rig, rig.next());
     rig.pass(20 * SECOND);
-    assert!(lock(&rig.wire.0).is_empty());
+    assert!(rig.is_silent());
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_is_over_cannot_be_handed_over() {
     assert!(hold.local().hand_over(&hold));
     assert!(!hold.is_valid() && !hold.is_lost());
     assert!(!hold.local().hand_over(&hold), "it is gone already");
-    assert!(lock(&rig.wire.0).is_empty(), "the store keeps it");
+    assert!(rig.is_silent(), "the store keeps it");
     let hold = rig.take(&Rig::want());
     by_hand::set(rig.now.after(60 * SECOND));
     assert!(!hold.local().hand_over(&hold), "it is lost");
