@@ -3,15 +3,10 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
-use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ticket::Sendings;
 use crate::queue::{Patience, Want};
-use crate::store::{Answer, Cause, Closing, Events, HolderRecord, Node, Op, Reply, Request};
-
-fn fail(rig: &Rig, request: Request, kind: StoreErrorKind) {
-    let result = Err(StoreError::new(kind, "that"));
-    rig.member.answered(Answer { request, result });
-}
+use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Reply};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -39,7 +34,7 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
         } else {
             asked
         };
-        fail(&rig, request, kind);
+        rig.fail(request, kind);
         rig.run(SOON - SOON / 100);
         assert!(rig.is_silent(), "{kind:?}");
         rig.run(SOON / 100);
@@ -66,7 +61,7 @@ fn what_is_refused_for_good_is_told_to_all_and_what_was_not_replicated_to_one() 
         let mut first = rig.enter(&Rig::want());
         let (asked, ticket, _) = rig.asked();
         let mut second = rig.enter(&Rig::want());
-        fail(&rig, asked, kind);
+        rig.fail(asked, kind);
         let told = poll(&mut first).expect("told").map(drop).unwrap_err();
         let fits = match kind {
             UNREPLICATED => matches!(told, LockError::NotReplicated { .. }),
@@ -149,7 +144,7 @@ fn an_attempt_is_told_what_it_met() {
 fn an_attempt_that_the_store_refuses_is_told_at_once() {
     let rig = Rig::new();
     let mut waits = rig.enter(&Rig::tries());
-    fail(&rig, rig.next(), StoreErrorKind::Refused);
+    rig.fail(rig.next(), StoreErrorKind::Refused);
     let told = poll(&mut waits);
     assert!(
         matches!(told, Some(Err(LockError::Unavailable { .. }))),
@@ -274,7 +269,7 @@ fn a_renewal_ends_what_is_not_there_and_is_sent_again_where_it_failed() {
         let failed = matches!(said, Said::Failure(_));
         match said {
             Said::Reply(reply) => rig.answer(touch, reply),
-            Said::Failure(kind) => fail(&rig, touch, kind),
+            Said::Failure(kind) => rig.fail(touch, kind),
         }
         assert_eq!(hold.is_valid(), held);
         if held && failed {
@@ -327,7 +322,7 @@ fn a_release_that_fails_is_sent_again_soon() {
         let mut rig = Rig::new();
         let hold = rig.take(&Rig::want());
         hold.local().release(&hold);
-        fail(&rig, rig.next(), kind);
+        rig.fail(rig.next(), kind);
         rig.run(SOON - SOON / 100);
         assert!(rig.is_silent(), "{kind:?}");
         rig.run(SOON / 100);

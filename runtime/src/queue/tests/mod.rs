@@ -157,6 +157,11 @@ impl Rig {
         });
     }
 
+    fn fail(&self, request: Request, kind: StoreErrorKind) {
+        let result = Err(StoreError::new(kind, "that"));
+        self.member.answered(Answer { request, result });
+    }
+
     fn refuse(&self, request: Request) {
         self.member.answered(Answer {
             request,

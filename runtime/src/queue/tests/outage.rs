@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Rig, SECOND, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
-use crate::store::{Answer, Events, Node, Op, Reply};
+use crate::store::{Events, Node, Op, Reply};
 
 /// In the queue, and not to ask again soon.
 fn far_away() -> Reply {
@@ -144,9 +144,7 @@ fn what_the_store_cannot_do_has_an_error_of_its_own() {
         ),
     ] {
         let mut waits = rig.enter(&Rig::want());
-        let request = rig.next();
-        let result = Err(StoreError::new(kind, "that"));
-        rig.member.answered(Answer { request, result });
+        rig.fail(rig.next(), kind);
         let told = poll(&mut waits).expect("an answer").map(drop).unwrap_err();
         assert!(!matches!(told, LockError::Unavailable { .. }), "{told:?}");
         assert!(told.to_string().contains(known), "{told}");

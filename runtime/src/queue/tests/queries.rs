@@ -3,9 +3,9 @@
 use std::task::{Context, Poll, Waker};
 
 use super::{Rig, SECOND, lock};
-use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::error::{LockError, StoreErrorKind};
 use crate::queue::Answered;
-use crate::store::{Answer, Events, Node, Op, Reply, Signal, Ticket};
+use crate::store::{Events, Node, Op, Reply, Signal, Ticket};
 
 fn signal() -> Op {
     Op::Signal {
@@ -100,9 +100,7 @@ fn what_a_busy_store_has_not_done_is_sent_again_soon_until_patience_ends() {
 fn what_the_store_refuses_is_told_at_once() {
     let rig = Rig::new();
     let asked = ask(&rig, &Op::Inspect);
-    let request = rig.next();
-    let result = Err(StoreError::new(StoreErrorKind::Foreign, "FOREIGN"));
-    rig.member.answered(Answer { request, result });
+    rig.fail(rig.next(), StoreErrorKind::Foreign);
     let end = told(&asked);
     assert!(
         matches!(end, Some(Err(LockError::ForeignKey { .. }))),

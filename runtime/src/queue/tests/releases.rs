@@ -4,16 +4,9 @@ use std::time::Duration;
 
 use super::{Rig, SECOND, granted};
 use crate::clock::by_hand;
-use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::error::{LockError, StoreErrorKind};
 use crate::queue::Want;
-use crate::store::{Answer, Events, Op, Reply, Request, Share};
-
-fn foreign(rig: &Rig, request: Request) {
-    rig.member.answered(Answer {
-        request,
-        result: Err(StoreError::new(StoreErrorKind::Foreign, "FOREIGN")),
-    });
-}
+use crate::store::{Op, Reply, Share};
 
 #[test]
 fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
@@ -24,7 +17,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     let Op::Release { ticket, .. } = release.op else {
         panic!("{release:?}");
     };
-    foreign(&rig, release);
+    rig.fail(release, StoreErrorKind::Foreign);
     let told = unlocked.blocking_wait();
     assert!(
         matches!(told, Err(LockError::ForeignKey { .. })),
@@ -42,10 +35,10 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     let hold = rig.take(&Rig::want());
     hold.local().release(&hold);
     for _ in 0..10 {
-        foreign(&rig, rig.next());
+        rig.fail(rig.next(), StoreErrorKind::Foreign);
         rig.pass(SECOND);
     }
-    foreign(&rig, rig.next());
+    rig.fail(rig.next(), StoreErrorKind::Foreign);
     rig.pass(20 * SECOND);
     assert!(rig.is_silent());
 }
@@ -56,7 +49,7 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     let hold = rig.take(&Rig::want());
     hold.local().release(&hold);
     rig.member.start_closing();
-    foreign(&rig, rig.next());
+    rig.fail(rig.next(), StoreErrorKind::Foreign);
     assert!(hold.local().is_done());
 }
 
