@@ -1,7 +1,7 @@
 //! The tickets that wait in the store for the first of the local waiters, and what becomes of one when it is granted.
 //!
 //! For a mutex that is one ticket: it waits for the first waiter, whoever that is by then. Waiters that could hold
-//! together, readers for example, have one each.
+//! together, readers for example, have one each, which goes to nobody who comes later.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,26 +51,32 @@ impl Step<'_> {
         let matching = first
             .clone()
             .zip(&self.state.asks)
-            .take_while(|(waiter, ask)| waiter.want.share == ask.share)
+            .take_while(|(waiter, ask)| ask.suits(waiter))
             .count();
         if matching == self.state.asks.len() && matching == wanted + owners.len() {
             return;
         }
         // Mostly one came or went at the end, of many that want the same: nothing else is moved.
-        let others: Vec<_> = first.skip(matching).cloned().collect();
+        let others: Vec<_> = first.clone().skip(matching).cloned().collect();
         let mut spare = self.state.asks.split_off(matching);
         let mut missing = Vec::new();
+        let mut served: Vec<_> = first.take(matching).cloned().collect();
         for waiter in others {
-            match spare.iter().position(|ask| ask.share == waiter.want.share) {
-                Some(index) => self.state.asks.push(spare.remove(index)),
+            match spare.iter().position(|ask| ask.suits(&waiter)) {
+                Some(index) => {
+                    self.state.asks.push(spare.remove(index));
+                    served.push(waiter);
+                }
                 None => missing.push(waiter),
             }
         }
         for mut ask in spare {
             // A place that is known of is worth more than one that is only asked for.
-            let mut kept = self.state.asks.iter_mut();
-            let lesser = |kept: &&mut Ask| ask.queued && !kept.queued && kept.share == ask.share;
-            if let Some(kept) = kept.find(lesser) {
+            let mut kept = self.state.asks.iter_mut().zip(&served);
+            let lesser = |(kept, waiter): &(&mut Ask, &Arc<Waiter>)| {
+                ask.queued && !kept.queued && ask.suits(waiter)
+            };
+            if let Some((kept, _)) = kept.find(lesser) {
                 std::mem::swap(kept, &mut ask);
             }
             self.withdraw(&ask.sendings);
@@ -88,10 +94,7 @@ impl Step<'_> {
             return false;
         };
         let share = &first.want.share;
-        share.units == share.capacity
-            && share.units > 0
-            && !self.state.owners
-            && ask.share == *share
+        share.units == share.capacity && share.units > 0 && !self.state.owners && ask.suits(first)
     }
 
     pub(super) fn new_ask(&self, want: &Want) -> Ask {
@@ -204,26 +207,29 @@ impl Step<'_> {
         self.submit(op);
     }
 
-    /// A waiting ticket was granted: the first waiter that still wants such a one gets it.
-    pub(super) fn granted(&mut self, ask: Ask, granted: &Granted) {
-        let Ask {
-            mut sendings,
-            share,
-            hold: lease,
-            ..
-        } = ask;
-        let wants = |waiter: &Arc<Waiter>| waiter.want.share == share;
-        while let Some(index) = self.state.waiters.iter().position(wants) {
-            let Some(waiter) = self.state.waiters.remove(index) else {
+    /// A waiting ticket was granted, which lay at `index`: the waiter gets it that it was for, or else the first one
+    /// that it suits.
+    pub(super) fn granted(&mut self, index: usize, mut ask: Ask, granted: &Granted) {
+        let waiters = &self.state.waiters;
+        let mut own = waiters
+            .get(index)
+            .is_some_and(|own| ask.suits(own))
+            .then_some(index);
+        let (lease, attempts) = (ask.hold, ask.sendings.count());
+        loop {
+            let mut waiters = self.state.waiters.iter();
+            let next = own
+                .take()
+                .or_else(|| waiters.position(|waiter| ask.suits(waiter)));
+            let Some(waiter) = next.and_then(|next| self.state.waiters.remove(next)) else {
                 break;
             };
-            let attempts = sendings.count();
-            match self.hand(&waiter, sendings, lease, granted, attempts) {
+            match self.hand(&waiter, ask.sendings, lease, granted, attempts) {
                 Ok(()) => return,
-                Err(unused) => sendings = unused,
+                Err(unused) => ask.sendings = unused,
             }
         }
-        self.withdraw(&sendings);
+        self.withdraw(&ask.sendings);
     }
 
     /// When to claim what is `valid` for so long only.

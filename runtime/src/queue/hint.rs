@@ -48,6 +48,7 @@ impl Step<'_> {
                 if self.now < valid && !closed && is_plausible(&ask, token, hold) {
                     ask.sendings.executed(counter);
                     self.granted(
+                        index,
                         ask,
                         &Granted {
                             token,

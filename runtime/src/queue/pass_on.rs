@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::local::Step;
 use super::ticket::{Ask, Held};
 use super::waiter::Waiter;
-use crate::error::kind::RW_LOCK;
 use crate::lease::{Grant, Hold};
+use crate::store::Share;
 
 /// A lease that is over sooner is not worth handing on.
 const SHORTEST: Duration = Duration::from_millis(50);
@@ -25,8 +25,7 @@ impl Step<'_> {
         let number = held.handed + 1;
         // What others hold beside it may have been granted since, with a later token: some units, or the signals of a
         // semaphore.
-        let alone = grant.units == grant.capacity && matches!(grant.capacity, 1 | RW_LOCK);
-        let fits = alone
+        let fits = Share::of(grant.units, grant.capacity).excludes_all()
             && number <= limit.times
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
@@ -79,10 +78,11 @@ impl Step<'_> {
     /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
     /// handed on, and the ticket keeps this process's place.
     ///
-    /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up.
+    /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up,
+    /// or for what fits beside others: see [`Ask::suits`].
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
-        let handed_on = |ask: &Ask| !ask.share.takes && ask.share.owner.is_empty();
+        let handed_on = |ask: &Ask| ask.share.excludes_all() && ask.share.owner.is_empty();
         self.state.asks.len() == 1
             && self.state.asks.iter().all(handed_on)
             && self.state.held.iter().any(whole)

@@ -90,6 +90,15 @@ pub(super) struct Ask {
     pub(super) trouble: Option<StoreError>,
 }
 
+impl Ask {
+    /// Whether its grant may be for `waiter`. It may have been made by now: then others may have been granted what
+    /// fits beside it, with later tokens, and whoever began to wait after that must not get an earlier one.
+    pub(super) fn suits(&self, waiter: &Waiter) -> bool {
+        let share = &waiter.want.share;
+        *share == self.share && (share.excludes_all() || waiter.started <= self.sendings.since)
+    }
+}
+
 /// A ticket that does not wait in the store: `block = 0`, `try_lock`, `retries`.
 #[derive(Debug)]
 pub(super) struct Attempt {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Text, Ticket};
+use crate::error::kind::RW_LOCK;
 
 /// Whether an acquire that does not fit joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,11 @@ impl Share {
             takes: false,
             owner: Text::default(),
         }
+    }
+
+    /// Whether nobody has anything beside it: not another unit, nor a signal.
+    pub(crate) fn excludes_all(&self) -> bool {
+        self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK) && !self.takes
     }
 
     /// Whether it asks for some units of those that there are.

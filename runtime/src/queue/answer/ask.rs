@@ -19,6 +19,7 @@ impl Step<'_> {
                 if self.now < valid {
                     let counter = asked.counter;
                     self.granted(
+                        index,
                         ask,
                         &Granted {
                             token,

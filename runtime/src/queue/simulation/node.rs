@@ -39,7 +39,8 @@ pub(super) struct Node {
     pub(super) pushes: VecDeque<Message>,
     /// Copies of requests from broken connections that may still be executed.
     pub(super) late: Vec<(Instant, Request)>,
-    pub(super) waiting: Vec<Pin<Box<Acquire>>>,
+    /// Whoever waits, with the last token that anybody had been given before.
+    pub(super) waiting: Vec<(u64, Pin<Box<Acquire>>)>,
     pub(super) holds: Vec<Arc<Hold>>,
     /// What was released.
     pub(super) old: Vec<Arc<Hold>>,

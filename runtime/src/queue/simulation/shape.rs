@@ -55,7 +55,8 @@ impl World {
             Shape::Semaphore(permits) => {
                 let units = self.dice.roll(permits.max(1) as usize) as u32 + 1;
                 Share {
-                    takes: units == 1 && (permits == 0 || self.dice.chance(70)),
+                    // One that did not would be a mutex.
+                    takes: units == 1 && (permits < 2 || self.dice.chance(70)),
                     ..Share::of(units, capacity)
                 }
             }

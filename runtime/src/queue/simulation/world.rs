@@ -137,20 +137,21 @@ impl World {
         let acquire = node
             .member
             .with_local(&self.name, |local| local.enter(&want));
-        node.waiting.push(Box::pin(acquire.unwrap().unwrap()));
+        let waiter = Box::pin(acquire.unwrap().unwrap());
+        node.waiting.push((self.last_token, waiter));
     }
 
     pub(super) fn poll(&mut self, index: usize) {
         let mut cx = Context::from_waker(Waker::noop());
         let waiting = std::mem::take(&mut self.nodes[index].waiting);
-        for mut acquire in waiting {
+        for (before, mut acquire) in waiting {
             match acquire.as_mut().poll(&mut cx) {
-                Poll::Pending => self.nodes[index].waiting.push(acquire),
+                Poll::Pending => self.nodes[index].waiting.push((before, acquire)),
                 Poll::Ready(Ok(hold)) => {
                     let token = hold.grant().token;
                     self.note(format!("{index} obtains {token}"));
                     if hold.is_valid() {
-                        self.obtained(&hold);
+                        self.obtained(&hold, before);
                     }
                     self.served += 1;
                     self.handed += u32::from(!token.is_multiple_of(1024));
@@ -172,15 +173,19 @@ impl World {
         }
     }
 
-    /// Somebody has `hold`, for sure.
-    fn obtained(&mut self, hold: &Hold) {
-        let handed = hold.grant().token % 1024;
+    /// Somebody has `hold`, for sure; `before`: the last token when it was asked for.
+    fn obtained(&mut self, hold: &Hold, before: u64) {
+        let token = hold.grant().token;
+        let handed = token % 1024;
         assert!(handed <= u64::from(self.handover.0), "handed on too often");
         // Of several that go in together, one may learn of it before another.
+        let before = match self.shape {
+            Shape::Mutex => self.last_token,
+            _ => before,
+        };
+        assert!(token > before, "the fencing token did not grow");
+        self.last_token = self.last_token.max(token);
         if self.shape == Shape::Mutex {
-            let token = hold.grant().token;
-            assert!(token > self.last_token, "the fencing token did not grow");
-            self.last_token = token;
             assert!(
                 !self.calm || self.now >= self.kept_until,
                 "obtained before `at_least` of the one before was over"

@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, grant, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
+use crate::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
 
@@ -64,6 +65,67 @@ fn the_last_place_is_given_up_unless_an_earlier_one_is_not_known_of() {
         assert_eq!(left(&rig), worse, "{first_known}, {second_known}");
         drop(waits);
     }
+}
+
+#[test]
+fn a_place_beside_others_goes_to_nobody_who_came_later() {
+    // What was granted meanwhile would have a token from before that one asked.
+    for (want, passes) in [
+        (of(1, 2), false),
+        (of(2, 2), false),
+        (of(1, RW_LOCK), false),
+        (of(1, 1), true),
+    ] {
+        let mut rig = Rig::new();
+        let (gives_up, asked, first) = asks(&rig, &want);
+        rig.answer(asked, queued());
+        rig.pass(Duration::from_millis(1));
+        let mut waits = rig.enter(&want);
+        drop(gives_up);
+        let sent = std::mem::take(&mut *lock(&rig.wire.0));
+        let leaves =
+            |request: &Request| matches!(request.op, Op::Release { ticket, .. } if ticket == first);
+        assert_eq!(sent.iter().any(leaves), !passes, "{want:?}");
+        rig.member.told(&rig.name, grant(first, 1, SECOND));
+        assert_eq!(poll(&mut waits).is_some(), passes, "{want:?}");
+    }
+}
+
+#[test]
+fn no_ticket_is_kept_for_readers_to_come() {
+    for (share, kept) in [(of(1, RW_LOCK), false), (of(RW_LOCK, RW_LOCK), true)] {
+        let rig = Rig::new();
+        let writes = rig.take(&of(RW_LOCK, RW_LOCK));
+        let (gives_up, asked, _) = asks(&rig, &share);
+        rig.answer(asked, queued());
+        drop(gives_up);
+        assert_eq!(rig.is_silent(), kept, "{share:?}");
+        drop(writes);
+    }
+}
+
+#[test]
+fn each_gets_what_its_own_ticket_was_granted_in_whatever_order() {
+    let mut rig = Rig::new();
+    let (mut early, asked, first) = asks(&rig, &of(1, 2));
+    rig.answer(asked, queued());
+    rig.pass(Duration::from_millis(1));
+    let (mut late, asked, _) = asks(&rig, &of(1, 2));
+    // The message for the first is still on its way.
+    let token = TOKEN + 1;
+    rig.answer(
+        asked,
+        Reply::Granted {
+            token,
+            signal: None,
+        },
+    );
+    assert!(poll(&mut early).is_none());
+    let hold = poll(&mut late).expect("granted").unwrap();
+    assert_eq!(hold.grant().token, token * 1024);
+    rig.member.told(&rig.name, grant(first, 1, SECOND));
+    let hold = poll(&mut early).expect("granted").unwrap();
+    assert_eq!(hold.grant().token, TOKEN * 1024);
 }
 
 #[test]

@@ -15,13 +15,13 @@ struct Hold {
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     holds: Vec<Hold>,
-    /// The highest token of those whose holds have ended.
-    ended: u64,
+    /// The highest token that anybody got.
+    last: u64,
     pub(super) grants: u64,
 }
 
 impl Judge {
-    /// `user`, who asked when the ended holds had tokens up to `before`, believes to hold until then.
+    /// `user`, who asked when tokens up to `before` were known, believes to hold until then.
     pub(super) fn granted(
         &mut self,
         user: usize,
@@ -45,6 +45,7 @@ impl Judge {
         let used: u32 = self.holds.iter().map(|hold| hold.units).sum();
         assert!(used <= capacity, "too many hold: {:?}", self.holds);
         self.grants += 1;
+        self.last = self.last.max(token);
     }
 
     pub(super) fn renewed(&mut self, user: usize, until: Instant) {
@@ -54,20 +55,15 @@ impl Judge {
     }
 
     pub(super) fn released(&mut self, user: usize) {
-        for hold in self.holds.extract_if(.., |hold| hold.user == user) {
-            self.ended = self.ended.max(hold.token);
-        }
+        self.holds.retain(|hold| hold.user != user);
     }
 
-    /// The highest token of a hold that has ended by `now`.
-    pub(super) fn before(&mut self, now: Instant) -> u64 {
-        self.end(now);
-        self.ended
+    /// The highest token that anybody has got so far.
+    pub(super) fn last(&self) -> u64 {
+        self.last
     }
 
     fn end(&mut self, now: Instant) {
-        for hold in self.holds.extract_if(.., |hold| hold.until <= now) {
-            self.ended = self.ended.max(hold.token);
-        }
+        self.holds.retain(|hold| hold.until > now);
     }
 }

@@ -151,7 +151,7 @@ impl User {
                 self.ticket = Ticket::random();
                 (self.counter, self.queued, self.since) = (0, false, now);
                 self.sent.clear();
-                self.before = judge.before(now);
+                self.before = judge.last();
                 Some(self.acquire(now))
             }
             // Somebody gives up now and then.
