@@ -37,6 +37,8 @@ impl Returns {
         };
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
+            // `<A + B as T>` is no path.
+            Type::TraitObject(_) => Some(quote_spanned!(ours(span)=> (#ty))),
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
         Self {
