@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::{Local, Step};
-use super::ticket::Attempt;
+use super::ticket::{Ask, Attempt};
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
@@ -143,12 +143,20 @@ impl Step<'_> {
             return;
         }
         let patience = self.local.member().settings().patience;
+        // A ticket may be newer than its waiter.
+        let asked = match self.unreachable() {
+            Some(_) => Instant::START,
+            None => self
+                .unanswered()
+                .map_or(Instant::START, |ask| ask.sendings.since),
+        };
         let mut first_deadline: Option<Instant> = None;
         for waiter in std::mem::take(&mut self.state.waiters) {
             let ends = match &outage {
                 // Not a timeout: nobody knows who holds. A short `block` gets a moment for the answer.
                 Some((since, _)) => {
-                    let brief = waiter.deadline.max(waiter.started.after(BRIEF));
+                    let asked = waiter.started.max(asked).after(BRIEF);
+                    let brief = waiter.deadline.max(asked);
                     let ends = brief.min(waiter.started.max(*since).after(patience));
                     ends.max(self.spared())
                 }
@@ -214,18 +222,21 @@ impl Step<'_> {
 
     /// Since when nothing can be known of the store.
     fn silent_since(&self) -> Option<Instant> {
-        self.unreachable().map(|outage| outage.0).or_else(|| {
-            let ask = self.state.asks.first().filter(|ask| !ask.queued)?;
-            Some(ask.sendings.since)
-        })
+        let unreachable = self.unreachable().map(|outage| outage.0);
+        unreachable.or_else(|| Some(self.unanswered()?.owed))
+    }
+
+    /// The first ticket, if the store has said nothing about it.
+    fn unanswered(&self) -> Option<&Ask> {
+        self.state.asks.first().filter(|ask| !ask.queued)
     }
 
     /// Since when nothing can be known of the store, and why.
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.unreachable().or_else(|| {
-            let ask = self.state.asks.first().filter(|ask| !ask.queued)?;
+            let ask = self.unanswered()?;
             let trouble = ask.trouble.clone().unwrap_or_else(unanswered);
-            Some((ask.sendings.since, trouble))
+            Some((ask.owed, trouble))
         })
     }
 

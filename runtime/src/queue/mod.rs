@@ -1,8 +1,8 @@
 //! The local queue: what one process wants of one name.
 //!
 //! A [`Local`] holds the FIFO of this process's waiters and speaks to the store for them. One ticket at a
-//! time waits in the store, for the first of them; when it is granted the first waiter gets it and a new
-//! ticket asks for the next. What is granted stays here as a [`Held`](ticket::Held) and is renewed until its
+//! time waits in the store, for the first of them (or one for each that could hold together); when it is granted the
+//! waiter gets it and a new ticket asks for the next. What is granted stays here as a [`Held`](ticket::Held) and is renewed until its
 //! guard is gone; what is released stays until the store has answered.
 //!
 //! Everything happens in short steps under one lock per name: somebody acquires, cancels or releases; the
@@ -14,7 +14,8 @@
 //! |---|---|
 //! | `local` | the state, and the frame of a step |
 //! | `enter` | a waiter comes or goes |
-//! | `ask` | the ticket that waits for the first waiter, and its grant |
+//! | `places` | how many tickets wait in the store, and for whom |
+//! | `ask` | a ticket that waits, and its grant |
 //! | `alone` | what is free, and a release that nobody waits for, in a store that answers at once |
 //! | `at_once` | what is free needs no waiter |
 //! | `attempt` | tickets that do not wait in the store |
@@ -40,6 +41,7 @@ mod interleavings;
 mod leave;
 mod local;
 mod pass_on;
+mod places;
 mod query;
 #[cfg(test)]
 mod simulation;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::Step;
-use super::ticket::{Ask, Held};
+use super::ticket::Held;
 use super::waiter::Waiter;
 use crate::lease::{Grant, Hold};
 use crate::store::Share;
@@ -79,12 +79,11 @@ impl Step<'_> {
     /// handed on, and the ticket keeps this process's place.
     ///
     /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up,
-    /// or for what fits beside others: see [`Ask::suits`].
+    /// or for what fits beside others: see [`Ask::suits`](super::ticket::Ask::suits).
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
-        let handed_on = |ask: &Ask| ask.share.excludes_all() && ask.share.owner.is_empty();
         self.state.asks.len() == 1
-            && self.state.asks.iter().all(handed_on)
+            && self.state.asks.iter().all(|ask| ask.share.excludes_all())
             && self.state.held.iter().any(whole)
             && self.local.member().settings().handover.times > 0
     }

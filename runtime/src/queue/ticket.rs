@@ -78,6 +78,8 @@ pub(super) struct Ask {
     pub(super) share: Share,
     /// The lease asked for.
     pub(super) hold: Duration,
+    /// Unless it is `queued`: since when the store owes an answer, to this one or to the one before in its place.
+    pub(super) owed: Instant,
     /// When to touch again.
     pub(super) again: Instant,
     /// The store has put the ticket into its queue.

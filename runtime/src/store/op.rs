@@ -38,9 +38,10 @@ impl Share {
         }
     }
 
-    /// Whether nobody has anything beside it: not another unit, nor a signal.
+    /// Whether nobody has anything beside it: not another unit, nor a signal, nor as the same owner.
     pub(crate) fn excludes_all(&self) -> bool {
-        self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK) && !self.takes
+        let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
+        whole && !self.takes && self.owner.is_empty()
     }
 
     /// Whether it asks for some units of those that there are.

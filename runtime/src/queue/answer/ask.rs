@@ -4,7 +4,8 @@ use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::ask::Granted;
 use crate::queue::local::Step;
-use crate::store::{Reply, Share};
+use crate::queue::ticket::Ask;
+use crate::store::Reply;
 
 /// How many grants in a row may be over when they arrive.
 const STALE: u32 = 5;
@@ -36,7 +37,7 @@ impl Step<'_> {
                 ask.stale += 1;
                 if ask.stale >= STALE {
                     self.withdraw(&ask.sendings);
-                    self.refuse(&ask.share, too_slow());
+                    self.refuse(index, &ask, too_slow());
                     return;
                 }
                 self.touch_ask(&mut ask);
@@ -52,7 +53,7 @@ impl Step<'_> {
             Ok(Reply::Gone | Reply::Refused) if ask.sendings.count() > 1 => {
                 self.forget(&ask.sendings);
                 if ask.queued {
-                    self.misplaced(&ask.share);
+                    self.misplaced(index, &ask);
                 }
                 return;
             }
@@ -63,12 +64,12 @@ impl Step<'_> {
                     found: capacity,
                 };
                 self.forget(&ask.sendings);
-                self.refuse(&ask.share, error);
+                self.refuse(index, &ask, error);
                 return;
             }
             Ok(Reply::TooMany) => {
                 self.forget(&ask.sendings);
-                self.refuse(&ask.share, too_many());
+                self.refuse(index, &ask, too_many());
                 return;
             }
             Ok(other) => {
@@ -92,7 +93,7 @@ impl Step<'_> {
             Err(error) if matches!(error.kind(), StoreErrorKind::Unreplicated { .. }) => {
                 self.withdraw(&ask.sendings);
                 let error = self.lock_error(error);
-                self.refuse(&ask.share, error);
+                self.refuse(index, &ask, error);
                 return;
             }
             Err(error) => {
@@ -105,23 +106,22 @@ impl Step<'_> {
         self.state.asks.insert(index, ask);
     }
 
-    /// The store has lost a place that it had given. Whoever relies on one may have missed something.
-    fn misplaced(&mut self, share: &Share) {
-        let mut waiters = self.state.waiters.iter();
-        if waiters.any(|waiter| waiter.want.relies && waiter.want.share == *share) {
+    /// The store has lost a place that it had given. Whoever relies on it may have missed something.
+    fn misplaced(&mut self, index: usize, ask: &Ask) {
+        let own = self.own_waiter(index, ask);
+        if own.is_some_and(|own| self.state.waiters[own].want.relies) {
             let source = StoreError::new(
                 StoreErrorKind::Refused,
                 "the store has lost the place in the queue",
             );
-            self.refuse(share, LockError::Unavailable { source });
+            self.refuse(index, ask, LockError::Unavailable { source });
         }
     }
 
-    /// The first who wants `share` cannot have it.
-    fn refuse(&mut self, share: &Share, error: LockError) {
-        let mut waiters = self.state.waiters.iter();
-        let first = waiters.position(|waiter| waiter.want.share == *share);
-        if let Some(waiter) = first.and_then(|index| self.state.waiters.remove(index)) {
+    /// Whom `ask` was for, which lay at `index`, cannot have it.
+    fn refuse(&mut self, index: usize, ask: &Ask, error: LockError) {
+        let own = self.own_waiter(index, ask);
+        if let Some(waiter) = own.and_then(|own| self.state.waiters.remove(own)) {
             waiter.fail(error, self.wakes);
         }
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{Rig, SECOND, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
-use crate::store::{Events, Node, Op, Reply};
+use crate::store::{Events, Node, Op, Reply, Share};
+use crate::wait::lock;
 
 /// In the queue, and not to ask again soon.
 fn far_away() -> Reply {
@@ -150,4 +151,60 @@ fn what_the_store_cannot_do_has_an_error_of_its_own() {
         assert!(told.to_string().contains(known), "{told}");
         super::lock(&rig.wire.0).clear();
     }
+}
+
+/// Of a semaphore of one.
+fn single(block: Option<Duration>) -> Want {
+    Want {
+        share: Share {
+            takes: true,
+            ..Share::of(1, 1)
+        },
+        patience: Patience::Queue(block),
+        ..Rig::want()
+    }
+}
+
+#[test]
+fn who_asks_just_before_the_end_of_block_has_a_second_for_the_answer() {
+    let moment = Duration::from_millis(10);
+    for answered in [true, false] {
+        let mut rig = Rig::new();
+        let mut early = rig.enter(&single(Some(5 * SECOND)));
+        rig.answer(rig.next(), queued());
+        rig.pass(moment);
+        let mut late = rig.enter(&single(Some(5 * SECOND)));
+        rig.run(5 * SECOND - moment);
+        assert!(matches!(
+            poll(&mut early),
+            Some(Err(LockError::Timeout { .. }))
+        ));
+        lock(&rig.wire.0).retain(|request| matches!(request.op, Op::Acquire { .. }));
+        rig.run(moment);
+        assert!(poll(&mut late).is_none(), "nobody knows yet who holds");
+        if answered {
+            rig.answer(rig.next(), queued());
+        }
+        rig.run(SECOND);
+        match poll(&mut late) {
+            Some(Err(LockError::Timeout { .. })) => assert!(answered),
+            Some(Err(LockError::Unavailable { .. })) => assert!(!answered),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn who_is_next_has_no_more_patience_with_a_silent_store_than_who_was_before() {
+    let mut rig = Rig::patient(2);
+    let began = rig.now;
+    let mut early = rig.enter(&single(None));
+    rig.pass(Duration::from_millis(10));
+    let mut late = rig.enter(&single(None));
+    for waiting in [&mut early, &mut late] {
+        while poll(waiting).is_none() {
+            rig.pass(Duration::from_millis(10));
+        }
+    }
+    assert!(began.until(rig.now) < 3 * SECOND);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::error::kind::RW_LOCK;
 use crate::queue::Want;
-use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
+use crate::store::{Events, Message, Node, Op, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
     Want {
@@ -226,4 +226,30 @@ fn a_gone_place_is_asked_for_anew() {
         other => panic!("{other:?}"),
     }
     drop(waits);
+}
+
+#[test]
+fn the_one_whose_place_the_store_has_lost_is_told() {
+    let mut rig = Rig::new();
+    let (mut early, asked, _) = asks(&rig, &taking());
+    rig.answer(asked, queued());
+    rig.pass(Duration::from_millis(1));
+    let (mut late, asked, second) = asks(&rig, &taking());
+    rig.answer(asked, queued());
+    rig.member.told(&rig.name, Message::Ask { ticket: second });
+    rig.answer(rig.next(), Reply::Gone);
+    let error = poll(&mut late).expect("told").unwrap_err();
+    assert!(error.to_string().contains("lost the place"), "{error}");
+    assert!(poll(&mut early).is_none() && rig.is_silent());
+}
+
+#[test]
+fn only_those_are_told_that_they_have_a_place_who_have_one() {
+    let mut rig = Rig::new();
+    let (early, asked, _) = asks(&rig, &taking());
+    rig.refuse(asked);
+    rig.pass(Duration::from_millis(1));
+    let (late, asked, _) = asks(&rig, &taking());
+    rig.answer(asked, queued());
+    assert!(!is_registered(&early) && is_registered(&late));
 }
