@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::error::kind::RW_LOCK;
 use crate::queue::Want;
-use crate::store::{Events, Message, Node, Op, Reply, Request, Share, Ticket};
+use crate::store::{Events, Message, Node, Op, Owner, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
     Want {
@@ -69,8 +69,17 @@ fn the_last_place_is_given_up_unless_an_earlier_one_is_not_known_of() {
 
 #[test]
 fn a_place_beside_others_goes_to_nobody_who_came_later() {
+    let owned = Want {
+        share: Share {
+            owner: "o".into(),
+            ..Share::of(1, 1)
+        },
+        owner: Some(Owner::Anywhere("o".into())),
+        ..Rig::want()
+    };
     // What was granted meanwhile would have a token from before that one asked.
     for (want, passes) in [
+        (owned, false),
         (of(1, 2), false),
         (of(2, 2), false),
         (of(1, RW_LOCK), false),
