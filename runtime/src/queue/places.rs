@@ -85,7 +85,7 @@ impl Step<'_> {
             return false;
         };
         let share = &first.want.share;
-        share.units == share.capacity && share.units > 0 && !self.state.owners && ask.suits(first)
+        share.units == share.capacity && !self.state.owners && ask.suits(first)
     }
 
     /// How many of the first waiters have a ticket in the store.
