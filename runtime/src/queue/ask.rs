@@ -96,10 +96,7 @@ impl Step<'_> {
     /// that it suits.
     pub(super) fn granted(&mut self, index: usize, mut ask: Ask, granted: &Granted) {
         let (lease, attempts) = (ask.hold, ask.sendings.count());
-        while let Some(own) = self.own_waiter(index, &ask) {
-            let Some(waiter) = self.state.waiters.remove(own) else {
-                break;
-            };
+        while let Some(waiter) = self.take_own_waiter(index, &ask) {
             match self.hand(&waiter, ask.sendings, lease, granted, attempts) {
                 Ok(()) => return,
                 Err(unused) => ask.sendings = unused,

@@ -11,7 +11,6 @@ use super::local::Step;
 use super::ticket::Held;
 use super::waiter::Waiter;
 use crate::lease::{Grant, Hold};
-use crate::store::Share;
 
 /// A lease that is over sooner is not worth handing on.
 const SHORTEST: Duration = Duration::from_millis(50);
@@ -23,10 +22,7 @@ impl Step<'_> {
         let limit = self.local.member().settings().handover;
         let (grant, held) = (before.grant(), &self.state.held[index]);
         let number = held.handed + 1;
-        // What others hold beside it may have been granted since, with a later token: some units, or the signals of a
-        // semaphore.
-        let fits = Share::of(grant.units, grant.capacity).excludes_all()
-            && number <= limit.times
+        let fits = number <= limit.times
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
             && grant.signal.is_none()
@@ -36,7 +32,9 @@ impl Step<'_> {
         let wants_it = |waiter: &Arc<Waiter>| {
             let share = &waiter.want.share;
             let same = (share.units, share.capacity) == (grant.units, grant.capacity);
-            same && !share.takes && share.owner.is_empty()
+            // What others hold beside it may have been granted since, with a later token: some units, or the signals of
+            // a semaphore.
+            same && share.excludes_all()
         };
         while fits && self.state.waiters.front().is_some_and(wants_it) {
             let Some(waiter) = self.state.waiters.pop_front() else {
@@ -82,8 +80,7 @@ impl Step<'_> {
     /// or for what fits beside others: see [`Ask::suits`](super::ticket::Ask::suits).
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
-        self.state.asks.len() == 1
-            && self.state.asks.iter().all(|ask| ask.share.excludes_all())
+        matches!(&*self.state.asks, [ask] if ask.share.excludes_all())
             && self.state.held.iter().any(whole)
             && self.local.member().settings().handover.times > 0
     }

@@ -133,6 +133,12 @@ impl Step<'_> {
         }
     }
 
+    /// Takes [`own_waiter`](Self::own_waiter) out.
+    pub(super) fn take_own_waiter(&mut self, index: usize, ask: &Ask) -> Option<Arc<Waiter>> {
+        let own = self.own_waiter(index, ask)?;
+        self.state.waiters.remove(own)
+    }
+
     /// Waiters that the store is known to have in its queue may rely on that.
     pub(super) fn register(&mut self) {
         let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;

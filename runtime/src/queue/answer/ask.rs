@@ -120,8 +120,7 @@ impl Step<'_> {
 
     /// Whom `ask` was for, which lay at `index`, cannot have it.
     fn refuse(&mut self, index: usize, ask: &Ask, error: LockError) {
-        let own = self.own_waiter(index, ask);
-        if let Some(waiter) = own.and_then(|own| self.state.waiters.remove(own)) {
+        if let Some(waiter) = self.take_own_waiter(index, ask) {
             waiter.fail(error, self.wakes);
         }
     }

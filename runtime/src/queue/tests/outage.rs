@@ -3,11 +3,10 @@
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::{Rig, SECOND, poll, queued};
+use super::{Rig, SECOND, lock, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
 use crate::store::{Events, Node, Op, Reply, Share};
-use crate::wait::lock;
 
 /// In the queue, and not to ask again soon.
 fn far_away() -> Reply {
@@ -149,7 +148,7 @@ fn what_the_store_cannot_do_has_an_error_of_its_own() {
         let told = poll(&mut waits).expect("an answer").map(drop).unwrap_err();
         assert!(!matches!(told, LockError::Unavailable { .. }), "{told:?}");
         assert!(told.to_string().contains(known), "{told}");
-        super::lock(&rig.wire.0).clear();
+        lock(&rig.wire.0).clear();
     }
 }
 
