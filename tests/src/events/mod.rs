@@ -25,10 +25,23 @@ pub fn eventually(what: &str, condition: impl FnMut() -> bool) {
 
 /// Waits until `condition` holds; panics with `what` if it does not within `limit`.
 #[track_caller]
-pub fn eventually_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+pub fn eventually_within(limit: Duration, what: &str, condition: impl FnMut() -> bool) {
+    assert!(
+        happens_within(limit, condition),
+        "not within {limit:?}: {what}"
+    );
+}
+
+/// Waits until `condition` holds; whether it does within `limit`.
+pub fn happens_within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < limit, "not within {limit:?}: {what}");
+    loop {
+        if condition() {
+            return true;
+        }
+        if started.elapsed() >= limit {
+            return false;
+        }
         thread::sleep(PAUSE);
     }
 }

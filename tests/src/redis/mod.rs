@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 pub use keys::Key;
 pub use options::Options;
+use ports::Port;
 use server::Server;
 
 use crate::events::eventually;
@@ -28,9 +29,8 @@ pub struct Redis {
     // Dropped before the directory it writes to.
     server: Mutex<Option<Server>>,
     options: Options,
-    port: u16,
-    /// Unused without TLS.
-    tls_port: u16,
+    port: Port,
+    tls_port: Option<Port>,
     dir: TempDir,
 }
 
@@ -57,14 +57,15 @@ impl Redis {
             .prefix("am-")
             .tempdir()
             .expect("a temporary directory");
-        // Somebody else may take the port between choosing and using it: then another one is tried.
+        // A program that is no test may take the port between choosing and using it: then another one is tried.
         for _ in 0..50 {
             let port = match options.is_cluster() {
-                true => ports::free_with_bus(),
-                false => ports::free(),
+                true => Port::with_bus(),
+                false => Port::new(),
             };
-            let tls_port = if options.has_tls() { ports::free() } else { 0 };
-            options.write(dir.path(), port, tls_port);
+            let tls_port = options.has_tls().then(Port::new);
+            let tls_number = tls_port.as_ref().map_or(0, Port::number);
+            options.write(dir.path(), port.number(), tls_number);
             if let Some(server) = Server::start(dir.path(), &options) {
                 let redis = Self {
                     server: Mutex::new(Some(server)),
@@ -83,7 +84,7 @@ impl Redis {
 
     /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.port
+        self.port.number()
     }
 
     /// The unix socket.
@@ -93,7 +94,7 @@ impl Redis {
 
     /// The URL over TCP, with the credentials of the options.
     pub fn url(&self) -> String {
-        self.url_at(self.port)
+        self.url_at(self.port())
     }
 
     /// The URL over TCP at another port: that of a proxy.
@@ -101,14 +102,14 @@ impl Redis {
         format!("redis://{}127.0.0.1:{port}", self.options.credentials())
     }
 
-    /// The port on 127.0.0.1 for TLS.
+    /// The port on 127.0.0.1 for TLS; 0 without it.
     pub fn tls_port(&self) -> u16 {
-        self.tls_port
+        self.tls_port.as_ref().map_or(0, Port::number)
     }
 
     /// The URL over TLS, with the credentials of the options and the authority to trust.
     pub fn tls_url(&self) -> String {
-        self.tls_url_at(self.tls_port)
+        self.tls_url_at(self.tls_port())
     }
 
     /// The URL over TLS at another port: that of a proxy.
@@ -128,7 +129,7 @@ impl Redis {
     }
 
     fn try_connect(&self) -> std::io::Result<Connection> {
-        self.log_in(Connection::tcp(self.port)?)
+        self.log_in(Connection::tcp(self.port())?)
     }
 
     fn log_in(&self, mut connection: Connection) -> std::io::Result<Connection> {
@@ -148,7 +149,7 @@ impl Redis {
 
     /// As [`command`](Self::command); what cannot be done, or nobody answers within a second, is an error.
     pub fn try_command(&self, command: &[&str]) -> Result<Value, String> {
-        let connection = Connection::brief(self.port, Duration::from_secs(1));
+        let connection = Connection::brief(self.port(), Duration::from_secs(1));
         let connection = connection.and_then(|connection| self.log_in(connection));
         let mut connection = connection.map_err(|error| error.to_string())?;
         connection.try_call(command)

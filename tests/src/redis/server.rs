@@ -1,6 +1,6 @@
 //! The server process, with a guardian that ends it when the test process ends, however that ends.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::events::PATIENCE;
 use crate::process;
 
 /// Starts the server, tells its process id, and waits until its own input closes (which the system does
-/// for a killed test too). Then it kills the server and waits until it is gone. From the second line on,
-/// only the server has the output open.
-const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD redis-server "$@" & echo $!; exec >&-; read -r _; kill -9 $! 2>/dev/null; wait"#;
+/// for a killed test too). Then it kills the server, waits until it is gone, and takes its directory away, unless it was
+/// told to keep it. From the second line on, only the server has the output open.
+const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD redis-server "$@" & echo $!; exec >&-; read -r keep; kill -9 $! 2>/dev/null; wait; [ -n "$keep" ] || rm -rf "${1%/*}""#;
 
 pub(super) struct Server {
     guardian: Child,
@@ -73,7 +73,9 @@ fn preloaded(options: &Options) -> Vec<(&'static str, PathBuf)> {
 impl Drop for Server {
     fn drop(&mut self) {
         process::kill9(self.pid);
-        drop(self.guardian.stdin.take());
+        if let Some(mut guardian) = self.guardian.stdin.take() {
+            let _ = guardian.write_all(b"keep\n");
+        }
         let _ = self.guardian.wait();
     }
 }

@@ -2,10 +2,12 @@
 
 mod cluster;
 mod memory;
+mod pool;
 mod quorum;
 mod redis;
 mod sentinel;
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
@@ -55,92 +57,70 @@ fn config(url: String) -> Config {
 /// A lease whose end a test can wait for, long enough to be renewed in time on a slow machine.
 pub const BRIEF: Duration = Duration::from_secs(4);
 
-/// Runs `test` on `store`, in a current-thread runtime, with an end to the patience.
+/// A test of the suite, for any store.
+pub type Case = for<'a> fn(&'a dyn TestStore) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Runs `case` on `store`, in a current-thread runtime, with an end to the patience.
 #[track_caller]
-pub fn run<S, T>(store: S, test: T)
-where
-    S: TestStore + 'static,
-    T: AsyncFnOnce(&dyn TestStore) + Send + 'static,
-{
+pub fn run(store: impl TestStore + 'static, case: Case) {
+    let store: Box<dyn TestStore> = Box::new(store);
     finishes_within(Duration::from_secs(90), "the test ends", move || {
-        current_thread().block_on(test(&store));
+        current_thread().block_on(case(&*store));
     });
 }
 
 /// Makes a `#[test]` on each store of every function named: `conformance! { module: a_test, #[needs(order)] another; … }`.
 /// They are `async fn(&dyn TestStore)` in modules of the crate. What a store cannot give is ignored there, with the reason.
+///
+/// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]
 macro_rules! conformance {
     ($($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
-        mod memory {
-            $(mod $module {
-                $($crate::conformance!(@test $module $test $crate::stores::Memory);)+
-            })+
-        }
-        mod redis {
-            $(mod $module {
-                $($crate::conformance!(@test $module $test $crate::stores::OnRedis);)+
-            })+
-        }
-        mod sentinel {
-            $(mod $module {
-                $(#[test]
-                fn $test() {
-                    $crate::stores::run($crate::stores::OnSentinel::new(), super::super::$module::$test);
+        mod cases {
+            $(pub(super) mod $module {
+                use $crate::stores::TestStore;
+                type Running<'a> = std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
+                $(pub(crate) fn $test(store: &dyn TestStore) -> Running<'_> {
+                    Box::pin(super::super::$module::$test(store))
                 })+
             })+
         }
-        mod cluster {
-            $(mod $module {
-                $(#[test]
-                fn $test() {
-                    $crate::stores::run($crate::stores::OnCluster::new(), super::super::$module::$test);
-                })+
-            })+
-        }
-        mod redis_over_tls {
-            $(mod $module {
-                $($crate::conformance!(@test $module $test $crate::stores::OverTls);)+
-            })+
-        }
-        mod redis_under_the_rule {
-            $(mod $module {
-                $($crate::conformance!(@test $module $test $crate::stores::UnderTheRule);)+
-            })+
-        }
-        mod redis_without_handover {
-            $(mod $module {
-                $($crate::conformance!(@test $module $test $crate::stores::WithoutHandover);)+
-            })+
-        }
+        $crate::conformance!(@store memory Memory $($module: $($test)+;)+);
+        $crate::conformance!(@store redis OnRedis $($module: $($test)+;)+);
+        $crate::conformance!(@store sentinel OnSentinel $($module: $($test)+;)+);
+        $crate::conformance!(@store cluster OnCluster $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_over_tls OverTls $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_under_the_rule UnderTheRule $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_without_handover WithoutHandover $($module: $($test)+;)+);
         mod quorum {
             $(mod $module {
                 $($crate::conformance!(@quorum $module $test $($what)?);)+
             })+
         }
     };
-    (@quorum $module:ident $test:ident order) => {
-        #[ignore = "a quorum has no queue: nobody is served first because he came first"]
-        #[test]
-        fn $test() {
-            $crate::stores::run($crate::stores::OnQuorum::new(), super::super::$module::$test);
+    (@store $store:ident $kind:ident $($module:ident: $($test:ident)+;)+) => {
+        mod $store {
+            $(mod $module {
+                $($crate::conformance!(@test $module $test $kind);)+
+            })+
         }
+    };
+    (@quorum $module:ident $test:ident order) => {
+        $crate::conformance!(@test $module $test OnQuorum
+            #[ignore = "a quorum has no queue: nobody is served first because he came first"]);
     };
     (@quorum $module:ident $test:ident signals) => {
-        #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]
-        #[test]
-        fn $test() {
-            $crate::stores::run($crate::stores::OnQuorum::new(), super::super::$module::$test);
-        }
+        $crate::conformance!(@test $module $test OnQuorum
+            #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]);
     };
     (@quorum $module:ident $test:ident) => {
-        $crate::conformance!(@test $module $test $crate::stores::OnQuorum);
+        $crate::conformance!(@test $module $test OnQuorum);
     };
-    (@test $module:ident $test:ident $store:path) => {
+    (@test $module:ident $test:ident $kind:ident $(#[$ignored:meta])?) => {
+        $(#[$ignored])?
         #[test]
         fn $test() {
-            use $store as Store;
-            $crate::stores::run(Store::new(), super::super::$module::$test);
+            $crate::stores::run($crate::stores::$kind::new(), super::super::cases::$module::$test);
         }
     };
 }

@@ -2,27 +2,32 @@
 
 use auto_mutex::Config;
 
+use super::pool::{Lent, Pool, Reusable, empty};
 use super::{TestStore, config};
 use crate::redis::{Options, Redis};
 
-/// A quorum of the test's own.
-pub struct OnQuorum(Vec<Redis>);
+static IDLE: Pool<Five> = Pool::new();
+
+/// A quorum that a test has for itself.
+pub struct OnQuorum(Lent<Five>);
+
+struct Five(Vec<Redis>);
 
 impl OnQuorum {
-    /// Starts five servers side by side.
+    /// One that is idle, or a new one.
     #[expect(clippy::new_without_default, reason = "starts processes")]
     pub fn new() -> Self {
-        Self::of(5)
+        Self(IDLE.take())
+    }
+}
+
+impl Reusable for Five {
+    fn start() -> Self {
+        Self(Redis::several(5, &Options::default().least_rights()))
     }
 
-    /// Starts so many servers side by side.
-    pub fn of(count: usize) -> Self {
-        Self(Redis::several(count, &Options::default().least_rights()))
-    }
-
-    /// The servers.
-    pub fn servers(&self) -> &[Redis] {
-        &self.0
+    fn empty(&self) -> bool {
+        self.0.iter().all(empty)
     }
 }
 
@@ -37,7 +42,7 @@ pub fn quorum_url(ports: impl IntoIterator<Item = u16>) -> String {
 
 impl TestStore for OnQuorum {
     fn url(&self) -> String {
-        let url = quorum_url(self.0.iter().map(Redis::port));
+        let url = quorum_url(self.0.0.iter().map(Redis::port));
         // The user may do what the library needs and no more.
         url.replace("://", "://locks:least@")
     }

@@ -2,21 +2,109 @@
 
 use auto_mutex::Config;
 
+use super::pool::{Lent, Pool, Reusable, empty};
 use super::{TestStore, config};
 use crate::authority::Authority;
 use crate::redis::{Options, Redis};
 
-/// A redis-server of the test's own.
-pub struct OnRedis(Redis);
+static PLAIN: Pool<Redis> = Pool::new();
+static RULED: Pool<Ruled> = Pool::new();
+static SECURE: Pool<Secure> = Pool::new();
+
+/// A redis-server that a test has for itself.
+pub struct OnRedis(Lent<Redis>);
 
 /// The same, where every release goes to the store: nothing is handed on inside a process.
-pub struct WithoutHandover(Redis);
+pub struct WithoutHandover(Lent<Redis>);
 
-impl WithoutHandover {
-    /// Starts it.
+/// A redis-server whose user may do what `acl_rule` says, and no more.
+pub struct UnderTheRule(Lent<Ruled>);
+
+/// A redis-server that is talked to over TLS.
+pub struct OverTls(Lent<Secure>);
+
+struct Ruled(Redis);
+
+struct Secure {
+    redis: Redis,
+    // The certificate's file is read again by whoever reconnects.
+    _authority: Authority,
+}
+
+impl OnRedis {
+    /// One that is idle, or a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
-        Self(Redis::start())
+        Self(PLAIN.take())
+    }
+}
+
+impl WithoutHandover {
+    /// One that is idle, or a new one.
+    #[expect(clippy::new_without_default, reason = "starts a process")]
+    pub fn new() -> Self {
+        Self(PLAIN.take())
+    }
+}
+
+impl UnderTheRule {
+    /// One that is idle, or a new one.
+    #[expect(clippy::new_without_default, reason = "starts a process")]
+    pub fn new() -> Self {
+        Self(RULED.take())
+    }
+}
+
+impl OverTls {
+    /// One that is idle, or a new one.
+    #[expect(clippy::new_without_default, reason = "starts a process")]
+    pub fn new() -> Self {
+        Self(SECURE.take())
+    }
+}
+
+impl Reusable for Redis {
+    fn start() -> Self {
+        Redis::start()
+    }
+
+    fn empty(&self) -> bool {
+        empty(self)
+    }
+}
+
+impl Reusable for Ruled {
+    fn start() -> Self {
+        Self(Redis::with(Options::default().least_rights()))
+    }
+
+    fn empty(&self) -> bool {
+        empty(&self.0)
+    }
+}
+
+impl Reusable for Secure {
+    fn start() -> Self {
+        let authority = Authority::new();
+        let options = Options::default().tls(&authority, authority.issue());
+        Self {
+            redis: Redis::with(options),
+            _authority: authority,
+        }
+    }
+
+    fn empty(&self) -> bool {
+        empty(&self.redis)
+    }
+}
+
+impl TestStore for OnRedis {
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    fn server(&self) -> Option<&Redis> {
+        Some(&self.0)
     }
 }
 
@@ -34,71 +122,22 @@ impl TestStore for WithoutHandover {
     }
 }
 
-impl OnRedis {
-    /// Starts it.
-    #[expect(clippy::new_without_default, reason = "starts a process")]
-    pub fn new() -> Self {
-        Self(Redis::start())
-    }
-}
-
-impl TestStore for OnRedis {
+impl TestStore for UnderTheRule {
     fn url(&self) -> String {
-        self.0.url()
+        self.0.0.url()
     }
 
     fn server(&self) -> Option<&Redis> {
-        Some(&self.0)
-    }
-}
-
-/// A redis-server that is talked to over TLS.
-pub struct OverTls {
-    redis: Redis,
-    // The certificate's file is read again by whoever reconnects.
-    _authority: Authority,
-}
-
-impl OverTls {
-    /// Starts it.
-    #[expect(clippy::new_without_default, reason = "starts a process")]
-    pub fn new() -> Self {
-        let authority = Authority::new();
-        let options = Options::default().tls(&authority, authority.issue());
-        Self {
-            redis: Redis::with(options),
-            _authority: authority,
-        }
+        Some(&self.0.0)
     }
 }
 
 impl TestStore for OverTls {
     fn url(&self) -> String {
-        self.redis.tls_url()
+        self.0.redis.tls_url()
     }
 
     fn server(&self) -> Option<&Redis> {
-        Some(&self.redis)
-    }
-}
-
-/// A redis-server whose user may do what `acl_rule` says, and no more.
-pub struct UnderTheRule(Redis);
-
-impl UnderTheRule {
-    /// Starts it.
-    #[expect(clippy::new_without_default, reason = "starts a process")]
-    pub fn new() -> Self {
-        Self(Redis::with(Options::default().least_rights()))
-    }
-}
-
-impl TestStore for UnderTheRule {
-    fn url(&self) -> String {
-        self.0.url()
-    }
-
-    fn server(&self) -> Option<&Redis> {
-        Some(&self.0)
+        Some(&self.0.redis)
     }
 }

@@ -29,7 +29,7 @@ impl Nodes {
             access: endpoint.access.clone(),
             replicas: settings.replicas,
             member,
-            scripts: Arc::new(Scripts::of_cluster()),
+            scripts: Scripts::of_cluster(),
             guard: Guard::of(settings),
             next: 0,
         }

@@ -52,7 +52,7 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
         failover: false,
         longest_lease: Duration::from_secs(1),
     };
-    let scripts = Arc::new(Scripts::of_cluster());
+    let scripts = Scripts::of_cluster();
     let (store, driver) = redis::primary(&endpoint, None, MemberId::random(), scripts, guard);
     let primary = Primary::new(Node(number.into()), address, store, keys, true);
     primary.set_up(true);

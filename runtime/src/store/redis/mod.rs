@@ -70,7 +70,7 @@ pub(crate) async fn connect(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
-    let scripts = Arc::new(Scripts::new());
+    let scripts = Scripts::of_server();
     let connector = Connector::new(route, access, Part::Alone, member, scripts, guard);
     let (store, mut driver) = apart(connector, replicas);
     driver.open(connect_timeout, &probe::name(member)).await?;
@@ -112,7 +112,7 @@ pub(crate) fn connect_later(
     guard: Guard,
 ) -> (Arc<RedisStore>, Driver) {
     let route = Route::fixed(endpoint);
-    let scripts = Arc::new(Scripts::new());
+    let scripts = Scripts::of_server();
     let connector = Connector::new(route, &endpoint.access, Part::Alone, member, scripts, guard);
     apart(connector, None)
 }

@@ -26,7 +26,7 @@ pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
 /// What the scripts call, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {
-    let scripts = Scripts::new();
+    let scripts = Scripts::of_server();
     let all = scripts.texts().flat_map(called);
     // Asked of nodes of a cluster only: see [`CLUSTER`].
     all.filter(|command| command != "cluster").collect()
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn scripts_name_every_command_that_they_call() {
-        for text in Scripts::new().texts() {
+        for text in Scripts::of_server().texts() {
             for (at, _) in text.match_indices("call(") {
                 let line = text[at..].lines().next().unwrap();
                 // The long way runs in a protected call of Lua, which is none of the server's.

@@ -1,5 +1,7 @@
 //! The scripts, put together from their files, and their digests.
 
+use std::sync::{Arc, LazyLock};
+
 use redis::Script;
 
 use super::command::{SUFFIXES, SUFFIXES_OF_CLUSTER};
@@ -129,16 +131,21 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     /// For a server on its own.
-    pub(crate) fn new() -> Self {
-        Self::on_clock(CLOCK)
+    pub(crate) fn of_server() -> Arc<Self> {
+        // Made once: the digests take milliseconds in a debug build.
+        static ALL: LazyLock<Arc<Scripts>> = LazyLock::new(|| Arc::new(Scripts::on_clock(CLOCK)));
+        ALL.clone()
     }
 
     /// For the nodes of a cluster.
-    pub(crate) fn of_cluster() -> Self {
-        Self {
-            suffixes: &SUFFIXES_OF_CLUSTER,
-            ..Self::made_of(CLOCK, PUBLISH_IN_CLUSTER)
-        }
+    pub(crate) fn of_cluster() -> Arc<Self> {
+        static ALL: LazyLock<Arc<Scripts>> = LazyLock::new(|| {
+            Arc::new(Scripts {
+                suffixes: &SUFFIXES_OF_CLUSTER,
+                ..Scripts::made_of(CLOCK, PUBLISH_IN_CLUSTER)
+            })
+        });
+        ALL.clone()
     }
 
     /// With another source of time: `clock` defines the function `clock()`.

@@ -274,7 +274,7 @@ fn who_knows_no_key_keeps_the_note_himself() {
 #[test]
 fn it_is_noted_under_a_full_memory_and_for_a_week() {
     let mut bench = Bench::new();
-    let (mut out, scripts) = (Vec::new(), Scripts::new());
+    let (mut out, scripts) = (Vec::new(), Scripts::of_server());
     for text in scripts.texts() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }

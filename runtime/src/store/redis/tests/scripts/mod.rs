@@ -7,6 +7,7 @@ mod loss;
 mod memory;
 mod short;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Connection;
@@ -22,7 +23,7 @@ use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Signal, Text, Ticket};
 /// One name on one server, at the server's own time.
 struct Bench {
     connection: Connection,
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
     member: MemberId,
     name: Name,
 }
@@ -30,7 +31,7 @@ struct Bench {
 impl Bench {
     fn new(server: &Server) -> Self {
         let mut connection = server.connection();
-        let scripts = Scripts::new();
+        let scripts = Scripts::of_server();
         for text in scripts.texts() {
             run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
         }

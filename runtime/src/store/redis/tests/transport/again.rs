@@ -6,7 +6,7 @@ use super::*;
 /// The server loses the scripts but these.
 fn lose_all_but(admin: &mut Connection, kept: &[Operation]) {
     run::<()>(admin, &["SCRIPT", "FLUSH"]);
-    let scripts = Scripts::new();
+    let scripts = Scripts::of_server();
     for operation in kept {
         let text = scripts.texts().nth(*operation as usize).unwrap();
         run::<()>(admin, &["SCRIPT", "LOAD", text]);
