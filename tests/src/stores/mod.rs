@@ -18,7 +18,7 @@ pub use quorum::{OnQuorum, quorum_url};
 pub use redis::{OnRedis, OverTls, UnderTheRule, WithoutHandover};
 pub use sentinel::OnSentinel;
 
-use crate::events::{LONG, finishes_within};
+use crate::events::{LONG, PATIENCE, finishes_within};
 use crate::redis::Redis;
 use crate::runtimes::current_thread;
 
@@ -64,7 +64,7 @@ pub type Case = for<'a> fn(&'a dyn TestStore) -> Pin<Box<dyn Future<Output = ()>
 #[track_caller]
 pub fn run(store: impl TestStore + 'static, case: Case) {
     let store: Box<dyn TestStore> = Box::new(store);
-    finishes_within(Duration::from_secs(90), "the test ends", move || {
+    finishes_within(4 * PATIENCE, "the test ends", move || {
         current_thread().block_on(case(&*store));
     });
 }

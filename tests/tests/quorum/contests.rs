@@ -71,11 +71,11 @@ fn readers_and_writers_never_meet() {
 
 #[test]
 fn a_release_wakes_who_waits() {
-    const TURNS: u32 = 20;
+    const TURNS: usize = 20;
     let ground = Ground::open("wakes");
     let (one, other) = (ground.member(CALM.0), ground.member(CALM.0));
     current_thread().block_on(async {
-        let mut waited = Duration::ZERO;
+        let mut waited = Vec::new();
         for _ in 0..TURNS {
             let guard = one.mutex("m").lock().await.unwrap();
             let client = other.clone();
@@ -87,10 +87,12 @@ fn a_release_wakes_who_waits() {
             let released = Instant::now();
             drop(guard);
             drop(soon("it is woken", waiting).await.unwrap());
-            waited += released.elapsed();
+            waited.push(released.elapsed());
         }
-        // Who is not told looks about once a second.
-        assert!(waited < TURNS * Duration::from_millis(250), "{waited:?}");
-        println!("woken within {:?}", waited / TURNS);
+        // Who is not told looks about once a second: one in four would be as early. The median, since a machine may stall.
+        waited.sort();
+        let median = waited[TURNS / 2];
+        assert!(median < Duration::from_millis(250), "{waited:?}");
+        println!("woken within {median:?}");
     });
 }

@@ -51,7 +51,8 @@ fn a_slow_minority_slows_nobody_down() {
     }
     contest.gets_on("servers are slow");
     let verdict = contest.end();
-    assert!(verdict.proven > 30, "{}", verdict.proven);
+    // Who waited for a slow server would have a turn in 0.6 s: seven in all.
+    assert!(verdict.proven > 14, "{}", verdict.proven);
 }
 
 #[test]

@@ -53,8 +53,9 @@ async fn others_names_do_not_collide_locally() {
     let client = rig.client();
     let mut guards = Vec::new();
     for number in 0..2000 {
-        let guard = client.mutex(format!("{number}")).try_lock().await.unwrap();
-        guards.push(guard.unwrap_or_else(|| panic!("{number} met an earlier name")));
+        let mutex = client.mutex(format!("{number}"));
+        let guard = soon("it meets no earlier name", mutex.lock()).await;
+        guards.push(guard.unwrap());
     }
     assert_eq!(rig.redis.held(), 2000);
     drop(guards);

@@ -112,10 +112,12 @@ impl World {
     }
 
     fn execute(&mut self, member: usize, node: usize, request: Request, connection: u64) {
-        if self.now < self.nodes[node].frozen {
-            // Before all that comes after this moment: the order of a connection is kept.
+        let frozen = self.nodes[node].frozen;
+        if self.now < frozen {
+            // Before all that arrives when it goes on: the order of a connection is kept.
+            let last = Instant::from_nanos(frozen.as_nanos() - 1);
             return self.later(
-                self.now.after(Duration::from_nanos(1)),
+                last.max(self.now.after(Duration::from_nanos(1))),
                 Event::Request {
                     member,
                     node,
