@@ -62,8 +62,8 @@ fn it_is_kept_busy_for_a_while() {
     let redis = Redis::start();
     let mut connection = redis.connect();
     let started = Instant::now();
+    // It has been found busy when this returns; it may be over by now.
     redis.keep_busy(Duration::from_millis(300));
-    assert!(connection.try_call(&["PING"]).is_err());
     while connection.try_call(&["PING"]).is_err() {}
     assert!(started.elapsed() >= Duration::from_millis(250));
 }
