@@ -1,6 +1,11 @@
 //! Attributes, visibility and documentation survive; so do inner ones.
 #![deny(warnings, missing_docs)]
-#![allow(unreachable_pub)]
+#![allow(
+    unreachable_pub,
+    clippy::double_must_use,
+    clippy::new_without_default,
+    clippy::non_minimal_cfg
+)]
 #![forbid(unsafe_code)]
 
 use auto_mutex::{LockError, auto_mutex, no_auto_mutex};

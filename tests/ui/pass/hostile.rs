@@ -1,7 +1,7 @@
 //! Names and traits of the user's do not reach into the expansion, nor it into them.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
-#![allow(dead_code, non_camel_case_types)]
+#![allow(dead_code, non_camel_case_types, clippy::wrong_self_convention)]
 #![allow(missing_docs, unreachable_pub)]
 
 use auto_mutex::{Client, LockError, auto_mutex};

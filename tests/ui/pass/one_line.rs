@@ -1,7 +1,7 @@
 //! Bodies on one line: lints about braces look only at those.
 #![deny(warnings, unused_braces, unused_parens, unreachable_code)]
 #![forbid(unsafe_code)]
-#![allow(missing_docs, unreachable_pub)]
+#![allow(missing_docs, unreachable_pub, clippy::manual_async_fn)]
 
 use std::future::Future;
 

@@ -1,7 +1,7 @@
 //! A future is `Send` and `'static` exactly where the body's is, in every form of the expansion.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
-#![allow(missing_docs, unreachable_pub)]
+#![allow(missing_docs, unreachable_pub, clippy::non_minimal_cfg)]
 
 use std::future::Future;
 use std::time::Duration;

@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, unreachable_pub)]
 #![allow(
+    clippy::boxed_local,
+    clippy::many_single_char_names,
+    clippy::trivially_copy_pass_by_ref,
     clippy::unused_async,
     clippy::unnecessary_wraps,
     clippy::needless_pass_by_value

@@ -1,6 +1,6 @@
 //! An unsafe fn stays unsafe, and its body an unsafe context as far as the edition says.
 #![deny(warnings)]
-#![allow(missing_docs, unreachable_pub, unsafe_code)]
+#![allow(missing_docs, unreachable_pub, unsafe_code, clippy::missing_safety_doc)]
 
 use auto_mutex::{LockError, auto_mutex};
 

@@ -77,9 +77,8 @@ impl Server {
     /// A connection without a name, for looking and for mischief.
     pub(super) fn connection(&self) -> Connection {
         let client = redis::Client::open(self.url()).unwrap();
-        let connection = client.get_connection().unwrap();
-        connection.set_read_timeout(Some(LONG)).unwrap();
-        connection
+        // Without a timeout: a read that has one fails (EINTR) when the machine stood still.
+        client.get_connection().unwrap()
     }
 
     pub(super) fn stop(&mut self) {
