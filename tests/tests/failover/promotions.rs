@@ -6,6 +6,8 @@ use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::stalls::Stalls;
+use tokio::sync::mpsc;
 
 use crate::rig::{BRIEFLY, CLOSED, LONGEST, Pair, client, closed, config};
 
@@ -179,27 +181,34 @@ async fn who_waited_is_granted_when_it_opens() {
     let holder = client(&pair.url());
     let mutex = holder.mutex("m");
     let guard = mutex.lock().await.unwrap();
-    let mut waiting = Vec::new();
+    let (granted, mut grants) = mpsc::unbounded_channel();
     for number in 0..3 {
-        let client = client(&pair.url());
-        waiting.push(tokio::spawn(async move { client.mutex("m").lock().await }));
+        let (client, granted) = (client(&pair.url()), granted.clone());
+        tokio::spawn(async move { granted.send((number, client.mutex("m").lock().await)) });
         becomes("it waits", async || {
             mutex.info().await.unwrap().waiters.len() == number + 1
         })
         .await;
     }
     pair.replica.wait_for(&pair.primary);
-    let promoted = Instant::now();
+    let (promoted, stalls) = (Instant::now(), Stalls::watch());
     pair.fail_over();
     becomes("all are back", async || pair.replica.members() == 4).await;
     let mut last = guard.fencing_token();
     assert!(guard.unlock().await.unwrap());
-    for task in waiting {
-        let guard = soon("in order", task).await.unwrap().unwrap();
+    let mut order = Vec::new();
+    for _ in 0..3 {
+        let (number, guard) = soon("the next one", grants.recv()).await.unwrap();
+        let guard = guard.unwrap();
         assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
         assert!(guard.fencing_token() > last);
         last = guard.fencing_token();
+        order.push(number);
         assert!(guard.unlock().await.unwrap());
+    }
+    // A waiter that stood still may have been passed over.
+    if stalls.within(promoted.elapsed()).is_zero() {
+        assert_eq!(order, [0, 1, 2]);
     }
 }
 
