@@ -24,9 +24,13 @@ fn five_processes_collide_and_all_get_on() {
 #[test]
 fn a_semaphore_never_gives_more_than_it_has() {
     let mut ground = Ground::open("permits");
+    // In a contest two may never meet, on a slow machine.
+    let (one, other) = (ground.member(CALM.0), ground.member(CALM.0));
+    let together = [&one, &other].map(|member| member.semaphore("both", 2).blocking_acquire());
+    assert!(together.iter().all(Result::is_ok), "{together:?}");
     let verdict = Contest::begin(&mut ground, "semaphore:2", 1, CALM).end();
     assert_eq!(verdict.crowded, 0);
-    assert_eq!(verdict.usage["suite:m"].most_units, 2);
+    assert!(verdict.usage["suite:m"].most_units <= 2);
 }
 
 /// A majority each would be enough for three of them: no server gives more than two, and together they give nine.
@@ -64,9 +68,11 @@ fn servers_that_see_different_holders_give_no_third_permit() {
 #[test]
 fn readers_and_writers_never_meet() {
     let mut ground = Ground::open("readers");
+    let (one, other) = (ground.member(CALM.0), ground.member(CALM.0));
+    let together = [&one, &other].map(|member| member.rw_lock("both").blocking_read());
+    assert!(together.iter().all(Result::is_ok), "{together:?}");
     let verdict = Contest::begin(&mut ground, "rw", 2, CALM).end();
     assert_eq!(verdict.crowded, 0);
-    assert!(verdict.usage["suite:m"].most_holders > 1);
 }
 
 #[test]
