@@ -1,8 +1,8 @@
 //! What must compile, and what must not: with which words, and at which place.
 //!
 //! What must compile (`pass`) are programs of this package, which cargo builds before this test runs them. What must not
-//! (`fail`) trybuild checks, all at once. The texts are those of one compiler; another's are not compared. To write them
-//! anew: `TRYBUILD=overwrite cargo test -p auto-mutex-ui`, and read every one.
+//! (`fail`) trybuild checks, all at once. The texts are those of one compiler; another's are not compared. To update
+//! them: `TRYBUILD=overwrite cargo test -p auto-mutex-ui`, and read every one.
 
 use std::process::Command;
 
