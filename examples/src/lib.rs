@@ -1,6 +1,7 @@
 //! What the small examples share: which store they use.
 //!
-//! The examples themselves lie beside this folder, one file each; `cluster` has a folder of its own.
+//! The examples themselves lie beside this folder, one file each; `cluster` has a folder of its own, and
+//! `axum_handler` a package.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Runs every example as a user would, and reads what it says.
+//! Runs every example of this package as a user would, and reads what it says.
 //!
 //! `cargo test` builds the examples before it runs this. They run on memory; `cluster` also on a Redis of its own
 //! where redis-server is installed.
@@ -135,15 +135,6 @@ fn on_timeout() {
         ],
     );
     assert_eq!(said.matches("report of month 5").count(), 5, "{said}");
-}
-
-#[test]
-fn axum_handler() {
-    let said = succeeds(
-        &mut example("axum_handler"),
-        &["/close: 200 OK: closed", "[15, 15]"],
-    );
-    assert_eq!(said.matches("200 OK: balance").count(), 10, "{said}");
 }
 
 #[test]
