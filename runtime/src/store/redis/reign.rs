@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::refusal::Refusal;
-use super::scripts::{Operation, Scripts};
+use super::scripts::{Script, Scripts};
 use super::wire::{self, Connection, ErrorReply, Value};
 use crate::clock::Instant;
 use crate::config::Settings;
@@ -210,7 +210,7 @@ pub(super) fn ask(
     };
     let known = lock(&guard.keys.0).known.clone();
     wire::command(out, |words| {
-        words.texts(&["EVALSHA", scripts.digest(Operation::Reign)]);
+        words.texts(&["EVALSHA", scripts.digest(Script::Reign)]);
         match &key {
             Some(key) => words.texts(&["1", key]),
             None => words.text("0"),

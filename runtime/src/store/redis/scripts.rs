@@ -1,24 +1,17 @@
 //! The scripts, put together from their files, and their digests.
+//!
+//! They are few, since a server has to be sent each of them once: all operations are one, and so is the short way of each of those that are
+//! frequent.
 
 use std::sync::{Arc, LazyLock};
 
-use redis::Script;
-
 use super::command::{SUFFIXES, SUFFIXES_OF_CLUSTER};
 
-/// One per operation, and the short ways of those that are frequent; see the head of each file in `scripts/`.
+/// What a server knows by a digest; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
-    Acquire,
-    Touch,
-    Release,
-    Adopt,
-    Force,
-    Refresh,
-    Raise,
-    Signal,
-    Delete,
-    Inspect,
+pub(super) enum Script {
+    /// Every operation, by its name.
+    Long,
     ShortAcquire,
     ShortTouch,
     ShortRelease,
@@ -26,18 +19,9 @@ pub(super) enum Operation {
     Reign,
 }
 
-impl Operation {
-    pub(super) const ALL: [Self; 15] = [
-        Self::Acquire,
-        Self::Touch,
-        Self::Release,
-        Self::Adopt,
-        Self::Force,
-        Self::Refresh,
-        Self::Raise,
-        Self::Signal,
-        Self::Delete,
-        Self::Inspect,
+impl Script {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Long,
         Self::ShortAcquire,
         Self::ShortTouch,
         Self::ShortRelease,
@@ -45,50 +29,69 @@ impl Operation {
         Self::Reign,
     ];
 
-    /// Whether it tells members anything.
-    fn publishes(self) -> bool {
-        !matches!(self, Self::ShortAcquire | Self::ShortTouch | Self::Reign)
+    /// Put together, with these sources of time and ways to tell a member.
+    fn text(self, clock: &str, publish: &str) -> String {
+        let release = include_str!("scripts/short/release.lua");
+        let acquire = include_str!("scripts/short/acquire.lua");
+        let text = match self {
+            Self::Long => [clock, publish, COMMON, &one_of_all()].concat(),
+            Self::ShortAcquire => [clock, acquire].concat(),
+            Self::ShortTouch => [clock, include_str!("scripts/short/touch.lua")].concat(),
+            Self::ShortRelease => [clock, publish, release].concat(),
+            Self::ShortCycle => {
+                let cycle = include_str!("scripts/short/cycle.lua");
+                let one_by_one = [
+                    "local function release(KEYS, ARGV)\n",
+                    release,
+                    "end\nlocal function acquire(KEYS, ARGV)\n",
+                    acquire,
+                    "end\nlocal released = release(KEYS, {ARGV[2], ARGV[3]})\n",
+                    "return {released, released and acquire(KEYS, {ARGV[1]})}\n",
+                ];
+                [clock, publish, cycle, &one_by_one.concat()].concat()
+            }
+            Self::Reign => [clock, include_str!("scripts/reign.lua")].concat(),
+        };
+        bare(&text)
     }
+}
 
-    /// What stands before its text.
-    fn common(self) -> &'static str {
-        match self {
-            Self::ShortAcquire
-            | Self::ShortTouch
-            | Self::ShortRelease
-            | Self::ShortCycle
-            | Self::Reign => "",
-            _ => COMMON,
-        }
-    }
+/// The operations that can do everything, by the name that is their first argument.
+const OPERATIONS: [(&str, &str); 10] = [
+    ("acquire", include_str!("scripts/acquire.lua")),
+    ("touch", include_str!("scripts/touch.lua")),
+    ("release", include_str!("scripts/release.lua")),
+    ("adopt", include_str!("scripts/adopt.lua")),
+    ("force", include_str!("scripts/force.lua")),
+    ("refresh", include_str!("scripts/refresh.lua")),
+    ("raise", include_str!("scripts/raise.lua")),
+    ("signal", include_str!("scripts/signal.lua")),
+    ("delete", include_str!("scripts/delete.lua")),
+    ("inspect", include_str!("scripts/inspect.lua")),
+];
 
-    /// What stands behind it.
-    fn rest(self) -> &'static str {
-        match self {
-            Self::ShortCycle => ONE_BY_ONE,
-            _ => "",
-        }
+/// Runs the operation that the first argument names.
+fn one_of_all() -> String {
+    let mut all = String::from("local operation = ARGV[1]\n");
+    for (name, text) in OPERATIONS {
+        all.push_str("if operation == '");
+        all.push_str(name);
+        all.push_str("' then\n");
+        all.push_str(text);
+        all.push_str("end\n");
     }
+    all
+}
 
-    fn text(self) -> &'static str {
-        match self {
-            Self::Acquire => include_str!("scripts/acquire.lua"),
-            Self::Touch => include_str!("scripts/touch.lua"),
-            Self::Release => include_str!("scripts/release.lua"),
-            Self::Adopt => include_str!("scripts/adopt.lua"),
-            Self::Force => include_str!("scripts/force.lua"),
-            Self::Refresh => include_str!("scripts/refresh.lua"),
-            Self::Raise => include_str!("scripts/raise.lua"),
-            Self::Signal => include_str!("scripts/signal.lua"),
-            Self::Delete => include_str!("scripts/delete.lua"),
-            Self::Inspect => include_str!("scripts/inspect.lua"),
-            Self::ShortAcquire => include_str!("scripts/short/acquire.lua"),
-            Self::ShortTouch => include_str!("scripts/short/touch.lua"),
-            Self::ShortRelease => include_str!("scripts/short/release.lua"),
-            Self::ShortCycle => include_str!("scripts/short/cycle.lua"),
-            Self::Reign => include_str!("scripts/reign.lua"),
-        }
+/// Without comments and indentation, which a server need not be sent. (No line of a script begins inside a text.)
+fn bare(text: &str) -> String {
+    let lines = text.lines().map(str::trim_start);
+    let mut bare = String::with_capacity(text.len());
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with("--")) {
+        bare.push_str(line);
+        bare.push('\n');
     }
+    bare
 }
 
 const CLOCK: &str = include_str!("scripts/clock.lua");
@@ -108,23 +111,11 @@ const COMMON: &str = concat!(
     include_str!("scripts/common/read.lua"),
 );
 
-/// What stands behind the short way of a cycle.
-const ONE_BY_ONE: &str = concat!(
-    "local function release(KEYS, ARGV)\n",
-    include_str!("scripts/short/release.lua"),
-    "end\nlocal function acquire(KEYS, ARGV)\n",
-    include_str!("scripts/short/acquire.lua"),
-    "end
-local released = release(KEYS, {ARGV[2], ARGV[3]})
-return {released, released and acquire(KEYS, {ARGV[1]})}
-",
-);
-
-/// All operations, ready to load.
+/// All of them, ready to load.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     /// Text and digest.
-    all: [(String, String); 15],
+    all: [(String, String); Script::ALL.len()],
     /// What follows a name in the keys of those that can do everything.
     pub(super) suffixes: &'static [&'static str],
 }
@@ -154,17 +145,9 @@ impl Scripts {
     }
 
     fn made_of(clock: &str, publish: &str) -> Self {
-        let all = Operation::ALL.map(|operation| {
-            let publish = if operation.publishes() { publish } else { "" };
-            let text = [
-                clock,
-                publish,
-                operation.common(),
-                operation.text(),
-                operation.rest(),
-            ]
-            .concat();
-            let digest = Script::new(&text).get_hash().to_owned();
+        let all = Script::ALL.map(|script| {
+            let text = script.text(clock, publish);
+            let digest = digest(&text);
             (text, digest)
         });
         Self {
@@ -176,11 +159,12 @@ impl Scripts {
     /// With something else in the place of a part of them.
     #[cfg(test)]
     pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
+        let part = bare(part);
+        let part = part.trim_end();
         assert!(self.texts().any(|text| text.contains(part)), "{part:?}");
-        for (text, digest) in &mut self.all {
+        for (text, known) in &mut self.all {
             *text = text.replace(part, other);
-            digest.clear();
-            digest.push_str(Script::new(text).get_hash());
+            *known = digest(text);
         }
         self
     }
@@ -190,11 +174,42 @@ impl Scripts {
         self.suffixes.len() > SUFFIXES.len()
     }
 
-    pub(super) fn digest(&self, operation: Operation) -> &str {
-        &self.all[operation as usize].1
+    pub(super) fn digest(&self, script: Script) -> &str {
+        &self.all[script as usize].1
+    }
+
+    pub(super) fn text(&self, script: Script) -> &str {
+        &self.all[script as usize].0
     }
 
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|(text, _)| text.as_str())
+    }
+}
+
+fn digest(text: &str) -> String {
+    redis::Script::new(text).get_hash().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_them_are_short_enough_for_a_slow_link() {
+        for scripts in [Scripts::of_server(), Scripts::of_cluster()] {
+            let total: usize = scripts.texts().map(str::len).sum();
+            assert!(total < 60_000, "{total}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_text_of_lua_is_taken_for_a_comment() {
+        let sources = [COMMON, CLOCK, PUBLISH, PUBLISH_IN_CLUSTER];
+        let operations = OPERATIONS.iter().map(|(_, text)| *text);
+        for text in sources.into_iter().chain(operations) {
+            assert!(!text.contains("[[") && !text.contains("[="), "a long text: {text}");
+            assert!(!text.lines().any(|line| line.ends_with('\\')), "{text}");
+        }
     }
 }

@@ -6,6 +6,18 @@ use crate::store::{MemberId, Mode, Op, Signal};
 
 /// The arguments of an operation of `member`; nothing is granted before `opens`.
 pub(super) fn write(words: &mut Words<'_>, member: MemberId, op: &Op, opens: u64) {
+    words.text(match op {
+        Op::Acquire { .. } => "acquire",
+        Op::Touch { .. } => "touch",
+        Op::Release { .. } => "release",
+        Op::Adopt { .. } => "adopt",
+        Op::Force { .. } => "force",
+        Op::Refresh { .. } => "refresh",
+        Op::Raise { .. } => "raise",
+        Op::Signal { .. } => "signal",
+        Op::Delete => "delete",
+        Op::Inspect => "inspect",
+    });
     if !matches!(op, Op::Inspect) {
         words.number(opens);
     }

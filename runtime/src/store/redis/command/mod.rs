@@ -5,7 +5,7 @@ mod short;
 
 use std::time::Duration;
 
-use super::scripts::{Operation, Scripts};
+use super::scripts::{Script, Scripts};
 use super::wire::{self, Words};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op};
@@ -78,7 +78,7 @@ pub(super) fn cycle(
     name: &Name,
     [release, acquire]: [&Op; 2],
 ) {
-    let digest = scripts.digest(Operation::ShortCycle);
+    let digest = scripts.digest(Script::ShortCycle);
     script(out, digest, name, &SUFFIXES[..1], |words| {
         short::write(words, member, acquire);
         short::write(words, member, release);
@@ -95,29 +95,22 @@ pub(super) fn evaluate(
     way: Way,
     opens: u64,
 ) {
-    let operation = match (op, way) {
-        (Op::Acquire { .. }, Way::Short) => Operation::ShortAcquire,
-        (Op::Acquire { .. }, Way::Long) => Operation::Acquire,
-        (Op::Touch { .. }, Way::Short) => Operation::ShortTouch,
-        (Op::Touch { .. }, Way::Long) => Operation::Touch,
-        (Op::Release { .. }, Way::Short) => Operation::ShortRelease,
-        (Op::Release { .. }, Way::Long) => Operation::Release,
-        (Op::Adopt { .. }, _) => Operation::Adopt,
-        (Op::Force { .. }, _) => Operation::Force,
-        (Op::Refresh { .. }, _) => Operation::Refresh,
-        (Op::Raise { .. }, _) => Operation::Raise,
-        (Op::Signal { .. }, _) => Operation::Signal,
-        (Op::Delete, _) => Operation::Delete,
-        (Op::Inspect, _) => Operation::Inspect,
+    let short = match (way, op) {
+        (Way::Short, Op::Acquire { .. }) => Some(Script::ShortAcquire),
+        (Way::Short, Op::Touch { .. }) => Some(Script::ShortTouch),
+        (Way::Short, Op::Release { .. }) => Some(Script::ShortRelease),
+        _ => None,
     };
-    let digest = scripts.digest(operation);
-    match way {
-        Way::Short => script(out, digest, name, &SUFFIXES[..1], |words| {
+    match short.map(|short| scripts.digest(short)) {
+        Some(digest) => script(out, digest, name, &SUFFIXES[..1], |words| {
             short::write(words, member, op);
         }),
-        Way::Long => script(out, digest, name, scripts.suffixes, |words| {
-            long::write(words, member, op, opens);
-        }),
+        None => {
+            let digest = scripts.digest(Script::Long);
+            script(out, digest, name, scripts.suffixes, |words| {
+                long::write(words, member, op, opens);
+            });
+        }
     }
 }
 

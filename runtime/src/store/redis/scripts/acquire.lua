@@ -1,15 +1,15 @@
 -- Asks for units of a name: grants them, or joins the queue.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 ticket  3 member  4 counter  5 units  6 capacity  7 takes ('1': a signal will do)  8 owner
---            9 hold_ms  10 place_ms  11 mode ('queue' or 'try')  12 meta
+-- Arguments: 2 opens  3 ticket  4 member  5 counter  6 units  7 capacity  8 takes ('1': a signal will do)  9 owner
+--            10 hold_ms  11 place_ms  12 mode ('queue' or 'try')  13 meta
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          {'BUSY', token of the holder, meta of the holder}
 --          'MISMATCH <capacity>'  'REFUSED'  'TOO_MANY'
 --          error FOREIGN
 
-local opens, ticket, member, counter, units, capacity, takes, owner, hold, place, mode, meta = unpack(ARGV)
+local opens, ticket, member, counter, units, capacity, takes, owner, hold, place, mode, meta = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

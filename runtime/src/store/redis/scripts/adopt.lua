@@ -1,7 +1,7 @@
 -- A fresh ticket takes the place of one that holds, with a new token; the old one is gone.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 old ticket  3 ticket  4 member  5 counter  6 hold_ms  7 place_ms  8 meta
+-- Arguments: 2 opens  3 old ticket  4 ticket  5 member  6 counter  7 hold_ms  8 place_ms  9 meta
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder} for a fresh ticket that waits
 --          {'BUSY', '', ''}: nothing is granted yet
@@ -9,7 +9,7 @@
 --          'REFUSED'
 --          error FOREIGN
 
-local opens, old, ticket, member, counter, hold, place, meta = unpack(ARGV)
+local opens, old, ticket, member, counter, hold, place, meta = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

@@ -1,11 +1,11 @@
 -- Forgets a name and its signals, unless it is in use.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 member
+-- Arguments: 2 opens  3 member
 -- Replies: 'DELETED <1, or 0 if there was nothing>'  'IN_USE <holders> <waiters>'
 --          error FOREIGN
 
-local opens, member = unpack(ARGV)
+local opens, member = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

@@ -1,11 +1,11 @@
 -- Drops every holder, or those of an owner, tells them, and grants on.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 member  3 owner (empty: all)
+-- Arguments: 2 opens  3 member  4 owner (empty: all)
 -- Replies: 'FREED <how many>'
 --          error FOREIGN
 
-local opens, member, owner = unpack(ARGV)
+local opens, member, owner = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

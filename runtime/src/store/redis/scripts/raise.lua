@@ -2,12 +2,12 @@
 -- else, or a greater one, it becomes the next.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 ticket  3 member  4 token
+-- Arguments: 2 opens  3 ticket  4 member  5 token
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          'GONE': it does not hold
 --          error FOREIGN
 
-local opens, ticket, member, token = unpack(ARGV)
+local opens, ticket, member, token = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

@@ -1,11 +1,11 @@
 -- Tells the holders of an owner that their `expire` counts again.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 member  3 owner  4 expire_ms
+-- Arguments: 2 opens  3 member  4 owner  5 expire_ms
 -- Replies: 'TOLD <how many heard it>'
 --          error FOREIGN
 
-local opens, member, owner, expire = unpack(ARGV)
+local opens, member, owner, expire = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

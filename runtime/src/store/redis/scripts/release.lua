@@ -1,12 +1,12 @@
 -- Ends a hold or a wait, and grants on.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 ticket  3 member  4 park_ms (0: it is not parked)  5 tomb ('1': leave a tombstone)
---            6 used (the token of the grant whose signal was used; 0: none was)
+-- Arguments: 2 opens  3 ticket  4 member  5 park_ms (0: it is not parked)  6 tomb ('1': leave a tombstone)
+--            7 used (the token of the grant whose signal was used; 0: none was)
 -- Replies: 'RELEASED <what can be had now>'  'CANCELLED'  'GONE'
 --          error FOREIGN
 
-local opens, ticket, member, park, tomb, used = unpack(ARGV)
+local opens, ticket, member, park, tomb, used = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

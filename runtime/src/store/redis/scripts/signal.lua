@@ -1,13 +1,13 @@
 -- Adds signals, and grants them.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 ticket (an identity: a token is added once for it)  3 member
---            4 kind: 'token' (one with a text), 'one' (one if more wait than there are signals), 'all' (one for each of
---            these)  5 text of a token; that of the others is the ticket
+-- Arguments: 2 opens  3 ticket (an identity: a token is added once for it)  4 member
+--            5 kind: 'token' (one with a text), 'one' (one if more wait than there are signals), 'all' (one for each of
+--            these)  6 text of a token; that of the others is the ticket
 -- Replies: 'SIGNALLED <how many>'  'REFUSED'
 --          error FOREIGN
 
-local opens, ticket, member, kind, text = unpack(ARGV)
+local opens, ticket, member, kind, text = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

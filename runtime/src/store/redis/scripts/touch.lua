@@ -1,14 +1,14 @@
 -- A known ticket speaks: renews its lease or its place, claims a provisional grant, leaves `quiet`, gives units back.
 --
 -- Keys: see common/base.lua.
--- Arguments: 1 opens  2 ticket  3 member  4 counter  5 units (a holder keeps no more than these; 0: all)  6 hold_ms
---            7 place_ms
+-- Arguments: 2 opens  3 ticket  4 member  5 counter  6 units (a holder keeps no more than these; 0: all)  7 hold_ms
+--            8 place_ms
 -- Replies: 'GRANTED <token>'  {'GRANTED', token, text of the signal}
 --          {'QUEUED', position, again_ms, token of the holder, meta of the holder}
 --          'GONE'
 --          error FOREIGN
 
-local opens, ticket, member, counter, units, hold, place = unpack(ARGV)
+local opens, ticket, member, counter, units, hold, place = unpack(ARGV, 2)
 local now = clock()
 local state = redis.call('GET', KEYS[1])
 

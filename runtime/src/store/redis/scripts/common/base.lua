@@ -1,4 +1,4 @@
--- Put before every operation but the short ways of `short`, after clock.lua: the keys, and what needs no state.
+-- Put before the operations, which together are one script, after clock.lua: the keys, and what needs no state.
 --
 -- Keys of every operation, one name's, all with its hash tag:
 --   1 auto_mutex:{name}          string: the state, in one of five forms; numbers are doubles, one behind the other
@@ -24,7 +24,8 @@
 --   5 auto_mutex:{name}:gone     sorted set: ticket -> end of its tombstone
 --   6 auto_mutex:{name}:signals  sorted set: '<number> <text>' -> number
 --
--- First argument of every operation but inspect: `opens`, the time before which nothing is granted (0: open).
+-- First argument of every operation: which one it is. The second of all but inspect: `opens`, the time before which nothing is
+-- granted (0: open).
 --
 -- The other files of this folder are the parts of one function, `open`, put together in the order of scripts.rs.
 

@@ -1,14 +1,14 @@
 //! What is written again.
 
-use super::super::super::scripts::{Operation, Scripts};
+use super::super::super::scripts::{Script, Scripts};
 use super::*;
 
 /// The server loses the scripts but these.
-fn lose_all_but(admin: &mut Connection, kept: &[Operation]) {
+fn lose_all_but(admin: &mut Connection, kept: &[Script]) {
     run::<()>(admin, &["SCRIPT", "FLUSH"]);
     let scripts = Scripts::of_server();
-    for operation in kept {
-        let text = scripts.texts().nth(*operation as usize).unwrap();
+    for script in kept {
+        let text = scripts.text(*script);
         run::<()>(admin, &["SCRIPT", "LOAD", text]);
     }
 }
@@ -50,7 +50,7 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     let server = Server::start();
     let mut admin = server.connection();
     let mut peer = Peer::new(&server).await;
-    lose_all_but(&mut admin, &[Operation::ShortRelease, Operation::Inspect]);
+    lose_all_but(&mut admin, &[Script::ShortRelease, Script::Long]);
     let ticket = Ticket::random();
     let ids = [
         ("n", acquire(ticket)),
@@ -80,7 +80,7 @@ async fn what_ran_before_it_is_written_again_keeps_its_answer() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
-    lose_all_but(&mut admin, &[Operation::ShortRelease, Operation::Inspect]);
+    lose_all_but(&mut admin, &[Script::ShortRelease, Script::Long]);
     // The release runs at once, and once more behind the touch.
     let ids = [touch(ticket), release(ticket)].map(|op| peer.submit("n", op));
     assert_eq!(peer.answer(ids[0]).await.unwrap(), Reply::Gone);
@@ -98,7 +98,7 @@ async fn who_looks_at_a_name_sees_what_was_asked_of_it_before() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
-    lose_all_but(&mut admin, &[Operation::Inspect, Operation::Delete]);
+    lose_all_but(&mut admin, &[Script::Long]);
     let ids = [release(ticket), Op::Inspect, Op::Delete].map(|op| peer.submit("n", op));
     assert_eq!(
         peer.answer(ids[0]).await.unwrap(),
