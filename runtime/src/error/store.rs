@@ -10,6 +10,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
+    /// Length of the server's code, with which the message then begins; 0: it is not the server's word.
+    code: u8,
     message: Arc<str>,
 }
 
@@ -38,8 +40,32 @@ impl StoreError {
     pub(crate) fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
+            code: 0,
             message: message.into(),
         }
+    }
+
+    /// What a server said: a code, and the rest.
+    pub(crate) fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
+        Self {
+            kind,
+            code: u8::try_from(code.len()).unwrap_or(0),
+            message: format!("{code} {rest}").into(),
+        }
+    }
+
+    /// The same words of another kind.
+    pub(crate) fn as_kind(&self, kind: StoreErrorKind) -> Self {
+        Self {
+            kind,
+            ..self.clone()
+        }
+    }
+
+    /// What a server said behind the code.
+    pub(crate) fn details(&self) -> &str {
+        let rest = self.message.get(usize::from(self.code)..);
+        rest.unwrap_or_default().trim_start()
     }
 
     pub(crate) fn disconnected(message: impl Into<Arc<str>>) -> Self {
@@ -48,6 +74,19 @@ impl StoreError {
 
     pub(crate) fn kind(&self) -> StoreErrorKind {
         self.kind
+    }
+
+    /// The code of the server's error, such as `OOM` or `NOREPLICAS`; `None` where the server has said nothing.
+    ///
+    /// ```
+    /// # fn told(error: &auto_mutex::StoreError) -> bool {
+    /// error.code() == Some("OOM")
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        let code = self.message.get(..usize::from(self.code))?;
+        (!code.is_empty()).then_some(code)
     }
 
     /// Whether the connection is the trouble: the request may or may not have run.

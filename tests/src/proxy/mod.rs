@@ -50,6 +50,12 @@ impl Proxy {
         self.state.change(|faults| faults.delay = delay);
     }
 
+    /// Passes on so many bytes a second, of each connection in each direction. What is written to it it takes at once all the
+    /// same, as a kernel does that has room.
+    pub fn pace(&self, bytes: u32) {
+        self.state.change(|faults| faults.pace = bytes);
+    }
+
     /// Cuts all connections that there are.
     pub fn cut(&self) {
         self.state.cut();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::state::State;
 
@@ -52,6 +52,12 @@ fn pass_on(number: u64, mut from: TcpStream, mut to: TcpStream, way: Way, state:
             });
             if number <= state.dead_up_to.load(Ordering::Acquire) {
                 continue;
+            }
+            let pace = state.now().pace;
+            if pace > 0 {
+                thread::sleep(Duration::from_secs_f64(
+                    bytes.len() as f64 / f64::from(pace),
+                ));
             }
             if !deliver(&bytes, &mut to, way, &state) {
                 break;

@@ -8,6 +8,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     pub(super) delay: Duration,
+    /// Bytes a second of each connection, in each direction; 0: as many as can be.
+    pub(super) pace: u32,
     pub(super) lose_reply_after: Option<usize>,
     /// Of the next reply that has more bytes than this.
     pub(super) cut_reply_at: Option<usize>,

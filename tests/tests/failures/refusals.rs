@@ -167,6 +167,9 @@ async fn a_loading_server_is_waited_for() {
     assert!(other.unlock().await.unwrap());
     guard.check().unwrap();
     assert!(guard.unlock().await.unwrap());
+    // That it loads was known before they were sent.
+    let loads = rig.redis.calls("script|load");
+    assert!(loads < 10, "the scripts were sent {loads} times");
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ use crate::error::SetupError;
 use crate::store::redis::Driver;
 use crate::store::{Events, Node, Store as _};
 
-/// How long a node may take to say what it knows.
+/// How long a node may be silent that is asked what it knows.
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// What runs for the store.
@@ -67,7 +67,8 @@ impl Keeper {
                 }
                 Event::Time => {
                     let candidates = self.nodes.candidates(&self.store.map(), &self.view);
-                    let survey = survey(candidates, self.view.epoch, ANSWER);
+                    let whole = self.nodes.connect_timeout;
+                    let survey = survey(candidates, self.view.epoch, whole, ANSWER);
                     asking = Some((Instant::now(), Box::pin(survey)));
                     pace.begin();
                 }

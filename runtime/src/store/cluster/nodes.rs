@@ -1,6 +1,7 @@
 //! [`Nodes`]: how the nodes of the cluster are reached.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::epoch::epoch_keys;
 use super::map::Map;
@@ -19,6 +20,7 @@ pub(super) struct Nodes {
     member: MemberId,
     scripts: Arc<Scripts>,
     guard: Guard,
+    pub(super) connect_timeout: Duration,
     next: u32,
 }
 
@@ -31,6 +33,7 @@ impl Nodes {
             member,
             scripts: Scripts::of_cluster(),
             guard: Guard::of(settings),
+            connect_timeout: settings.connect_timeout,
             next: 0,
         }
     }
@@ -49,7 +52,14 @@ impl Nodes {
             ..self.guard.clone()
         };
         let scripts = self.scripts.clone();
-        let (store, driver) = redis::primary(&endpoint, self.replicas, self.member, scripts, guard);
+        let (store, driver) = redis::primary(
+            &endpoint,
+            self.replicas,
+            self.member,
+            scripts,
+            guard,
+            self.connect_timeout,
+        );
         let node = Node(self.next);
         self.next += 1;
         let primary = Primary::new(node, address, store, epoch, first);

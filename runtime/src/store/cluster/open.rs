@@ -19,9 +19,9 @@ use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
 use crate::name::Name;
 use crate::store::MemberId;
-use crate::store::redis::Driver;
+use crate::store::redis::{Driver, probe_name};
 
-/// How long one node may take to say who serves what.
+/// How long one node may be silent that is asked who serves what.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// Finds the nodes that serve slots, connects to them and checks them, for the connect timeout at most. One that cannot be
@@ -34,7 +34,7 @@ pub(crate) async fn open(
     let ends = Instant::now().after(settings.connect_timeout);
     let mut nodes = Nodes::new(endpoint, settings, member);
     let seen = Instant::now();
-    let view = survey(nodes.seeds(), 0, settings.connect_timeout.min(ANSWER)).await?;
+    let view = survey(nodes.seeds(), 0, settings.connect_timeout, ANSWER).await?;
     let mut opening = JoinSet::new();
     let mut primaries: Vec<Arc<Primary>> = Vec::new();
     for (_, _, address) in &view.ranges {
@@ -99,7 +99,7 @@ async fn first(
 fn probe(member: MemberId, slots: &[(Slot, Slot)]) -> Name {
     let mut number = 0_u32;
     loop {
-        let name = Name::from_escaped(&format!(":probe:{member}:{number}"));
+        let name = probe_name(member, number);
         let slot = Slot::of(&name);
         let served = slots
             .iter()

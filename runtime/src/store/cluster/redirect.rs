@@ -17,12 +17,10 @@ pub(super) enum Redirect {
 impl Redirect {
     /// `MOVED 3999 127.0.0.1:6381`, `ASK 3999 127.0.0.1:6381`, as the node at `asked` says it.
     pub(super) fn of(error: &StoreError, asked: &Address) -> Option<Self> {
-        let text = error.to_string();
-        let mut words = text.split(' ');
-        let code = words.next()?;
-        if !["MOVED", "ASK"].contains(&code) {
-            return None;
-        }
+        let code = error
+            .code()
+            .filter(|code| ["MOVED", "ASK"].contains(code))?;
+        let mut words = error.details().split(' ');
         let slot = Slot::numbered(words.next()?.parse::<u16>().ok()?)?;
         let (host, port) = words.next()?.rsplit_once(':')?;
         let address = address(host, port.parse().ok()?, asked)?;
@@ -43,7 +41,9 @@ mod tests {
             host: "asked".to_owned(),
             port: 1,
         };
-        Redirect::of(&StoreError::new(StoreErrorKind::Refused, text), &asked)
+        let (code, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let error = StoreError::of_server(StoreErrorKind::Refused, code, rest);
+        Redirect::of(&error, &asked)
     }
 
     #[test]

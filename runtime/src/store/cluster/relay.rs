@@ -29,7 +29,7 @@ impl Relay {
                     Some(target) => self.store.turn(slot, &self.primary, target, request),
                     None => Some(request),
                 };
-                waits.map(|request| busy(request, &error.to_string()))
+                waits.map(|request| busy(request, &error))
             }
             Some(Redirect::Ask(address)) => {
                 let map = self.store.map();
@@ -40,7 +40,7 @@ impl Relay {
                         target.want();
                         let refused = target.store.ask(request);
                         target.store.flush();
-                        refused.map(|request| busy(request, &error.to_string()))
+                        refused.map(|request| busy(request, &error))
                     }
                     known => {
                         if known.is_none() {
@@ -48,12 +48,12 @@ impl Relay {
                                 signs.wanted.insert(address);
                             });
                         }
-                        Some(busy(request, &error.to_string()))
+                        Some(busy(request, &error))
                     }
                 }
             }
             None => {
-                if error.to_string().starts_with("CLUSTERDOWN") {
+                if error.code() == Some("CLUSTERDOWN") {
                     self.refused(&error);
                 }
                 let name = error.is_disconnected().then(|| request.name.clone());

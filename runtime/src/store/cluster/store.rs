@@ -146,10 +146,12 @@ impl Store for ClusterStore {
         loop {
             let map = self.map();
             let Some(primary) = map.primary(slot) else {
-                return Some(busy(request, "no node of the cluster serves this slot"));
+                let why = "no node of the cluster serves this slot";
+                return Some(busy(request, &StoreError::disconnected(why)));
             };
             if last.is_some_and(|last| Arc::ptr_eq(&last, primary)) {
-                return Some(busy(request, "the node is given up just now"));
+                let why = "the node is given up just now";
+                return Some(busy(request, &StoreError::disconnected(why)));
             }
             let answer = primary.store.submit(request)?;
             if self.is_closed() {
@@ -183,9 +185,9 @@ impl Store for ClusterStore {
 }
 
 /// The answer to a request that was not executed.
-pub(super) fn busy(request: Request, why: &str) -> Answer {
+pub(super) fn busy(request: Request, why: &StoreError) -> Answer {
     Answer {
         request,
-        result: Err(StoreError::new(StoreErrorKind::Busy, why)),
+        result: Err(why.as_kind(StoreErrorKind::Busy)),
     }
 }

@@ -8,24 +8,27 @@ use uuid::Uuid;
 use super::view::View;
 use crate::config::RedisEndpoint;
 use crate::error::{SetupError, StoreError};
-use crate::store::redis;
+use crate::store::redis::{self, Limits};
 
 /// How many are asked at the same time.
 const ABREAST: usize = 3;
 /// How many are asked at most.
 const MOST: usize = 12;
 
-/// Asks `candidates`, the first ones first, for `limit` each, until one has a view of a cluster that works and that has
+/// Asks `candidates`, the first ones first, each for `connect_timeout` and
+/// no longer than it is silent for `silence`, until one has a view of a cluster that works and that has
 /// heard of `epoch` changes at least. Otherwise the view that heard of most.
 pub(super) async fn survey(
     candidates: Vec<RedisEndpoint>,
     epoch: u64,
-    limit: Duration,
+    connect_timeout: Duration,
+    silence: Duration,
 ) -> Result<View, SetupError> {
+    let ask = |candidate| ask(candidate, Limits::new(connect_timeout, silence));
     let mut left = candidates.into_iter().take(MOST);
     let mut asked = JoinSet::new();
     for candidate in left.by_ref().take(ABREAST) {
-        asked.spawn(ask(candidate, limit));
+        asked.spawn(ask(candidate));
     }
     let mut best: Option<View> = None;
     let mut worst: Option<SetupError> = None;
@@ -47,7 +50,7 @@ pub(super) async fn survey(
             Err(_) => {}
         }
         if let Some(candidate) = left.next() {
-            asked.spawn(ask(candidate, limit));
+            asked.spawn(ask(candidate));
         }
     }
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
@@ -61,10 +64,10 @@ pub(super) fn is_passing(error: &SetupError) -> bool {
     )
 }
 
-async fn ask(candidate: RedisEndpoint, limit: Duration) -> Result<View, SetupError> {
+async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<View, SetupError> {
     let mut view = View::default();
     let read = |index, reply: &redis::Value<'_>| view.read(index, reply, &candidate.address);
-    redis::inquire(&candidate, &View::QUESTIONS, limit, read).await?;
+    redis::inquire(&candidate, &View::QUESTIONS, limits, read).await?;
     if view.ranges.is_empty() {
         let source = StoreError::disconnected("the node knows of no slot that is served");
         let address = candidate.address.to_string();

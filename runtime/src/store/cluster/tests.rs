@@ -53,7 +53,8 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
         longest_lease: Duration::from_secs(1),
     };
     let scripts = Scripts::of_cluster();
-    let (store, driver) = redis::primary(&endpoint, None, MemberId::random(), scripts, guard);
+    let (member, limit) = (MemberId::random(), Duration::from_secs(60));
+    let (store, driver) = redis::primary(&endpoint, None, member, scripts, guard, limit);
     let primary = Primary::new(Node(number.into()), address, store, keys, true);
     primary.set_up(true);
     (Arc::new(primary), driver)

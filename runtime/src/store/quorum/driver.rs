@@ -85,8 +85,8 @@ pub(crate) async fn connect(
     let (mut stores, mut drivers) = (Vec::new(), Vec::new());
     for (node, opened) in endpoint.nodes.iter().zip(opened) {
         let connected = opened.is_some();
-        let (store, driver) =
-            opened.unwrap_or_else(|| redis::connect_later(node, member, guard.clone()));
+        let (store, driver) = opened
+            .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }

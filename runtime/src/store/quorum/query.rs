@@ -102,7 +102,7 @@ impl Quorum {
             // Some nodes may have done it.
             let error = match query.request.op {
                 Op::Force { .. } | Op::Delete if !error.is_disconnected() => {
-                    StoreError::new(StoreErrorKind::Refused, error.to_string())
+                    error.as_kind(StoreErrorKind::Refused)
                 }
                 _ => error,
             };

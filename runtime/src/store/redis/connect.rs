@@ -5,26 +5,25 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::backoff::Backoff;
 use super::check::Part;
 use super::facts::Facts;
 use super::refusal::Refusal;
 use super::reign::{self, Guard, Reign};
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
-use super::wire::{self, Connection, Value, Words};
-use super::{check, command, error, probe};
+use super::wire::{self, Connection, Limits, SILENCE, Value, Words, silent};
+use super::{check, command, error, loading, probe};
 use crate::config::{Access, Address, Login};
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
 
-/// How long a server that loads its data is left alone.
+/// How long a server is left alone that will do in a moment.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long a server to which nothing is said may take to say why it refuses us.
-const SILENCE: Duration = Duration::from_secs(2);
-/// How long one attempt to reconnect may take.
-const ATTEMPT: Duration = Duration::from_secs(2);
+/// How long one attempt waits for a server that loads its data.
+const LOADING: Duration = Duration::from_secs(2);
 
 /// Opens connections of one member to one server.
 pub(super) struct Connector {
@@ -34,6 +33,7 @@ pub(super) struct Connector {
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
+    connect_timeout: Duration,
     /// Found by the first connection.
     facts: OnceLock<Facts>,
 }
@@ -53,6 +53,7 @@ impl Connector {
         member: MemberId,
         scripts: Arc<Scripts>,
         guard: Guard,
+        connect_timeout: Duration,
     ) -> Self {
         Self {
             route,
@@ -61,6 +62,7 @@ impl Connector {
             member,
             scripts,
             guard,
+            connect_timeout,
             facts: OnceLock::new(),
         }
     }
@@ -89,11 +91,12 @@ impl Connector {
         let end = Instant::now() + connect_timeout;
         let opened = timeout_at(end, async {
             loop {
-                let refusal = match self.attempt(end, probe).await {
+                let left = end.saturating_duration_since(Instant::now());
+                let refusal = match self.attempt(left, probe).await {
                     Err(refusal) => refusal,
                     ready => return ready,
                 };
-                if matches!(refusal, Refusal::Unreachable(_))
+                if matches!(refusal, Refusal::Unreachable(_) | Refusal::Silent(_))
                     && let Some(fault) = self.fault_of_tls(end).await
                 {
                     return Err(Refusal::Tls(fault));
@@ -111,8 +114,10 @@ impl Connector {
             Err(passing.unwrap_or_else(|| {
                 // (What came before, the finding of a cluster's nodes, may have taken it all.)
                 let text = match connect_timeout.is_zero() {
-                    true => "no answer before the end of `connect_timeout`".to_owned(),
-                    false => format!("no answer within {connect_timeout:?}"),
+                    true => "not connected before the end of `connect_timeout`".to_owned(),
+                    false => format!(
+                        "not connected within {connect_timeout:?}: the server says nothing, or the link is slow"
+                    ),
                 };
                 Refusal::Unreachable(StoreError::disconnected(text))
             }))
@@ -120,22 +125,21 @@ impl Connector {
         result.map_err(|refusal| refusal.at(&self.place()))
     }
 
-    /// One attempt at the first connection. Where the server may be elsewhere by now, not all the time is spent on one.
-    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
-        if let Route::Fixed(_) = self.route {
-            return self.open_and_probe(end, probe).await;
-        }
-        let end = end.min(Instant::now() + ATTEMPT);
-        let opened = timeout_at(end, self.open_and_probe(end, probe)).await;
-        opened.unwrap_or_else(|_| Err(silence()))
+    /// One attempt at the first connection.
+    async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, Refusal> {
+        let silence = match self.route {
+            Route::Fixed(_) => left.saturating_mul(2),
+            // Where the server may be elsewhere by now, not all the time is spent on one.
+            Route::Sentinel(_) => SILENCE,
+        };
+        self.open_and_probe(Limits::new(left, silence), probe).await
     }
 
-    /// The next connection, after one was lost.
-    pub(super) async fn again(&self) -> Result<Ready, SetupError> {
-        let end = Instant::now() + ATTEMPT;
-        let opened = timeout_at(end, self.open(end)).await;
-        let result = opened.unwrap_or_else(|_| Err(silence()));
-        result.map_err(|refusal| refusal.at(&self.place()))
+    /// The next connection, after one was lost. A server that says nothing is given up after `silence`.
+    pub(super) async fn again(&self, silence: Duration) -> Result<Ready, Refusal> {
+        let limits = Limits::new(self.connect_timeout, silence);
+        let opened = timeout_at(limits.end, self.open(limits)).await;
+        opened.unwrap_or_else(|_| Err(Refusal::of_socket(&silent())))
     }
 
     /// Whether it is because of TLS that a connection was lost: who waits for it just closes the connection, and who
@@ -150,9 +154,10 @@ impl Connector {
                 .await
                 .then_some(TlsError::Required);
         }
-        let opened = Connection::open(address, tls, end).await;
+        let left = end.saturating_duration_since(Instant::now());
+        let opened = Connection::open(address, tls, Limits::new(left, SILENCE)).await;
         let error = match opened {
-            Ok(mut connection) => timeout(SILENCE, connection.next()).await.ok()?.err()?,
+            Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,
         };
         error.get_ref()?.downcast_ref().cloned()
@@ -165,13 +170,13 @@ impl Connector {
         connecting: impl Future<Output = Result<T, SetupError>>,
     ) -> Result<T, SetupError> {
         timeout(limit, connecting).await.unwrap_or_else(|_| {
-            let silence = StoreError::disconnected(format!("no answer within {limit:?}"));
+            let silence = StoreError::disconnected(format!("not connected within {limit:?}"));
             Err(Refusal::Unreachable(silence).at(&self.place()))
         })
     }
 
-    async fn open_and_probe(&self, end: Instant, probe: &Name) -> Result<Ready, Refusal> {
-        let mut ready = self.open(end).await?;
+    async fn open_and_probe(&self, limits: Limits, probe: &Name) -> Result<Ready, Refusal> {
+        let mut ready = self.open(limits).await?;
         probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
         let facts = Facts::ask(&mut ready.connection).await;
         let facts = facts.map_err(|error| Refusal::of_socket(&error))?;
@@ -181,29 +186,35 @@ impl Connector {
 
     /// A connection beside the one that [`open`](Self::open) made, for requests that have no messages for answers.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
-        let prepared = self.prepared(Instant::now() + ATTEMPT).await;
-        prepared.map_err(|refusal| refusal.at(&self.place()))
+        let limits = Limits::new(self.connect_timeout, SILENCE);
+        let prepared = timeout_at(limits.end, self.prepared(limits)).await;
+        let prepared = prepared.unwrap_or_else(|_| Err(Refusal::of_socket(&silent())));
+        let ready = prepared.map_err(|refusal| refusal.at(&self.place()))?;
+        Ok(Ready {
+            connection: ready.connection.without_limits(),
+            ..ready
+        })
     }
 
-    /// Connects and logs in, checks who answers, loads the scripts, asks from when on it grants.
-    async fn prepared(&self, end: Instant) -> Result<Ready, Refusal> {
-        let lost = |error| Refusal::of_socket(&error);
-        let server = self.route.resolve(end).await?;
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
+    /// Connects and logs in, checks who answers, sees to the scripts, asks from when on it grants.
+    async fn prepared(&self, limits: Limits) -> Result<Ready, Refusal> {
+        let server = self.route.resolve(limits).await?;
+        let mut greeting = Vec::new();
+        wire::command(&mut greeting, |words| {
             greet(words, &self.access.login);
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
         });
-        let mut connection = hail(&server.address, &self.access, self.part, &question, end).await?;
-        question.clear();
-        let replies = self.prepare(&mut question);
-        connection.send(&question).await.map_err(lost)?;
-        for _ in 0..replies {
-            accept(&connection.reply().await.map_err(lost)?)?;
+        let access = &self.access;
+        let mut connection = hail(&server.address, access, self.part, &greeting, limits).await?;
+        let scripts = &*self.scripts;
+        let (missing, lag) = self.loaded(&mut connection, limits).await?;
+        if !missing.is_empty() {
+            let key = self.guard.keys.of_loading();
+            let (key, member) = (key.as_deref(), self.member);
+            loading::supply(&mut connection, scripts, key, member, missing, limits).await?;
         }
-        let lag = reign::lag(&connection.reply().await.map_err(lost)?);
-        let reign = reign::check(&mut connection, &self.scripts, &self.guard, lag).await?;
+        let reign = reign::check(&mut connection, scripts, &self.guard, lag).await?;
         Ok(Ready {
             server,
             connection,
@@ -211,10 +222,52 @@ impl Connector {
         })
     }
 
-    /// Connects, and subscribes.
-    async fn open(&self, end: Instant) -> Result<Ready, Refusal> {
+    /// Waits for a server that loads its data, and returns the scripts that it does not know, and its lag.
+    async fn loaded(
+        &self,
+        connection: &mut Connection,
+        limits: Limits,
+    ) -> Result<(Vec<&str>, Duration), Refusal> {
+        let until = limits.at_most(LOADING).end;
+        let mut backoff = Backoff::new();
+        loop {
+            let refusal = match self.known(connection).await {
+                Err(refusal @ Refusal::Passing(_)) => refusal,
+                known => return known,
+            };
+            let pause = backoff.next();
+            if Instant::now() + pause >= until {
+                return Err(refusal);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    async fn known(&self, connection: &mut Connection) -> Result<(Vec<&str>, Duration), Refusal> {
         let lost = |error| Refusal::of_socket(&error);
-        let mut ready = self.prepared(end).await?;
+        let mut question = Vec::new();
+        if self.access.db != 0 {
+            wire::command(&mut question, |words| {
+                words.text("SELECT");
+                words.number(self.access.db.into());
+            });
+        }
+        loading::ask(&mut question, &self.scripts);
+        reign::ask_lag(&mut question);
+        connection.send(&question).await.map_err(lost)?;
+        let selected = match self.access.db {
+            0 => Ok(()),
+            _ => accept(&connection.reply().await.map_err(lost)?),
+        };
+        let missing = loading::missing(&connection.reply().await.map_err(lost)?, &self.scripts);
+        let lag = reign::lag(&connection.reply().await.map_err(lost)?);
+        selected.and(missing).map(|missing| (missing, lag))
+    }
+
+    /// Connects, and subscribes.
+    async fn open(&self, limits: Limits) -> Result<Ready, Refusal> {
+        let lost = |error| Refusal::of_socket(&error);
+        let mut ready = self.prepared(limits).await?;
         let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
@@ -232,30 +285,6 @@ impl Connector {
         }
         Ok(ready)
     }
-
-    /// Returns the number of replies that must be good; after them comes that about the lag.
-    fn prepare(&self, out: &mut Vec<u8>) -> usize {
-        let mut replies = 0;
-        if self.access.db != 0 {
-            replies += 1;
-            wire::command(out, |words| {
-                words.text("SELECT");
-                words.number(self.access.db.into());
-            });
-        }
-        for text in self.scripts.texts() {
-            replies += 1;
-            wire::command(out, |words| {
-                words.texts(&["SCRIPT", "LOAD", text]);
-            });
-        }
-        reign::ask_lag(out);
-        replies
-    }
-}
-
-fn silence() -> Refusal {
-    Refusal::Unreachable(StoreError::disconnected("the server does not answer"))
 }
 
 /// Connects, and checks who answers to `greeting`.
@@ -264,10 +293,10 @@ pub(super) async fn hail(
     access: &Access,
     part: Part,
     greeting: &[u8],
-    end: Instant,
+    limits: Limits,
 ) -> Result<Connection, Refusal> {
     let lost = |error| Refusal::of_socket(&error);
-    let opened = Connection::open(address, access.tls.as_ref(), end).await;
+    let opened = Connection::open(address, access.tls.as_ref(), limits).await;
     let mut connection = opened.map_err(lost)?;
     connection.send(greeting).await.map_err(lost)?;
     check::greeting(&connection.reply().await.map_err(lost)?, part)?;
@@ -285,7 +314,7 @@ pub(super) fn greet(words: &mut Words<'_>, who: &Login) {
     }
 }
 
-fn accept(reply: &Value<'_>) -> Result<(), Refusal> {
+pub(super) fn accept(reply: &Value<'_>) -> Result<(), Refusal> {
     match reply {
         Value::Error(error) => Err(Refusal::of(error::of_server(error))),
         _ => Ok(()),

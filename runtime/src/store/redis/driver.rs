@@ -38,6 +38,8 @@ struct Serving {
     reading: Reading,
     inbox: Inbox,
     reign: Reign,
+    /// The longest time that it has taken for a reply.
+    slowest: Duration,
 }
 
 impl Driver {
@@ -105,10 +107,11 @@ impl Driver {
                     reading,
                     inbox,
                     reign,
+                    slowest,
                 }) => {
                     events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
                     events.connected(Node::ONLY, generation);
-                    let link = Link::new(&line, &*events, reading, inbox);
+                    let link = Link::new(&line, &*events, reading, inbox, slowest);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
@@ -150,6 +153,7 @@ impl Serving {
             reading: connection.reading,
             inbox: connection.inbox,
             reign,
+            slowest: connection.slowest,
         };
         (serving, refused)
     }
@@ -160,9 +164,11 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
         let attempt = async {
-            match connector.again().await {
+            match connector.again(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
-                Err(error) => {
+                Err(refusal) => {
+                    backoff.failed(&refusal);
+                    let error = refusal.at(&connector.place());
                     tracing::debug!(%error, "no connection to the lock store yet");
                     let error = StoreError::disconnected(error.to_string());
                     events.still_disconnected(Node::ONLY, error);

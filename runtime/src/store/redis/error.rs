@@ -48,7 +48,7 @@ fn sort(code: &str, details: &str) -> StoreError {
     } else {
         StoreErrorKind::Refused
     };
-    StoreError::new(kind, format!("{code} {}", anonymous(details)))
+    StoreError::of_server(kind, code, &anonymous(details))
 }
 
 /// Newer servers name the user who lacks a right, and all repeat the arguments of a command that they do not know;

@@ -1,41 +1,44 @@
 //! [`inquire`]: a few questions to a node of a cluster, on a connection of their own.
 
-use std::time::Duration;
-
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::check::Part;
 use super::connect::{greet, hail};
 use super::error;
 use super::refusal::Refusal;
-use super::wire::{self, Value};
+use super::wire::{self, Limits, Value, silent};
 use crate::config::RedisEndpoint;
-use crate::error::{SetupError, StoreError};
+use crate::error::SetupError;
 
-/// Puts `questions` to the node and hands the replies over in the same order, within `limit`. An error among them ends it.
+/// Puts `questions` to the node and hands the replies over in the same order, within `limits`. An error among them ends it.
 pub(in crate::store) async fn inquire(
     endpoint: &RedisEndpoint,
     questions: &[&[&str]],
-    limit: Duration,
+    limits: Limits,
     mut read: impl FnMut(usize, &Value<'_>),
 ) -> Result<(), SetupError> {
-    let end = Instant::now() + limit;
-    let asked = timeout_at(end, ask(endpoint, questions, end, &mut read)).await;
-    let silence = || StoreError::disconnected(format!("no answer within {limit:?}"));
-    let result = asked.unwrap_or_else(|_| Err(Refusal::Unreachable(silence())));
+    let asked = timeout_at(limits.end, ask(endpoint, questions, limits, &mut read)).await;
+    let result = asked.unwrap_or_else(|_| Err(Refusal::of_socket(&silent())));
     result.map_err(|refusal| refusal.at(&endpoint.address.to_string()))
 }
 
 async fn ask(
     endpoint: &RedisEndpoint,
     questions: &[&[&str]],
-    end: Instant,
+    limits: Limits,
     read: &mut impl FnMut(usize, &Value<'_>),
 ) -> Result<(), Refusal> {
     let lost = |error| Refusal::of_socket(&error);
     let mut bytes = Vec::new();
     wire::command(&mut bytes, |words| greet(words, &endpoint.access.login));
-    let mut connection = hail(&endpoint.address, &endpoint.access, Part::Node, &bytes, end).await?;
+    let mut connection = hail(
+        &endpoint.address,
+        &endpoint.access,
+        Part::Node,
+        &bytes,
+        limits,
+    )
+    .await?;
     bytes.clear();
     for question in questions {
         wire::command(&mut bytes, |words| words.texts(question));

@@ -15,14 +15,18 @@ use super::message::{self, Push};
 use super::pending::Pending;
 use super::wire::{Inbox, Reading, Value};
 use crate::clock;
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
 
 /// The watchdog's beat. Beats are counted instead of time: a process that was stopped must not take its own
 /// sleep for the server's silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// Beats without an answer after which the connection is given up: two seconds.
+/// Beats without an answer after which the connection is given up: two seconds, and more where answers have taken long lately. A
+/// server that is busy is slow for many, and all of them would come back at once to ask it the same again.
 const PATIENCE: u32 = 4;
+/// So many times what the slowest answer took is waited for, half a minute at most.
+const SLOWER: u32 = 4;
+const MOST_PATIENCE: u32 = 60;
 /// Beats without a word after which the server is asked for one: three seconds.
 const IDLE: u32 = 6;
 /// After which time the server is asked for its reign again. The time of a process that was stopped counts: much may have
@@ -42,6 +46,8 @@ pub(super) struct Link<'a> {
     idle: u32,
     /// Beats since something was answered, while something is to be.
     silent: u32,
+    /// Beats that the slowest answer took; forgotten by and by.
+    slowest: u32,
     /// When the server is to be asked for its reign.
     reign: clock::Instant,
     beat: Pin<Box<Sleep>>,
@@ -53,6 +59,7 @@ impl<'a> Link<'a> {
         events: &'a dyn Events,
         reading: Reading,
         inbox: Inbox,
+        slowest: Duration,
     ) -> Self {
         Self {
             line,
@@ -62,6 +69,7 @@ impl<'a> Link<'a> {
             pending: Pending::default(),
             idle: 0,
             silent: 0,
+            slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
             reign: clock::Instant::now().after(REIGN),
             beat: Box::pin(sleep(BEAT)),
         }
@@ -85,7 +93,7 @@ impl<'a> Link<'a> {
             }
             Err(error) => error,
         };
-        let lost = StoreError::disconnected(lost.to_string());
+        let lost = lost.as_kind(StoreErrorKind::Disconnected);
         self.pending.lose(self.line, self.events, &lost);
         Some(lost)
     }
@@ -98,9 +106,9 @@ impl<'a> Link<'a> {
                     return Poll::Ready(Err(closed));
                 }
                 Ok(_) => {
+                    self.take()?;
                     // A part of a long reply is a word too.
                     self.silent = 0;
-                    self.take()?;
                     self.pending.write_again(self.line);
                     // Nobody waits for more to be read.
                     if self.line.poll_write(cx)?.is_ready() {
@@ -140,6 +148,7 @@ impl<'a> Link<'a> {
             result = result.and(landed);
         }
         if replied {
+            self.slowest = self.slowest.max(self.silent);
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
@@ -154,6 +163,7 @@ impl<'a> Link<'a> {
         let now = clock::Instant::now();
         if self.reign <= now || self.line.guard.keys.are_new() {
             self.reign = now.after(REIGN);
+            self.slowest /= 2;
             self.line.ask_reign();
             self.line.sweep_shard_channels();
         }
@@ -164,7 +174,7 @@ impl<'a> Link<'a> {
         };
         if !self.line.is_quiet() {
             self.silent += 1;
-            if self.silent > PATIENCE {
+            if self.silent > (self.slowest * SLOWER).clamp(PATIENCE, MOST_PATIENCE) {
                 return Err(StoreError::disconnected("the server does not answer"));
             }
         } else {

@@ -2,7 +2,8 @@
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
 //! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
-//! - `connect.rs`, `check.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server grants.
+//! - `connect.rs`, `check.rs`, `loading.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server
+//!   grants. `backoff.rs`: when it is tried again.
 //!   `facts.rs`: what it gives.
 //! - `route/`: where the server is, for each connection anew.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
@@ -26,6 +27,7 @@ pub(super) mod fuzzing;
 mod inquiry;
 mod line;
 mod link;
+mod loading;
 mod message;
 mod pending;
 mod probe;
@@ -52,11 +54,12 @@ use self::connect::Connector;
 pub(crate) use self::driver::Driver;
 pub(super) use self::inquiry::inquire;
 use self::line::Line;
+pub(super) use self::probe::name as probe_name;
 pub(crate) use self::reign::{EpochKeys, Guard};
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
-pub(super) use self::wire::Value;
+pub(super) use self::wire::{Limits, Value};
 use super::MemberId;
 use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;
@@ -71,9 +74,19 @@ pub(crate) async fn connect(
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let scripts = Scripts::of_server();
-    let connector = Connector::new(route, access, Part::Alone, member, scripts, guard);
+    let connector = Connector::new(
+        route,
+        access,
+        Part::Alone,
+        member,
+        scripts,
+        guard,
+        connect_timeout,
+    );
     let (store, mut driver) = apart(connector, replicas);
-    driver.open(connect_timeout, &probe::name(member)).await?;
+    driver
+        .open(connect_timeout, &probe::name(member, 0))
+        .await?;
     Ok((store, driver))
 }
 
@@ -84,6 +97,7 @@ pub(super) fn primary(
     member: MemberId,
     scripts: Arc<Scripts>,
     guard: Guard,
+    connect_timeout: Duration,
 ) -> (Arc<RedisStore>, Driver) {
     let route = Route::fixed(endpoint);
     let connector = Connector::new(
@@ -93,6 +107,7 @@ pub(super) fn primary(
         member,
         scripts,
         guard,
+        connect_timeout,
     );
     apart(connector, replicas)
 }
@@ -110,9 +125,18 @@ pub(crate) fn connect_later(
     endpoint: &RedisEndpoint,
     member: MemberId,
     guard: Guard,
+    connect_timeout: Duration,
 ) -> (Arc<RedisStore>, Driver) {
     let route = Route::fixed(endpoint);
     let scripts = Scripts::of_server();
-    let connector = Connector::new(route, &endpoint.access, Part::Alone, member, scripts, guard);
+    let connector = Connector::new(
+        route,
+        &endpoint.access,
+        Part::Alone,
+        member,
+        scripts,
+        guard,
+        connect_timeout,
+    );
     apart(connector, None)
 }

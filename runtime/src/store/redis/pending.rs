@@ -175,7 +175,7 @@ impl Pending {
 fn answer(events: &dyn Events, sending: Sending, result: Result<Reply, StoreError>) {
     let result = result.map_err(|error| match error.kind() {
         // Written again too often.
-        StoreErrorKind::Refused if error.to_string().starts_with("NOSCRIPT") => StoreError::new(
+        StoreErrorKind::Refused if error.code() == Some("NOSCRIPT") => StoreError::new(
             StoreErrorKind::Refused,
             "the server forgets the scripts as soon as they are loaded",
         ),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::command::{self, SUFFIXES, Way};
+use super::command::{self, Way};
 use super::error;
+use super::loading;
 use super::refusal::Refusal;
 use super::reply;
 use super::scripts::Scripts;
@@ -11,9 +12,12 @@ use super::wire::{self, Connection, Value};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
-/// The name of a member's own. Users cannot have one that begins with a colon.
-pub(super) fn name(member: MemberId) -> Name {
-    Name::from_escaped(&format!(":probe:{member}"))
+/// A name for a member's life. Users cannot have one that begins with a colon. Short, since each of its keys is sent often; and
+/// nothing is wrong if two members meet there.
+pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
+    let member = member.to_string();
+    let some = member.get(..6).unwrap_or_default();
+    Name::from_escaped(&format!(":p{some}{number}"))
 }
 
 /// One holder, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
@@ -47,7 +51,6 @@ pub(super) async fn run(
     let life = [
         acquire(first),
         acquire(second),
-        Op::Inspect,
         release(first, true),
         acquire(first),
         release(second, false),
@@ -61,11 +64,13 @@ pub(super) async fn run(
     for op in &life {
         command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
     }
-    // What keeps an idle connection alive.
+    // What keeps an idle connection alive; and what is done only where scripts are missing.
     wire::command(&mut questions, |words| words.text("PING"));
+    loading::load(&mut questions, "return 1");
     wire::command(&mut questions, |words| {
         words.text("DEL");
-        command::keys(words, name, &SUFFIXES);
+        // All that is left of a name that was deleted: its token, and a tombstone.
+        command::keys(words, name, &["", ":gone"]);
     });
     let lost = |error| Refusal::of_socket(&error);
     connection.send(&questions).await.map_err(lost)?;
@@ -74,8 +79,10 @@ pub(super) async fn run(
         let reply = reply::parse(&connection.reply().await.map_err(lost)?, op);
         result = result.and(reply.map(drop));
     }
-    if let Value::Error(error) = connection.reply().await.map_err(lost)? {
-        result = result.and(Err(error::of_server(&error)));
+    for _ in ["PING", "SCRIPT LOAD"] {
+        if let Value::Error(error) = connection.reply().await.map_err(lost)? {
+            result = result.and(Err(error::of_server(&error)));
+        }
     }
     // This one only tidies up.
     connection.reply().await.map_err(lost)?;

@@ -8,6 +8,8 @@ use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 pub(super) enum Refusal {
     Unreachable(StoreError),
     Tls(TlsError),
+    /// It has said nothing for too long.
+    Silent(StoreError),
     /// It will do in a moment: it loads its data, chooses a primary, waits for its replicas.
     Passing(StoreError),
     Authentication(StoreError),
@@ -33,21 +35,16 @@ pub(super) enum Refusal {
 impl Refusal {
     /// What an error in an answer says about the server.
     pub(super) fn of(error: StoreError) -> Self {
-        let text = error.to_string();
-        // A cluster that is choosing a new primary, or moving the slot, is there in a moment, and so are replicas.
-        if ["LOADING", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"]
-            .iter()
-            .any(|code| text.starts_with(code))
-        {
-            Self::Passing(error)
-        } else if text.starts_with("READONLY") || text.starts_with("MASTERDOWN") {
-            Self::Role("replica".to_owned())
-        } else if text.starts_with("NOPERM") {
-            Self::Permission(error)
-        } else if error.kind() == StoreErrorKind::Forbidden {
-            Self::Authentication(error)
-        } else {
-            Self::Unreachable(error)
+        match error.code() {
+            // A cluster that is choosing a new primary, or moving the slot, is there in a moment, and so are replicas, and so is
+            // a script that was lost between two words.
+            Some("LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS" | "NOSCRIPT") => {
+                Self::Passing(error)
+            }
+            Some("READONLY" | "MASTERDOWN") => Self::Role("replica".to_owned()),
+            Some("NOPERM") => Self::Permission(error),
+            _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
+            _ => Self::Unreachable(error),
         }
     }
 
@@ -63,6 +60,9 @@ impl Refusal {
         let inner = error.get_ref();
         match inner.and_then(|inner| inner.downcast_ref::<TlsError>()) {
             Some(error) => Self::Tls(error.clone()),
+            None if error.kind() == std::io::ErrorKind::TimedOut => {
+                Self::Silent(error::of_socket(error))
+            }
             None => Self::of(error::of_socket(error)),
         }
     }
@@ -77,7 +77,7 @@ impl Refusal {
             }
             Self::UnknownService(service) => SetupError::UnknownService { service, address },
             Self::NoPrimary(service, source) => SetupError::NoPrimary { service, source },
-            Self::Unreachable(source) | Self::Passing(source) => {
+            Self::Unreachable(source) | Self::Silent(source) | Self::Passing(source) => {
                 SetupError::Unreachable { address, source }
             }
             Self::Tls(source) => SetupError::Tls { address, source },

@@ -67,6 +67,12 @@ impl EpochKeys {
         })))
     }
 
+    /// The key by which the clients of a server agree who loads the scripts, where there is one.
+    pub(super) fn of_loading(&self) -> Option<String> {
+        let key = lock(&self.0).keys.first().cloned()?;
+        Some(key + ":loading")
+    }
+
     /// From now on it is one of these.
     pub(crate) fn set(&self, keys: Vec<String>) {
         lock(&self.0).keys = keys;

@@ -7,7 +7,15 @@ use std::collections::BTreeSet;
 use super::scripts::Scripts;
 
 /// On every connection to a server. (HELLO, AUTH and SETNAME within it need no right.)
-pub(crate) const CONNECTION: &[&str] = &["evalsha", "ping", "script|load", "subscribe"];
+pub(crate) const CONNECTION: &[&str] = &[
+    "del",
+    "evalsha",
+    "ping",
+    "script|exists",
+    "script|load",
+    "set",
+    "subscribe",
+];
 /// With a database other than 0.
 pub(crate) const DATABASE: &[&str] = &["select"];
 /// With `Config::replicas`.

@@ -178,8 +178,13 @@ impl Scripts {
         &self.all[script as usize].1
     }
 
+    #[cfg(test)]
     pub(super) fn text(&self, script: Script) -> &str {
         &self.all[script as usize].0
+    }
+
+    pub(super) fn digests(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|(_, digest)| digest.as_str())
     }
 
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
@@ -208,7 +213,10 @@ mod tests {
         let sources = [COMMON, CLOCK, PUBLISH, PUBLISH_IN_CLUSTER];
         let operations = OPERATIONS.iter().map(|(_, text)| *text);
         for text in sources.into_iter().chain(operations) {
-            assert!(!text.contains("[[") && !text.contains("[="), "a long text: {text}");
+            assert!(
+                !text.contains("[[") && !text.contains("[="),
+                "a long text: {text}"
+            );
             assert!(!text.lines().any(|line| line.ends_with('\\')), "{text}");
         }
     }

@@ -12,6 +12,7 @@ use auto_mutex::{Client, Config};
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::seed::Seed;
+use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::{Setup, Worker};
 
@@ -41,6 +42,7 @@ pub(crate) struct Arena {
     pub(crate) observer: Client,
     /// What became of those that were killed.
     pub(crate) dead: Dead,
+    pub(crate) stalls: Stalls,
     setup: Setup,
     until: Instant,
     /// How far they had got, and when that was new.
@@ -62,6 +64,7 @@ impl Arena {
             seed: Seed::announce(plan.what),
             workers: Vec::new(),
             dead: Dead::default(),
+            stalls: Stalls::watch(),
             setup,
             until: Instant::now(),
             progress: (0, Instant::now()),

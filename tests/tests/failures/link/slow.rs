@@ -23,6 +23,43 @@ async fn a_slow_link_only_takes_longer() {
     assert!(guard.unlock().await.unwrap());
 }
 
+/// The scripts alone take a second over such a link, which is shorter than any attempt.
+#[tokio::test]
+async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
+    let rig = Rig::new();
+    rig.proxy.pace(50_000);
+    let client = tokio::task::spawn_blocking({
+        let config = rig.proxied_config().patience(60);
+        move || Client::connect(config).unwrap()
+    });
+    let client = soon("set up", client).await.unwrap();
+    for round in 0..3 {
+        // The second time it knows nothing any more.
+        if round == 1 {
+            rig.redis.command(&["SCRIPT", "FLUSH"]);
+        }
+        rig.proxy.cut();
+        let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
+        assert!(guard.unlock().await.unwrap());
+    }
+}
+
+/// An attempt is as long as it takes, where something gets on; and who is slow is not taken for dead as soon as he is back.
+#[tokio::test]
+async fn a_server_that_takes_longer_than_usual_for_each_answer_is_of_use() {
+    let rig = Rig::new();
+    let config = rig.proxied_config().lease(LONG).patience(60);
+    let client = Client::connect(config.connect_timeout(60)).unwrap();
+    rig.proxy.delay(Duration::from_millis(1250));
+    rig.proxy.cut();
+    let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
+    let connections = rig.proxy.connections();
+    assert!(soon("released", guard.unlock()).await.unwrap());
+    let guard = soon("granted again", client.mutex("m").lock()).await;
+    drop(guard.unwrap());
+    assert_eq!(rig.proxy.connections(), connections, "it was given up");
+}
+
 #[tokio::test]
 async fn one_round_trip_takes_a_free_lock() {
     let rig = Rig::new();

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use super::super::error;
+use super::super::loading;
 use super::super::reign::{self, Reign};
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
@@ -130,9 +131,7 @@ impl Line {
 
     fn load_scripts(&self, state: &mut State) {
         for text in self.scripts.texts() {
-            wire::command(state.out.filling(), |words| {
-                words.texts(&["SCRIPT", "LOAD", text]);
-            });
+            loading::load(state.out.filling(), text);
             self.expect(state, Awaited::Load);
         }
     }

@@ -9,11 +9,10 @@ mod watch;
 
 use std::future::pending;
 
-use tokio::time::Instant;
-
 pub(super) use self::primary::Primary;
 use self::sentinels::Sentinels;
 use super::refusal::Refusal;
+use super::wire::Limits;
 use crate::config::{Address, RedisEndpoint, SentinelEndpoint};
 use crate::error::StoreError;
 
@@ -34,13 +33,13 @@ impl Route {
     }
 
     /// The server at present.
-    pub(super) async fn resolve(&self, end: Instant) -> Result<Primary, Refusal> {
+    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, Refusal> {
         match self {
             Self::Fixed(address) => Ok(Primary {
                 address: address.clone(),
                 epoch: 0,
             }),
-            Self::Sentinel(sentinels) => sentinels.resolve(end).await,
+            Self::Sentinel(sentinels) => sentinels.resolve(limits).await,
         }
     }
 

@@ -1,12 +1,9 @@
 //! [`Sentinel`]: a connection to one sentinel, and what it can be asked.
 
-use std::future::Future;
 use std::io;
 
-use tokio::time::{Instant, timeout_at};
-
 use super::super::refusal::Refusal;
-use super::super::wire::{self, Connection, Value};
+use super::super::wire::{self, Connection, Limits, Value};
 use super::super::{connect, error};
 use super::primary::{self, Primary};
 use crate::config::{Address, Login, Tls};
@@ -25,16 +22,16 @@ impl Sentinel {
         address: &Address,
         login: &Login,
         tls: Option<&Tls>,
-        end: Instant,
+        limits: Limits,
     ) -> Result<Self, Refusal> {
-        let connection = Connection::open(address, tls, end);
-        let connection = in_time(end, connection).await?;
+        let connection = Connection::open(address, tls, limits).await;
+        let connection = connection.map_err(|error| lost(&error))?;
         let mut sentinel = Self { connection };
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             connect::greet(words, login);
         });
-        let greeting = sentinel.ask(&question, end).await?;
+        let greeting = sentinel.ask(&question).await?;
         match greeting {
             Value::Map(fields) if is_sentinel(&fields) => Ok(sentinel),
             _ => Err(unreachable("it is a Redis server, not a sentinel")),
@@ -42,17 +39,18 @@ impl Sentinel {
     }
 
     /// The primary of `service`; `None`: this sentinel does not know the service.
-    pub(super) async fn primary(
-        &mut self,
-        service: &str,
-        end: Instant,
-    ) -> Result<Option<Primary>, Refusal> {
+    pub(super) async fn primary(&mut self, service: &str) -> Result<Option<Primary>, Refusal> {
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.texts(&["SENTINEL", "MASTER", service]);
         });
-        in_time(end, self.connection.send(&question)).await?;
-        match in_time(end, self.connection.reply()).await? {
+        self.send(&question).await?;
+        match self
+            .connection
+            .reply()
+            .await
+            .map_err(|error| lost(&error))?
+        {
             Value::Error(error) if error.details.contains("No such master") => Ok(None),
             Value::Error(error) => Err(Refusal::of(error::of_server(&error))),
             reply => match Primary::read(&reply) {
@@ -63,26 +61,22 @@ impl Sentinel {
     }
 
     /// The other sentinels of `service`.
-    pub(super) async fn others(
-        &mut self,
-        service: &str,
-        end: Instant,
-    ) -> Result<Vec<Address>, Refusal> {
+    pub(super) async fn others(&mut self, service: &str) -> Result<Vec<Address>, Refusal> {
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.texts(&["SENTINEL", "SENTINELS", service]);
         });
-        Ok(primary::addresses(&self.ask(&question, end).await?))
+        Ok(primary::addresses(&self.ask(&question).await?))
     }
 
     /// From now on it tells when a service has another primary.
-    pub(super) async fn subscribe(&mut self, end: Instant) -> Result<(), Refusal> {
+    pub(super) async fn subscribe(&mut self) -> Result<(), Refusal> {
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.texts(&["SUBSCRIBE", "+switch-master"]);
         });
-        in_time(end, self.connection.send(&question)).await?;
-        match in_time(end, self.connection.next()).await? {
+        self.send(&question).await?;
+        match self.connection.next().await.map_err(|error| lost(&error))? {
             Value::Error(error) => Err(Refusal::of(error::of_server(&error))),
             _ => Ok(()),
         }
@@ -91,8 +85,8 @@ impl Sentinel {
     /// Completes when it tells so of any service. It may be dropped before.
     pub(super) async fn switched(&mut self) -> Result<(), Refusal> {
         loop {
-            let said = self.connection.next().await;
-            if let Value::Push(words) = said.map_err(|error| Refusal::of_socket(&error))?
+            let said = self.connection.whenever().await;
+            if let Value::Push(words) = said.map_err(|error| lost(&error))?
                 && words.get(1) == Some(&Value::Text(SWITCHED))
             {
                 return Ok(());
@@ -100,24 +94,32 @@ impl Sentinel {
         }
     }
 
-    async fn ask(&mut self, question: &[u8], end: Instant) -> Result<Value<'_>, Refusal> {
-        in_time(end, self.connection.send(question)).await?;
-        match in_time(end, self.connection.reply()).await? {
+    async fn send(&mut self, question: &[u8]) -> Result<(), Refusal> {
+        let sent = self.connection.send(question).await;
+        sent.map_err(|error| lost(&error))
+    }
+
+    async fn ask(&mut self, question: &[u8]) -> Result<Value<'_>, Refusal> {
+        self.send(question).await?;
+        match self
+            .connection
+            .reply()
+            .await
+            .map_err(|error| lost(&error))?
+        {
             Value::Error(error) => Err(Refusal::of(error::of_server(&error))),
             reply => Ok(reply),
         }
     }
 }
 
-async fn in_time<T>(
-    end: Instant,
-    asking: impl Future<Output = io::Result<T>>,
-) -> Result<T, Refusal> {
-    match timeout_at(end, asking).await {
-        Ok(result) => result.map_err(|error| Refusal::of_socket(&error)),
-        Err(_) => Err(Refusal::SilentSentinels(StoreError::disconnected(
-            "the sentinel does not answer",
-        ))),
+fn lost(error: &io::Error) -> Refusal {
+    match Refusal::of_socket(error) {
+        Refusal::Silent(_) => {
+            let text = "the sentinel does not answer";
+            Refusal::SilentSentinels(StoreError::disconnected(text))
+        }
+        refusal => refusal,
     }
 }
 

@@ -6,9 +6,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep_until;
 
 use super::super::refusal::Refusal;
+use super::super::wire::Limits;
 use super::primary::Primary;
 use super::question::Sentinel;
 use crate::config::{Address, SentinelEndpoint};
@@ -16,8 +17,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// How long one sentinel may take to answer.
-pub(super) const PATIENCE: Duration = Duration::from_millis(800);
+/// How long one sentinel may be silent.
+pub(super) const SILENCE: Duration = Duration::from_millis(800);
 /// How long after the first answer others are waited for, of which one may know better.
 const OTHERS: Duration = Duration::from_millis(200);
 /// How many sentinels are remembered.
@@ -52,11 +53,10 @@ impl Sentinels {
     }
 
     /// The primary, as the sentinel says that knows best.
-    pub(super) async fn resolve(&self, end: Instant) -> Result<Primary, Refusal> {
-        let end = end.min(Instant::now() + PATIENCE);
+    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, Refusal> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
         let (mut ignorant, mut refused) = (None, None);
-        for (address, answer) in self.answers(end).await {
+        for (address, answer) in self.answers(limits).await {
             match answer {
                 Ok(Some((primary, others))) => {
                     self.learn(others);
@@ -91,15 +91,15 @@ impl Sentinels {
     }
 
     /// Asks all at once. Complete when all have answered, or some time after one has named a primary, more than half have.
-    async fn answers(&self, end: Instant) -> Vec<(Address, Answer)> {
+    async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
         let mut asking: Vec<(Address, Asking<'_>)> = all
             .into_iter()
-            .map(|address| (address.clone(), Box::pin(self.ask(address, end)) as _))
+            .map(|address| (address.clone(), Box::pin(self.ask(address, limits)) as _))
             .collect();
         let mut answers = Vec::new();
-        let mut late = pin!(sleep(end.saturating_duration_since(Instant::now())));
+        let mut late = pin!(sleep_until(limits.end));
         let mut told = 0;
         poll_fn(|cx| {
             let before = told;
@@ -112,7 +112,7 @@ impl Sentinels {
                 Poll::Pending => true,
             });
             if before == 0 && told > 0 {
-                late.as_mut().reset(end.min(Instant::now() + OTHERS));
+                late.as_mut().reset(limits.at_most(OTHERS).end);
             }
             if asking.is_empty() || told >= enough {
                 return Poll::Ready(());
@@ -123,19 +123,23 @@ impl Sentinels {
         answers
     }
 
-    async fn ask(&self, address: Address, end: Instant) -> Answer {
+    async fn ask(&self, address: Address, limits: Limits) -> Answer {
+        let limits = Limits {
+            silence: SILENCE,
+            ..limits
+        };
         let SentinelEndpoint {
             login,
             service,
             access,
             ..
         } = &self.endpoint;
-        let mut sentinel = Sentinel::open(&address, login, access.tls.as_ref(), end).await?;
-        let Some(primary) = sentinel.primary(service, end).await? else {
+        let mut sentinel = Sentinel::open(&address, login, access.tls.as_ref(), limits).await?;
+        let Some(primary) = sentinel.primary(service).await? else {
             return Ok(None);
         };
         // One more that may be asked next time; no matter if it cannot say.
-        let others = sentinel.others(service, end).await.unwrap_or_default();
+        let others = sentinel.others(service).await.unwrap_or_default();
         Ok(Some((primary, others)))
     }
 
@@ -184,7 +188,9 @@ impl Sentinels {
         let what = match &refusal {
             Refusal::SilentSentinels(_) => return Ok(refusal),
             Refusal::Role(role) => format!("{} is a {role}", self.server()),
-            Refusal::Unreachable(source) => format!("{}: {source}", self.server()),
+            Refusal::Unreachable(source) | Refusal::Silent(source) => {
+                format!("{}: {source}", self.server())
+            }
             _ => return Err(refusal),
         };
         let source = StoreError::new(StoreErrorKind::Disconnected, what);

@@ -3,17 +3,20 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::super::backoff::Backoff;
 use super::super::refusal::Refusal;
+use super::super::wire::Limits;
 use super::question::Sentinel;
-use super::sentinels::{PATIENCE, Sentinels};
+use super::sentinels::{SILENCE, Sentinels};
 use crate::config::Address;
 
 /// A sentinel that has told nothing for so long is asked: it may be gone, or have been cut off when it happened.
 const QUIET: Duration = Duration::from_secs(3);
+/// How long a handshake with one may take.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Listens to one after the other.
 pub(super) async fn run(sentinels: &Sentinels) {
@@ -44,12 +47,12 @@ async fn listen(
     heard: &mut bool,
 ) -> Result<Never, Refusal> {
     let endpoint = &sentinels.endpoint;
-    let end = || Instant::now() + PATIENCE;
+    let limits = Limits::new(LONGEST, SILENCE);
     let tls = endpoint.access.tls.as_ref();
-    let mut sentinel = Sentinel::open(address, &endpoint.login, tls, end()).await?;
-    sentinel.subscribe(end()).await?;
+    let mut sentinel = Sentinel::open(address, &endpoint.login, tls, limits).await?;
+    sentinel.subscribe().await?;
     loop {
-        let primary = sentinel.primary(&endpoint.service, end()).await?;
+        let primary = sentinel.primary(&endpoint.service).await?;
         let Some(primary) = primary else {
             return Err(Refusal::UnknownService(endpoint.service.clone()));
         };

@@ -2,6 +2,7 @@
 
 mod acl;
 mod difference;
+mod loading;
 mod ops;
 mod reign;
 mod scripts;

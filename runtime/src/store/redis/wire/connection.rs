@@ -2,10 +2,12 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::inbox::Inbox;
+use super::limits::Limits;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
 use crate::config::{Address, Tls};
@@ -17,6 +19,12 @@ pub(in super::super) struct Connection {
     pub(in super::super) reading: Reading,
     pub(in super::super) writing: Writing,
     pub(in super::super) inbox: Inbox,
+    /// How long nothing may get on where something should; `None`: for as long as it takes.
+    silence: Option<Duration>,
+    /// What was sent last, and may be on its way still.
+    sent: usize,
+    /// The longest time that a reply took.
+    pub(in super::super) slowest: Duration,
 }
 
 impl Connection {
@@ -24,19 +32,36 @@ impl Connection {
     pub(in super::super) async fn open(
         address: &Address,
         tls: Option<&Tls>,
-        end: Instant,
+        limits: Limits,
     ) -> io::Result<Self> {
-        let (reading, writing) = open(address, tls, end).await?;
+        let (reading, writing) = open(address, tls, limits).await?;
         Ok(Self {
             reading,
             writing,
             inbox: Inbox::new(),
+            silence: Some(limits.silence),
+            sent: 0,
+            slowest: Duration::ZERO,
         })
     }
 
-    pub(in super::super) async fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
+    /// From now on whoever asks waits for as long as it takes.
+    pub(in super::super) fn without_limits(self) -> Self {
+        Self {
+            silence: None,
+            ..self
+        }
+    }
+
+    pub(in super::super) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        self.sent = bytes.len();
         while !bytes.is_empty() {
-            poll_fn(|cx| self.writing.poll_ready(cx)).await?;
+            let writing = &self.writing;
+            let room = poll_fn(|cx| writing.poll_ready(cx));
+            match self.silence {
+                Some(silence) => Limits::step(silence, self.sent, room).await?,
+                None => room.await?,
+            }
             match self.writing.try_write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -49,8 +74,10 @@ impl Connection {
     /// The next reply; pushes before it are forgotten.
     pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
-            self.arrival().await?;
+            let began = Instant::now();
+            self.arrival(self.silence).await?;
             if !self.inbox.is_push() {
+                self.slowest = self.slowest.max(began.elapsed());
                 return self.taken();
             }
             self.taken()?;
@@ -59,7 +86,13 @@ impl Connection {
 
     /// The next reply or push.
     pub(in super::super) async fn next(&mut self) -> io::Result<Value<'_>> {
-        self.arrival().await?;
+        self.arrival(self.silence).await?;
+        self.taken()
+    }
+
+    /// The next reply or push, whenever it comes. It may be dropped before.
+    pub(in super::super) async fn whenever(&mut self) -> io::Result<Value<'_>> {
+        self.arrival(None).await?;
         self.taken()
     }
 
@@ -68,7 +101,7 @@ impl Connection {
         value.ok_or_else(|| invalid(Garbage))
     }
 
-    async fn arrival(&mut self) -> io::Result<()> {
+    async fn arrival(&mut self, silence: Option<Duration>) -> io::Result<()> {
         loop {
             match self.inbox.has_value() {
                 Ok(true) => return Ok(()),
@@ -82,7 +115,12 @@ impl Connection {
                 Err(garbage) => return Err(invalid(garbage)),
             }
             let (inbox, reading) = (&mut self.inbox, &mut self.reading);
-            if poll_fn(|cx| inbox.poll_fill(cx, reading)).await? == 0 {
+            let more = poll_fn(|cx| inbox.poll_fill(cx, reading));
+            let read = match silence {
+                Some(silence) => Limits::step(silence, self.sent, more).await?,
+                None => more.await?,
+            };
+            if read == 0 {
                 let closed = "the server closed the connection";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }

@@ -1,7 +1,8 @@
 //! The wire: sockets, bytes, and the protocol RESP3 that is spoken over them. Which commands are sent and what their
 //! replies mean is not known here.
 //!
-//! - `stream/`: a socket, opened, and its two halves; which kinds there are, TLS among them. `connection.rs`: question and answer over it.
+//! - `stream/`: a socket, opened, and its two halves; which kinds there are, TLS among them. `connection.rs`: question and answer over it;
+//!   `limits.rs`: for how long.
 //! - `words.rs`: a command as bytes. `outbox.rs`: bytes on their way out.
 //! - `inbox.rs`: bytes that came in; `frame.rs` finds where a reply ends, `parse.rs` makes a `value.rs` of it.
 
@@ -10,6 +11,7 @@ mod frame;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod inbox;
+mod limits;
 mod outbox;
 mod parse;
 mod stream;
@@ -20,6 +22,8 @@ mod words;
 
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
+pub(super) use self::limits::silent;
+pub(in crate::store) use self::limits::{Limits, SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::{Reading, Writing, speaks_tls};
 pub(super) use self::value::ErrorReply;

@@ -11,7 +11,7 @@ use super::super::super::message::{self, Push};
 use super::super::super::reply;
 use super::super::super::scripts::Scripts;
 use super::super::super::wire::Value;
-use super::super::server::{LONG, Server, attempt, borrowed, is_undone, parse, run};
+use super::super::server::{Server, attempt, borrowed, is_undone, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -56,7 +56,6 @@ impl Bench {
         // Kept for as long as the process lives: PubSub borrows its connection.
         let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
         let mut ears = ears.as_pubsub();
-        ears.set_read_timeout(Some(LONG)).unwrap();
         ears.subscribe("end").unwrap();
         let mut connection = server.connection();
         for text in scripts.texts() {

@@ -70,7 +70,7 @@ impl Events for Recorder {
 }
 
 /// A member with its connection, and everything that it was told.
-struct Peer {
+pub(super) struct Peer {
     member: MemberId,
     store: Arc<RedisStore>,
     events: UnboundedReceiver<Event>,
@@ -79,7 +79,7 @@ struct Peer {
 }
 
 impl Peer {
-    async fn new(server: &Server) -> Self {
+    pub(super) async fn new(server: &Server) -> Self {
         Self::at(&server.endpoint("")).await
     }
 
@@ -151,14 +151,14 @@ impl Peer {
         (answer.result.unwrap(), message)
     }
 
-    async fn lost(&mut self) {
+    pub(super) async fn lost(&mut self) {
         match self.event().await {
             Event::Disconnected(error) => assert!(error.is_disconnected()),
             other => panic!("{other:?}"),
         }
     }
 
-    async fn back(&mut self, expected: u64) {
+    pub(super) async fn back(&mut self, expected: u64) {
         match self.event().await {
             Event::Connected(generation) => assert_eq!(generation, expected),
             other => panic!("{other:?}"),
@@ -166,7 +166,7 @@ impl Peer {
     }
 
     /// A lock is granted and released.
-    async fn works(&mut self) {
+    pub(super) async fn works(&mut self) {
         let ticket = Ticket::random();
         assert!(matches!(
             self.ask("n", acquire(ticket)).await,
@@ -178,7 +178,7 @@ impl Peer {
         );
     }
 
-    async fn end(mut self) {
+    pub(super) async fn end(mut self) {
         self.store.close();
         timeout(LONG, self.driver).await.unwrap().unwrap();
         assert!(self.events.recv().await.is_none());

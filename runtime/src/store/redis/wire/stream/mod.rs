@@ -19,11 +19,11 @@ use std::time::Duration;
 use redis::io::tcp::socket2::SockRef;
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::{UnixStream, tcp, unix};
-use tokio::time::Instant;
 #[cfg(feature = "tls")]
 use tokio::time::timeout;
 
 use self::dial::dial;
+use super::limits::Limits;
 use crate::config::{Address, Tls};
 #[cfg(feature = "tls")]
 use crate::error::TlsError;
@@ -50,19 +50,20 @@ pub(in super::super) enum Writing {
     Tls(tls::Session),
 }
 
-/// Connects. A TLS handshake that has not ended by `end` fails.
+/// Connects, within `limits`.
 pub(in super::super) async fn open(
     address: &Address,
     tls: Option<&Tls>,
-    end: Instant,
+    limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     match address {
         Address::Tcp { host, port } => match tls {
             None => {
-                let (reading, writing) = dial(host, *port).await?.into_split();
+                let stream = Limits::step(limits.silence, 0, dial(host, *port)).await?;
+                let (reading, writing) = stream.into_split();
                 Ok((Reading::Tcp(reading), Writing::Tcp(writing)))
             }
-            Some(tls) => secure(host, *port, tls, end).await,
+            Some(tls) => secure(host, *port, tls, limits).await,
         },
         Address::Unix(path) => {
             let (reading, writing) = UnixStream::connect(path).await?.into_split();
@@ -80,10 +81,17 @@ pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
 }
 
 #[cfg(feature = "tls")]
-async fn secure(host: &str, port: u16, tls: &Tls, end: Instant) -> io::Result<(Reading, Writing)> {
+async fn secure(
+    host: &str,
+    port: u16,
+    tls: &Tls,
+    limits: Limits,
+) -> io::Result<(Reading, Writing)> {
     // Files that cannot be used are told even where nobody listens.
     let trust = tls::Trust::read(tls, host)?;
-    let socket = dial(host, port).await?;
+    let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
+    // Both sides have their turn twice.
+    let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
     let session = match timeout(SILENCE, &mut handshake).await {
         Ok(shaken) => shaken?,
@@ -103,7 +111,7 @@ async fn secure(
     _host: &str,
     _port: u16,
     _tls: &Tls,
-    _end: Instant,
+    _limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -42,7 +42,6 @@ async fn session<T: Send + 'static>(
     let (go, told) = channel();
     let peer = thread::spawn(move || {
         let (socket, _) = listener.accept().unwrap();
-        socket.set_read_timeout(Some(LONG)).unwrap();
         let mut tls = ServerConnection::new(Arc::new(config)).unwrap();
         let mut socket = socket;
         tls.complete_io(&mut socket).unwrap();

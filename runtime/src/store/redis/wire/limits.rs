@@ -1,0 +1,56 @@
+//! [`Limits`]: how long an attempt to connect may take.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+/// How long a server may be silent before an attempt is given up, unless it has been too short before.
+pub(in crate::store) const SILENCE: Duration = Duration::from_secs(2);
+/// What is sent may be on its way for as long as the slowest link takes: so many bytes a second.
+const SLOWEST: f64 = 8192.0;
+
+/// An attempt ends when nothing gets on any more, or at its end: a server may be busy, and a link slow.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) struct Limits {
+    pub(in crate::store) end: Instant,
+    /// How long nothing may come when something is awaited.
+    pub(in crate::store) silence: Duration,
+}
+
+impl Limits {
+    /// From now on.
+    pub(in crate::store) fn new(whole: Duration, silence: Duration) -> Self {
+        let silence = silence.min(whole);
+        // (A timer has an end; so far away, nobody sees which.)
+        let whole = whole.min(Duration::from_secs(86_400));
+        Self {
+            end: Instant::now() + whole,
+            silence,
+        }
+    }
+
+    /// What is left, and not longer than `most`.
+    pub(in crate::store) fn at_most(self, most: Duration) -> Self {
+        Self {
+            end: self.end.min(Instant::now() + most),
+            ..self
+        }
+    }
+
+    /// `step`, if it is complete before the silence has lasted too long, where `sent` bytes are on their way.
+    pub(in crate::store) async fn step<T>(
+        silence: Duration,
+        sent: usize,
+        step: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
+        let slow = Duration::from_secs_f64(sent as f64 / SLOWEST);
+        let taken = timeout(silence.saturating_add(slow), step).await;
+        taken.unwrap_or_else(|_| Err(silent()))
+    }
+}
+
+pub(in crate::store) fn silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the server does not answer")
+}
