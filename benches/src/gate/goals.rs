@@ -202,11 +202,12 @@ fn local() -> Vec<Goal> {
     ]
 }
 
-/// S6, S9.
+/// S6, S9, S10.
 fn idle() -> Vec<Goal> {
     let waiting = |name| figure("S6", Split, AutoMutex, name);
     let many = |name| figure("S6 100k", Split, AutoMutexLocal, name);
     let held = |name| figure("S9", Split, AutoMutex, name);
+    let herd = |name| figure("S10", Both, AutoMutex, name);
     vec![
         count(
             "S6: requests/s",
@@ -252,6 +253,13 @@ fn idle() -> Vec<Goal> {
             held("requests_per_lock_and_beat"),
         ),
         count("S9: bursts per beat", AtMost(1.5), held("bursts_per_beat")),
+        count("S10: clients not served", AtMost(0.0), herd("not_served")),
+        time("S10: all served after s", AtMost(30.0), herd("served_s")),
+        count(
+            "S10: KB sent per client",
+            AtMost(20.0),
+            herd("kb_per_client"),
+        ),
     ]
 }
 

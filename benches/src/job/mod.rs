@@ -16,6 +16,8 @@ pub(crate) enum Job {
     Hold(Names),
     /// Wait for locks that somebody else holds.
     Wait(Names),
+    /// Use a lock of its own with each of many clients, also after the server was away.
+    Herd(Herd),
     /// Call annotated functions and plain ones.
     Calls {
         /// How long each kind of call is measured.
@@ -44,6 +46,12 @@ pub(crate) struct Names {
     pub(crate) lease_s: u64,
     pub(crate) count: usize,
     pub(crate) names: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Herd {
+    pub(crate) url: String,
+    pub(crate) clients: usize,
 }
 
 impl Names {

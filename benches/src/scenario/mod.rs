@@ -4,6 +4,7 @@ mod bench;
 mod cycle;
 mod handover;
 mod held;
+mod herd;
 mod keys;
 mod one_key;
 mod shared;
@@ -59,7 +60,7 @@ impl Column {
 }
 
 /// In the order of the report.
-pub(crate) const ALL: [&Scenario; 9] = [
+pub(crate) const ALL: [&Scenario; 10] = [
     &cycle::SCENARIO,
     &keys::SCENARIO,
     &one_key::ONE_PROCESS,
@@ -69,6 +70,7 @@ pub(crate) const ALL: [&Scenario; 9] = [
     &attribute::SCENARIO,
     &shared::SCENARIO,
     &held::SCENARIO,
+    &herd::SCENARIO,
 ];
 
 /// Runs those that were asked for.

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use crate::peer::Contender;
 
 /// Requests whatever the library: scripts, and what a connection needs. What scripts call is not among them.
-const REQUESTS: [&str; 12] = [
+const REQUESTS: [&str; 13] = [
     "evalsha",
     "evalsha_ro",
     "eval",
     "fcall",
+    "script|exists",
     "script|load",
     "ping",
     "hello",

@@ -7,6 +7,7 @@
 //! | `done JSON`, at the end | the input closes: it ends |
 
 mod calls;
+mod herd;
 mod names;
 mod turns;
 
@@ -15,6 +16,7 @@ use std::io::{self, BufRead, Write};
 use serde::Serialize;
 
 pub(crate) use calls::{Caller, Calls, Kind};
+pub(crate) use herd::Herded;
 pub(crate) use names::{Drained, Waiting};
 
 use crate::Failure;
@@ -33,6 +35,7 @@ pub(crate) fn serve(job: &str) -> Result<(), Failure> {
         Job::Turns(job) => turns::run(&job),
         Job::Hold(job) => names::hold(&job),
         Job::Wait(job) => names::wait(&job),
+        Job::Herd(job) => herd::run(&job),
         Job::Calls { milliseconds } => say("done", &calls::run(milliseconds)?),
     }
 }
