@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use super::StoreError;
 use super::kind::Kind;
+use super::{StoreError, StoreErrorKind};
 
 /// Why a lock was not obtained, or not kept.
 ///
@@ -180,6 +180,13 @@ impl LockError {
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
             _ => None,
         }
+    }
+
+    /// Whether waiting helps: the lock was held by somebody else, or the store grants nothing yet.
+    pub(crate) fn is_passing(&self) -> bool {
+        let closed =
+            matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::Closed);
+        self.is_timeout() || closed
     }
 
     /// Whether the lock was just held by somebody else: `Timeout` or `TooManyAttempts`.

@@ -9,7 +9,7 @@ use super::leaving::{Left, Releasing};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Holds, Terms};
-use crate::queue::Confirmed;
+use crate::queue::{Confirmed, Unlocked};
 use crate::wait::block_on;
 
 /// What one guard has. Dropped, it is released in the background.
@@ -146,6 +146,14 @@ impl Holding {
 
     pub(crate) fn blocking_unlock(self) -> Result<bool, LockError> {
         block_on(self.unlock())
+    }
+
+    /// As dropping what has one hold, with a promise to wait on until the store has it back.
+    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+        self.left = true;
+        let hold = self.first();
+        hold.unshare()
+            .then(|| hold.local().give_back_confirmed(hold))
     }
 
     /// Leaves each hold. All releases are on their way before any is waited for.

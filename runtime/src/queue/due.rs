@@ -12,7 +12,7 @@ use crate::store::{Closing, HolderRecord, Meta};
 
 /// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
 /// process has stood still.
-const BRIEF: Duration = Duration::from_secs(1);
+pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// How often a waiter whose `block` is over is looked at while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Who looks so late has stood still: the machine slept, or let this process not run.
@@ -80,7 +80,7 @@ impl Step<'_> {
             at(leaving
                 .unlocker
                 .as_ref()
-                .map_or(Instant::NEVER, |unlocker| unlocker.0));
+                .map_or(Instant::NEVER, |unlocker| unlocker.0.max(self.spared())));
         }
         for query in &state.queries {
             at(query.deadline.min(query.again));
@@ -284,12 +284,13 @@ impl Step<'_> {
 
     fn due_leaving(&mut self) {
         let mut all = std::mem::take(&mut self.state.leaving);
+        let spared = self.spared();
         for leaving in &mut all {
             if leaving.again <= self.now {
                 self.send_leaving(leaving);
             }
-            if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| unlocker.0 <= self.now)
-            {
+            let over = |deadline: Instant| deadline.max(spared) <= self.now;
+            if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| over(unlocker.0)) {
                 let error = LockError::Unavailable {
                     source: self.silence(),
                 };

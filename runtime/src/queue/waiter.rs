@@ -8,6 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::local::Local;
+use super::ticket::Unlocked;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
@@ -170,6 +171,15 @@ impl Acquire {
     pub(crate) async fn registered(&self) {
         if let Way::Waiting(_, waiter) = &self.0 {
             waiter.registered.wait().await;
+        }
+    }
+
+    /// As dropping it, with a promise to wait on until the store has back what was asked for, if anything was.
+    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+        match std::mem::replace(&mut self.0, Way::Over) {
+            Way::Waiting(local, waiter) => local.give_up_confirmed(&waiter),
+            Way::Obtained(hold) if hold.unshare() => Some(hold.local().give_back_confirmed(&hold)),
+            Way::Obtained(_) | Way::Over => None,
         }
     }
 

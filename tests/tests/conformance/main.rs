@@ -86,6 +86,7 @@ auto_mutex_tests::conformance! {
         all_are_held_each_by_its_name,
         order_and_repetition_do_not_matter,
         a_try_that_finds_one_busy_takes_none,
+        who_hears_that_one_is_busy_finds_the_others_free,
         no_names_are_refused,
         each_name_has_its_token,
         the_blocking_twins_take_all_too,
