@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use super::StoreError;
 use super::kind::Kind;
+use super::{StoreError, StoreErrorKind};
 
 /// Why a lock was not obtained, or not kept.
 ///
@@ -26,7 +26,12 @@ pub enum LockError {
     },
 
     /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or
-    /// it was broken with `force_unlock`. Somebody else may hold it now.
+    /// it was broken with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the
+    /// call around it holds it.)
+    ///
+    /// A call never returns a lock that was lost before the call could return: it waits on, within its `block`. This
+    /// happens where the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
+    /// is this error.
     #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
     Lost {
         /// The lock.
@@ -180,6 +185,13 @@ impl LockError {
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
             _ => None,
         }
+    }
+
+    /// Whether waiting helps: the lock was held by somebody else, or the store grants nothing yet.
+    pub(crate) fn is_passing(&self) -> bool {
+        let closed =
+            matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::Closed);
+        self.is_timeout() || closed
     }
 
     /// Whether the lock was just held by somebody else: `Timeout` or `TooManyAttempts`.

@@ -22,6 +22,8 @@ pub(crate) enum StoreErrorKind {
     Disconnected,
     /// The server is there but busy; that passes by itself (BUSY, TRYAGAIN…).
     Busy,
+    /// The server was restarted or failed over and grants nothing yet; that passes at a known time.
+    Closed,
     /// The server is there and refuses (OOM, MISCONF…).
     Refused,
     /// Wrong credentials, or a right is missing.

@@ -15,11 +15,14 @@ impl MultiLock {
     /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained;
     /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
     /// the locks, [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not
-    /// answer, and the others of [`LockError`] as they say. None of the locks is held then.
+    /// answer, and the others of [`LockError`] as they say. None of the locks is held then: what was taken is back at
+    /// the store before the caller is told. A store that does not confirm that within a second (or `patience`, if that
+    /// is shorter) delays the call no longer: it is released in the background, as a dropped guard is.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queues and gives back what was granted meanwhile. Nothing stays behind.
+    /// Dropping the future leaves the queues and gives back, in the background, what was granted meanwhile. Nothing
+    /// stays behind.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         take::take(&self.handles, &self.options, ONE_OF_ONE, false).await
     }
@@ -34,7 +37,8 @@ impl MultiLock {
         block_on(take::take(&self.handles, &self.options, ONE_OF_ONE, true))
     }
 
-    /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them.
+    /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them. The others are free
+    /// for everybody then, as after an error of [`lock`](Self::lock).
     ///
     /// # Errors
     ///
@@ -47,7 +51,7 @@ impl MultiLock {
         tried(take::try_take(&self.handles, &self.options, ONE_OF_ONE, false).await)
     }
 
-    /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store.
+    /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store, or two if it takes none.
     ///
     /// # Errors
     ///

@@ -4,7 +4,9 @@
 //! what lies before it is kept, and it is waited for in its queue; then the rest is tried again. Nobody waits for a
 //! name while holding a greater one, so no circle of waiting can close; and each name is first come, first served.
 //!
-//! Everything that was obtained lies in [`Slot`]s until the end: dropped at any point, the call gives it back.
+//! Everything that was asked for or obtained lies in [`Slot`]s until the end: dropped at any point, the call gives it back
+//! in the background. A call that fails waits until the store has it back, for a moment at most: whoever hears
+//! that one name is busy finds the others free.
 
 use std::time::Duration;
 
@@ -45,6 +47,8 @@ pub(super) async fn try_take(
 /// What a call has of one name.
 enum Slot {
     Nothing,
+    /// An attempt under way.
+    Asked(Acquire),
     /// What the task had before.
     Shared(Holding),
     Own(Holding),
@@ -89,16 +93,27 @@ impl<'a> Call<'a> {
     }
 
     async fn run(mut self) -> Result<MultiGuard, LockError> {
+        match self.obtain().await {
+            Ok(()) => Ok(self.finish()),
+            Err(error) => {
+                self.give_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn obtain(&mut self) -> Result<(), LockError> {
         let mut anew = 0;
         loop {
             while let Some((index, busy)) = self.try_rest().await? {
                 let Some(patience) = self.budget.left() else {
                     return Err(self.budget.give_up(busy));
                 };
+                self.give_back_behind(index);
                 self.wait_for(index, patience).await?;
             }
             match self.lost() {
-                None => return Ok(self.finish()),
+                None => return Ok(()),
                 Some(error) if anew == ANEW => return Err(error),
                 Some(_) => anew += 1,
             }
@@ -106,24 +121,56 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Tries what is missing, all at once. Returns the first that is busy; what lies behind it is given back.
+    /// Tries what is missing, all at once. Returns the first that cannot be had yet.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
-        let mut asked = Vec::new();
+        let mut any = false;
         let silence = self.budget.silence();
-        for (index, slot) in self.slots.iter().enumerate() {
-            if matches!(slot, Slot::Nothing) {
-                asked.push((index, self.enter(index, Patience::Once { silence })?));
+        for index in 0..self.slots.len() {
+            if matches!(self.slots[index], Slot::Nothing) {
+                any = true;
+                self.slots[index] = Slot::Asked(self.enter(index, Patience::Once { silence })?);
             }
         }
-        self.budget.tried(!asked.is_empty());
-        for (index, acquire) in asked {
-            match acquire.await {
-                Ok(hold) => self.slots[index] = Slot::Own(Holding::unused(hold)),
-                Err(error) if error.is_timeout() => return Ok(Some((index, error))),
+        self.budget.tried(any);
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let Slot::Asked(acquire) = slot else {
+                continue;
+            };
+            let answer = acquire.await;
+            *slot = Slot::Nothing;
+            match answer {
+                Ok(hold) => *slot = Slot::Own(Holding::unused(hold)),
+                Err(error) if error.is_passing() => return Ok(Some((index, error))),
                 Err(error) => return Err(error),
             }
         }
         Ok(None)
+    }
+
+    /// Nothing that was asked for behind `index` may be kept while that is waited for.
+    fn give_back_behind(&mut self, index: usize) {
+        for slot in &mut self.slots[index..] {
+            if matches!(slot, Slot::Asked(_)) {
+                *slot = Slot::Nothing;
+            }
+        }
+    }
+
+    /// Gives everything back, and waits until the store has it. A store that does not answer keeps nobody for longer than a
+    /// call that does not wait: then it is released in the background.
+    async fn give_back(&mut self) {
+        let mut releases = Vec::new();
+        for slot in self.slots.drain(..) {
+            releases.extend(match slot {
+                Slot::Own(holding) => holding.give_back(),
+                Slot::Asked(acquire) => acquire.give_back(),
+                Slot::Shared(_) | Slot::Nothing => None,
+            });
+        }
+        for release in releases {
+            // Whoever waits has an answer already.
+            let _ = release.wait().await;
+        }
     }
 
     /// Waits for one name in its queue, with everything before it in hand.
@@ -158,7 +205,7 @@ impl<'a> Call<'a> {
     fn lost(&self) -> Option<LockError> {
         self.slots.iter().find_map(|slot| match slot {
             Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
-            Slot::Nothing => None,
+            Slot::Asked(_) | Slot::Nothing => None,
         })
     }
 
@@ -168,7 +215,7 @@ impl<'a> Call<'a> {
             match slot {
                 // It is the calling body's, which will hear of it too.
                 Slot::Shared(holding) => holding.check()?,
-                Slot::Own(_) | Slot::Nothing => *slot = Slot::Nothing,
+                Slot::Own(_) | Slot::Asked(_) | Slot::Nothing => *slot = Slot::Nothing,
             }
         }
         Ok(())
@@ -177,22 +224,32 @@ impl<'a> Call<'a> {
     fn finish(self) -> MultiGuard {
         let waited = self.budget.waited();
         let mut parts = Vec::with_capacity(self.slots.len());
+        let mut nested = false;
         for slot in self.slots {
             match slot {
                 Slot::Own(holding) if !self.waits => {
                     holding.first().keep(self.terms.at_least, Instant::now());
                     parts.push(holding);
                 }
-                Slot::Own(holding) | Slot::Shared(holding) => {
+                Slot::Own(holding) => {
                     holding.restart(self.terms);
                     parts.push(holding);
                 }
-                Slot::Nothing => {}
+                Slot::Shared(holding) => {
+                    nested = true;
+                    holding.keep(self.terms.at_least);
+                    parts.push(holding);
+                }
+                Slot::Asked(_) | Slot::Nothing => {}
             }
         }
-        let holding = Holding::join(parts);
-        for ((handle, _), hold) in self.names.iter().zip(holding.holds().all()) {
-            handle.obtained(hold, self.blocking);
+        let mut holding = Holding::join(parts);
+        if nested {
+            holding.nest(self.terms.expire);
+        }
+        let holds = holding.holds();
+        for ((handle, _), hold) in self.names.iter().zip(holds.all()) {
+            handle.obtained(hold, holds, self.blocking);
         }
         MultiGuard::new(holding, waited, self.budget.attempts())
     }

@@ -11,7 +11,7 @@ use crate::error::LockError;
 use crate::handle::Holding;
 use crate::lease::{Hold, Terms};
 use crate::name::Name;
-use crate::queue::{Acquire, Patience, Want, home};
+use crate::queue::{Acquire, Past, Patience, Want, home};
 use crate::store::{self, Meta};
 
 /// A held lock, written down, for another process to take over with [`Client::adopt`].
@@ -80,6 +80,7 @@ impl MutexGuard {
     ///
     /// [`LockError::Lost`] if the lock is not held any more.
     pub fn into_ticket(self) -> Result<Ticket, LockError> {
+        self.check()?;
         let hold = self.holding.first();
         if !hold.local().hand_over(hold) {
             return Err(hold.lost_error());
@@ -129,6 +130,7 @@ impl Client {
             home: home(),
             relies: false,
             blocking,
+            past: Past::default(),
         };
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }

@@ -1,6 +1,6 @@
 //! A point in time has come: renewals, deadlines, the end of patience.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::local::{Local, Step};
@@ -8,11 +8,12 @@ use super::ticket::{Ask, Attempt};
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
+use crate::lease::Bound;
 use crate::store::{Closing, HolderRecord, Meta};
 
 /// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
 /// process has stood still.
-const BRIEF: Duration = Duration::from_secs(1);
+pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// How often a waiter whose `block` is over is looked at while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Who looks so late has stood still: the machine slept, or let this process not run.
@@ -55,6 +56,9 @@ impl Step<'_> {
             for refresher in &held.refreshers {
                 at(refresher.deadline);
             }
+            for bound in held.bounds.iter().filter_map(Weak::upgrade) {
+                at(bound.expires());
+            }
         }
         if let Some(first) = state.first_deadline {
             at(first);
@@ -80,7 +84,7 @@ impl Step<'_> {
             at(leaving
                 .unlocker
                 .as_ref()
-                .map_or(Instant::NEVER, |unlocker| unlocker.0));
+                .map_or(Instant::NEVER, |unlocker| unlocker.0.max(self.spared())));
         }
         for query in &state.queries {
             at(query.deadline.min(query.again));
@@ -119,6 +123,13 @@ impl Step<'_> {
         for held in &mut all {
             if held.renew <= now {
                 self.touch_held(held);
+            }
+            let watched = held.bounds.len();
+            let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
+            held.bounds
+                .retain(|bound| bound.upgrade().is_some_and(goes_on));
+            if held.bounds.len() < watched {
+                held.hold.wake(self.wakes);
             }
             for late in held
                 .refreshers
@@ -197,7 +208,7 @@ impl Step<'_> {
     pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         LockError::Timeout {
             name: self.local.name().to_string(),
-            waited: waiter.started.until(self.now),
+            waited: waiter.waited(self.now),
             holder: holder.and_then(Meta::read),
         }
     }
@@ -284,12 +295,13 @@ impl Step<'_> {
 
     fn due_leaving(&mut self) {
         let mut all = std::mem::take(&mut self.state.leaving);
+        let spared = self.spared();
         for leaving in &mut all {
             if leaving.again <= self.now {
                 self.send_leaving(leaving);
             }
-            if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| unlocker.0 <= self.now)
-            {
+            let over = |deadline: Instant| deadline.max(spared) <= self.now;
+            if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| over(unlocker.0)) {
                 let error = LockError::Unavailable {
                     source: self.silence(),
                 };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local::{Local, Step};
+use super::ticket::{Sendings, Unlocked};
 use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
 use crate::clock::Instant;
 use crate::error::LockError;
@@ -58,14 +59,38 @@ impl Local {
         self.step(|step| {
             let waiter = Waiter::new(want, step.now);
             step.attempt(waiter.clone(), Some(old), 1);
-            Acquire::new(self.clone(), waiter)
+            Acquire::new(self.clone(), waiter).once()
         })
     }
 
     /// The waiter is not interested any more: it leaves, and what it was granted meanwhile is given back.
     pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
+        if let Some(hold) = self.withdraw(waiter, |step, attempt| step.withdraw(attempt)) {
+            self.give_back(&hold);
+        }
+    }
+
+    /// As [`give_up`](Self::give_up), for an attempt that does not wait; with a promise to wait on if there is anything
+    /// to give back.
+    pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
+        let mut confirmed = None;
+        let granted = self.withdraw(waiter, |step, attempt| {
+            confirmed = Some(step.withdraw_confirmed(attempt));
+        });
+        match granted {
+            Some(hold) => Some(self.give_back_confirmed(&hold)),
+            None => confirmed,
+        }
+    }
+
+    /// Takes a waiter out, and an attempt of it that is under way. Returns what it was granted, if that is to be released.
+    fn withdraw(
+        self: &Arc<Self>,
+        waiter: &Arc<Waiter>,
+        under_way: impl FnOnce(&mut Step<'_>, &Sendings),
+    ) -> Option<Arc<Hold>> {
         if self.member().is_forked() {
-            return;
+            return None;
         }
         let mut granted = None;
         self.step(|step| {
@@ -78,15 +103,11 @@ impl Local {
             {
                 let attempt = attempts.swap_remove(index);
                 if attempt.next.is_none() {
-                    step.withdraw(&attempt.sendings);
+                    under_way(step, &attempt.sendings);
                 }
             }
         });
-        if let Some(Ok(hold)) = granted
-            && hold.unshare()
-        {
-            self.give_back(&hold);
-        }
+        granted?.ok().filter(|hold| hold.unshare())
     }
 
     /// The client shuts down: nobody is granted anything any more, and what is held is released.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::due::BRIEF;
 use super::local::{Local, Step};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked};
+use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unlocker};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
+use crate::lease::{Bounds, Hold, Terms};
 use crate::store::{Op, Ticket};
 use crate::wait::{Promise, Wakes};
 
@@ -44,19 +45,39 @@ impl Local {
 
     /// Releases and says what can be had now, if the lock was still held. Wait on the promise.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
+        self.end_confirmed(hold, false, self.member().settings().patience)
+    }
+
+    /// As [`give_back`](Self::give_back), with a promise to wait on, which is kept within a [`moment`](Self::moment).
+    pub(crate) fn give_back_confirmed(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
+        self.end_confirmed(hold, true, self.moment())
+    }
+
+    fn end_confirmed(
+        self: &Arc<Self>,
+        hold: &Arc<Hold>,
+        returns: bool,
+        patience: Duration,
+    ) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let forked = self.member().is_forked();
         if forked
             || self
                 .step(|step| {
                     let valid = hold.end(step.now, step.wakes);
-                    step.release(hold, valid, false, Some(promise.clone()));
+                    let unlocker = (step.now.after(patience), promise.clone());
+                    step.release(hold, valid, returns, Some(unlocker));
                 })
                 .is_none()
         {
             let _ = promise.complete(Ok(None), &mut Wakes::default());
         }
         promise
+    }
+
+    /// How long somebody is kept waiting for an answer of the store who does not want to wait.
+    pub(super) fn moment(&self) -> Duration {
+        self.member().settings().patience.min(BRIEF)
     }
 
     /// The hold ends here, but not in the store: another member will take it over. `false` if it is over already.
@@ -118,7 +139,7 @@ impl Local {
         Ok(self.renew(hold))
     }
 
-    /// A nested call entered `hold` again: `expire` counts again from now.
+    /// The call that has `hold` begins now, or waits for more: `expire` counts again from now.
     pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
         let now = Instant::now();
         hold.restart(terms.expire, now);
@@ -130,6 +151,24 @@ impl Local {
             // The engine must look here before that, to tell the loss.
             self.step(|_| {});
         }
+    }
+
+    /// Whoever listens to `hold` is woken when one of `bounds` is over, too.
+    pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
+        if self.member().is_forked() {
+            return;
+        }
+        self.step(|step| {
+            if let Some(index) = step.find_hold(hold) {
+                let watched = &mut step.state.held[index].bounds;
+                watched.retain(|known| known.strong_count() > 0);
+                for bound in bounds.all().iter().map(Arc::downgrade) {
+                    if !watched.iter().any(|known| known.ptr_eq(&bound)) {
+                        watched.push(bound);
+                    }
+                }
+            }
+        });
     }
 }
 
@@ -163,11 +202,11 @@ impl Step<'_> {
         hold: &Arc<Hold>,
         valid: bool,
         returns: bool,
-        unlocker: Option<Unlocked>,
+        unlocker: Option<Unlocker>,
     ) {
         let Some(index) = self.find_hold(hold) else {
             // It was lost or released before, and the store knows.
-            if let Some(unlocker) = unlocker {
+            if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(None), self.wakes);
             }
             return;
@@ -186,13 +225,12 @@ impl Step<'_> {
         }
         let held = self.state.held.swap_remove(index);
         self.withdraw_spare();
-        let patience = self.now.after(self.local.member().settings().patience);
         let mut leaving = self.leaving(&held.sendings, park_until);
         leaving.held = valid;
         // The ticket may have been passed on and granted anew meanwhile: that signal nobody used.
         let used = valid && !returns && hold.grant().signal.is_some();
         leaving.used = used.then(|| hold.grant().token / 1024);
-        leaving.unlocker = unlocker.map(|promise| (patience, promise));
+        leaving.unlocker = unlocker;
         self.leave(leaving);
     }
 
@@ -206,6 +244,16 @@ impl Step<'_> {
     /// A ticket that nobody wants any more leaves the store, whatever it is there.
     pub(super) fn withdraw(&mut self, sendings: &Sendings) {
         self.leave(self.leaving(sendings, self.now));
+    }
+
+    /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until it is out of the store: no longer than the
+    /// caller would wait for the answer to the attempt.
+    pub(super) fn withdraw_confirmed(&mut self, sendings: &Sendings) -> Unlocked {
+        let promise = Arc::new(Promise::new());
+        let mut leaving = self.leaving(sendings, self.now);
+        leaving.unlocker = Some((sendings.since.after(self.local.moment()), promise.clone()));
+        self.leave(leaving);
+        promise
     }
 
     /// How a ticket leaves that nobody used.

@@ -1,13 +1,15 @@
 //! One local waiter: what it wants, for how long, and the future that gives up cleanly when dropped.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::local::Local;
+use super::ticket::Unlocked;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Hold, Terms};
@@ -44,6 +46,13 @@ impl Patience {
     }
 }
 
+/// What a call has behind it that was granted a lock and lost it before it could look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) waited: Duration,
+    pub(crate) attempts: u32,
+}
+
 /// What somebody wants of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
@@ -60,6 +69,7 @@ pub(crate) struct Want {
     /// It must be in the store's queue all the time once it is registered: others are told of something only while
     /// they wait.
     pub(crate) relies: bool,
+    pub(crate) past: Past,
 }
 
 /// A place in the local queue.
@@ -87,6 +97,41 @@ impl Waiter {
             promise: Promise::new(),
             registered: Promise::new(),
         })
+    }
+
+    /// How long the call has waited.
+    pub(super) fn waited(&self, now: Instant) -> Duration {
+        self.want.past.waited + self.started.until(now)
+    }
+
+    /// What is wanted once more, after so many attempts, in what is left of `block`. Nothing left: what is free all the same.
+    fn again(&self, attempts: u32, now: Instant) -> Want {
+        let left = now.until(self.deadline);
+        let patience = match self.want.patience {
+            Patience::Queue(Some(_)) => Patience::block(Some(left)),
+            Patience::Poll {
+                retries,
+                interval,
+                block,
+            } => match retries.checked_sub(attempts) {
+                Some(retries) if !left.is_zero() => Patience::Poll {
+                    retries,
+                    interval,
+                    block: block.map(|_| left),
+                },
+                _ => Patience::NONE,
+            },
+            patience @ (Patience::Queue(None) | Patience::Once { .. }) => patience,
+        };
+        let past = Past {
+            waited: self.waited(now),
+            attempts: self.want.past.attempts.saturating_add(attempts),
+        };
+        Want {
+            patience,
+            past,
+            ..self.want.clone()
+        }
     }
 
     /// It has what it wants; `false` if it is gone.
@@ -123,29 +168,36 @@ pub(crate) fn home() -> Option<ThreadId> {
 }
 
 /// Whether a task of tokio runs on this thread. On a thread for blocking calls none does, although its runtime
-/// is found there. Only tasks have a budget of polls; what is taken of it here is given back.
+/// is found there. A task that yields leaves its waker to the scheduler of its thread, for later; where there is
+/// none, it is woken at once. (Not asked: how much budget there is. A task may be unconstrained.)
 pub(super) fn runs_a_task() -> bool {
-    use tokio::task::coop::poll_proceed;
-    /// More than any budget.
-    const MANY: usize = 512;
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut taken = Vec::new();
-    let mut ends = false;
-    while !ends && taken.len() < MANY {
-        match poll_proceed(&mut cx) {
-            Poll::Ready(one) => taken.push(one),
-            Poll::Pending => ends = true,
+    struct Woken(AtomicBool);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
         }
     }
-    // Each restores what was there before it: the first has the last word.
-    while taken.pop().is_some() {}
-    ends
+    let woken = Arc::new(Woken(AtomicBool::new(false)));
+    let waker = Waker::from(woken.clone());
+    let yields = pin!(tokio::task::yield_now());
+    let _ = yields.poll(&mut Context::from_waker(&waker));
+    !woken.0.load(Ordering::Acquire)
 }
 
+/// How often in a row a call may be granted a lock that is lost before the call looks.
+const MISSES: u32 = 5;
+
 /// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
+///
+/// A grant may be over when its task is polled or its thread wakes: then it is as if it had not been made, and the call
+/// waits on, for what is left of its patience.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub(crate) struct Acquire(Way);
+pub(crate) struct Acquire {
+    way: Way,
+    /// How often it may still miss a grant.
+    misses: u32,
+}
 
 /// How far it has come.
 #[derive(Debug)]
@@ -157,30 +209,82 @@ enum Way {
 
 impl Acquire {
     pub(super) fn new(local: Arc<Local>, waiter: Arc<Waiter>) -> Self {
-        Self(Way::Waiting(local, waiter))
+        Self {
+            way: Way::Waiting(local, waiter),
+            misses: MISSES,
+        }
     }
 
     /// It is there already.
     #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
-        Self(Way::Obtained(hold))
+        Self {
+            way: Way::Obtained(hold),
+            misses: MISSES,
+        }
+    }
+
+    /// What is missed cannot be had again.
+    pub(super) fn once(mut self) -> Self {
+        self.misses = 0;
+        self
     }
 
     /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
     pub(crate) async fn registered(&self) {
-        if let Way::Waiting(_, waiter) = &self.0 {
+        if let Way::Waiting(_, waiter) = &self.way {
             waiter.registered.wait().await;
+        }
+    }
+
+    /// As dropping it, with a promise to wait on until the store has back what was asked for, if anything was.
+    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+        match self.leave() {
+            Way::Waiting(local, waiter) => local.give_up_confirmed(&waiter),
+            Way::Obtained(hold) if hold.unshare() => Some(hold.local().give_back_confirmed(&hold)),
+            Way::Obtained(_) | Way::Over => None,
         }
     }
 
     /// Blocks the thread instead of the task.
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
-        match std::mem::replace(&mut self.0, Way::Over) {
-            Way::Waiting(_, waiter) => waiter.blocking_wait(),
-            Way::Obtained(hold) => Ok(hold),
-            Way::Over => Err(LockError::ShutDown),
+        loop {
+            let (local, waiter) = match self.leave() {
+                Way::Waiting(local, waiter) => (local, waiter),
+                Way::Obtained(hold) => return Ok(hold),
+                Way::Over => return Err(LockError::ShutDown),
+            };
+            let hold = waiter.blocking_wait()?;
+            if waiter.want.relies || hold.is_valid() {
+                return Ok(hold);
+            }
+            self.missed(&local, &waiter, &hold)?;
         }
+    }
+
+    /// `hold` was over when the caller looked.
+    #[cold]
+    fn missed(
+        &mut self,
+        local: &Local,
+        waiter: &Waiter,
+        hold: &Arc<Hold>,
+    ) -> Result<(), LockError> {
+        let lost = hold.lost_error();
+        if hold.unshare() {
+            hold.local().give_back(hold);
+        }
+        self.misses = self.misses.checked_sub(1).ok_or(lost)?;
+        let want = waiter.again(hold.grant().attempts, Instant::now());
+        let member = local.member();
+        let mut next = member.with_local(local.name(), |local| local.enter(&want))??;
+        self.way = next.leave();
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Way {
+        std::mem::replace(&mut self.way, Way::Over)
     }
 }
 
@@ -188,20 +292,27 @@ impl Future for Acquire {
     type Output = Result<Arc<Hold>, LockError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let result = match &self.0 {
-            Way::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
-            Way::Obtained(hold) => Ok(hold.clone()),
-            Way::Over => return Poll::Pending,
-        };
-        self.0 = Way::Over;
-        Poll::Ready(result)
+        loop {
+            let result = match &self.way {
+                Way::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+                Way::Obtained(hold) => Ok(hold.clone()),
+                Way::Over => return Poll::Pending,
+            };
+            let (way, hold) = (self.leave(), result?);
+            match way {
+                Way::Waiting(local, waiter) if !waiter.want.relies && !hold.is_valid() => {
+                    self.missed(&local, &waiter, &hold)?;
+                }
+                Way::Waiting(..) | Way::Obtained(_) | Way::Over => return Poll::Ready(Ok(hold)),
+            }
+        }
     }
 }
 
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        match std::mem::replace(&mut self.0, Way::Over) {
+        match self.leave() {
             Way::Waiting(local, waiter) => local.give_up(&waiter),
             Way::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
             Way::Obtained(_) | Way::Over => {}
@@ -243,6 +354,8 @@ mod tests {
             assert!(tokio::task::coop::has_budget_remaining());
             assert!(tokio::spawn(async { runs_a_task() }).await.unwrap());
             assert!(!tokio::task::spawn_blocking(runs_a_task).await.unwrap());
+            let unconstrained = tokio::task::unconstrained(async { runs_a_task() });
+            assert!(unconstrained.await);
         });
         let _entered = runtime.enter();
         assert!(!runs_a_task());

@@ -33,7 +33,7 @@ impl Closing {
             "the lock store {happened}; it grants nothing for another {left} s, until every lease \
              that the old one could have given has ended"
         );
-        StoreError::new(StoreErrorKind::Busy, message)
+        StoreError::new(StoreErrorKind::Closed, message)
     }
 }
 

@@ -11,6 +11,7 @@ mod holding;
 mod inquiry;
 mod multi;
 mod names;
+mod nested_expire;
 mod owners;
 mod queueing;
 mod reentrance;
@@ -63,6 +64,7 @@ auto_mutex_tests::conformance! {
         a_guard_is_dropped_in_a_thread_without_a_runtime,
         a_guard_travels_between_threads,
         a_blocking_wait_that_stops_its_own_holder_is_refused,
+        an_unconstrained_task_is_refused_too,
         a_blocking_wait_beside_the_runtime_is_no_deadlock,
         not_waiting_is_no_deadlock;
     handover:
@@ -86,6 +88,7 @@ auto_mutex_tests::conformance! {
         all_are_held_each_by_its_name,
         order_and_repetition_do_not_matter,
         a_try_that_finds_one_busy_takes_none,
+        who_hears_that_one_is_busy_finds_the_others_free,
         no_names_are_refused,
         each_name_has_its_token,
         the_blocking_twins_take_all_too,
@@ -117,6 +120,12 @@ auto_mutex_tests::conformance! {
         a_long_name_works_up_to_the_limit,
         namespaces_keep_programs_apart,
         colons_do_not_move_between_namespace_and_name;
+    nested_expire:
+        each_ends_its_own_body,
+        the_outer_one_ends_all_inside,
+        a_guard_taken_inside_tells_its_own,
+        threads_are_told_too,
+        a_refresh_inside_moves_them_all;
     queueing:
         #[needs(order)]
         members_get_it_in_the_order_they_came,
@@ -236,6 +245,9 @@ auto_mutex_tests::conformance! {
         a_timeout_names_the_holder,
         a_timeout_comes_neither_early_nor_never,
         a_waiter_is_woken_by_a_release,
+        what_was_lost_before_its_waiter_looks_is_waited_for_again,
+        a_call_that_always_looks_too_late_is_told,
+        a_try_that_looks_too_late_tries_again,
         waited_and_attempts_tell_what_it_took,
         the_default_block_comes_from_the_client;
 }

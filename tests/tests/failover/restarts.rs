@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use auto_mutex::{Client, Config};
+use auto_mutex::{Client, Config, LockError, auto_mutex};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::stalls::Stalls;
 use tokio::sync::mpsc;
 
-use crate::rig::{BRIEFLY, CLOSED, closed, config};
+use crate::rig::{BRIEFLY, CLOSED, LONGEST, closed, config};
 
 fn guarded(redis: &Redis) -> Client {
     Client::connect(config(&redis.url()).restart_guard(true).patience(60)).expect("a client")
@@ -104,6 +104,41 @@ async fn who_gives_up_is_told_why() {
     // What grants nothing is answered.
     assert!(!mutex.is_locked().await.unwrap());
     assert!(!mutex.force_unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn several_names_wait_like_one() {
+    let redis = Redis::start();
+    let began = Instant::now();
+    let client = guarded(&redis);
+    let happened = "the lock store was restarted";
+    let multi = client.multi(["a", "b"]);
+    // Who does not wait is told at once, and who waits briefly after that.
+    closed(multi.try_lock().await, happened);
+    closed(multi.clone().block(BRIEFLY).lock().await, happened);
+    let polling = multi.clone().retries(2, Duration::from_millis(5));
+    closed(polling.lock().await, happened);
+    closed(client.scope(transfer("c", "d", BRIEFLY)).await, happened);
+    let (one, keys, was) = (
+        multi.lock(),
+        client.scope(transfer("c", "d", CLOSED * 10)),
+        client.scope(renamed()),
+    );
+    let all = async { tokio::join!(one, keys, was) };
+    let (one, keys, was) = soon("granted in the end", all).await;
+    one.unwrap().check().unwrap();
+    (keys.unwrap(), was.unwrap());
+    assert!(began.elapsed() >= LONGEST, "{:?}", began.elapsed());
+}
+
+#[auto_mutex(name = "transfer", keys = [from, to], block = block)]
+async fn transfer(from: &str, to: &str, block: Duration) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(name = "new", was = "suite:old")]
+async fn renamed() -> Result<(), LockError> {
+    Ok(())
 }
 
 #[tokio::test]

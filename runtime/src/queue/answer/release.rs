@@ -44,6 +44,7 @@ impl Step<'_> {
                 }
                 StoreErrorKind::Foreign => Err(self.lock_error(error)),
                 StoreErrorKind::Busy
+                | StoreErrorKind::Closed
                 | StoreErrorKind::Refused
                 | StoreErrorKind::Forbidden
                 | StoreErrorKind::Unsupported

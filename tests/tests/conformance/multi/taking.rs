@@ -1,12 +1,15 @@
 //! All are taken, or none is.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use auto_mutex::{LockError, MultiGuard};
+use auto_mutex::{Client, LockError, MultiGuard};
 use auto_mutex_tests::events::{finishes, soon};
 use auto_mutex_tests::stores::TestStore;
 
 use super::{all_free, is_free};
+
+/// For so long a call waits at least until the store has back what it took.
+const MOMENT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
@@ -52,6 +55,52 @@ pub(crate) async fn a_try_that_finds_one_busy_takes_none(store: &dyn TestStore) 
         all_free(&holder, &["a", "b", "c"]).await;
         let all = multi.try_lock().await.unwrap().expect("all are free");
         assert!(all.unlock().await.unwrap());
+    }
+}
+
+/// Calls that do not get `b` have given `a` and `c` back before they say so, to anybody.
+pub(crate) async fn who_hears_that_one_is_busy_finds_the_others_free(store: &dyn TestStore) {
+    let (holder, client) = (store.member(), store.member());
+    let _guard = holder.mutex("b").lock().await.unwrap();
+    let multi = client.multi(["a", "b", "c"]);
+    let briefly = multi.clone().block(Duration::from_millis(20));
+    let polling = multi.clone().retries(2, Duration::from_millis(5));
+    for _ in 0..5 {
+        others_are_free(&holder, async || multi.try_lock().await.unwrap().is_none()).await;
+        others_are_free(&holder, async || briefly.lock().await.is_err()).await;
+        others_are_free(&holder, async || polling.lock().await.is_err()).await;
+        others_are_free(&holder, async || {
+            multi.blocking_try_lock().unwrap().is_none()
+        })
+        .await;
+        let briefly = briefly.clone();
+        let waits = async || {
+            let briefly = briefly.clone();
+            tokio::task::spawn_blocking(move || briefly.blocking_lock().is_err())
+                .await
+                .unwrap()
+        };
+        others_are_free(&holder, waits).await;
+    }
+}
+
+/// `fails` does not get all; nothing of it is left.
+async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
+    loop {
+        let started = Instant::now();
+        assert!(soon("an answer", fails()).await);
+        let free = [
+            other.mutex("a").try_lock().await,
+            other.mutex("c").try_lock().await,
+        ]
+        .into_iter()
+        .all(|free| free.unwrap().is_some());
+        if free {
+            return;
+        }
+        // A store that did not answer in time is not waited for.
+        assert!(started.elapsed() >= MOMENT, "{:?}", started.elapsed());
+        all_free(other, &["a", "c"]).await;
     }
 }
 

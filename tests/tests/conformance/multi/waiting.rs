@@ -147,8 +147,14 @@ pub(crate) async fn cancelling_at_any_moment_frees_all_names(store: &dyn TestSto
             .map(|_| {
                 let client = seed.pick(&clients).clone();
                 let chosen = [*seed.pick(&names), *seed.pick(&names)];
+                let block = seed.below(3);
                 tokio::spawn(async move {
-                    let guard = client.multi(chosen).lock().await.unwrap();
+                    let multi = client.multi(chosen);
+                    let guard = match block {
+                        0 => multi.try_lock().await.unwrap(),
+                        1 => multi.block(Duration::from_micros(300)).lock().await.ok(),
+                        _ => Some(multi.lock().await.unwrap()),
+                    };
                     tokio::task::yield_now().await;
                     drop(guard);
                 })

@@ -2,4 +2,5 @@
 
 mod cut;
 mod lossy;
+mod several;
 mod slow;
