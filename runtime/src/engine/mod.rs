@@ -3,10 +3,14 @@
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
 //! dies. Nobody outside runs on it and no code of users is called while it holds a lock.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
 use crate::member::Member;
@@ -14,6 +18,12 @@ use crate::store::{self, MemberId, Opened};
 
 /// After a suspend, timers of the system are late by as long as it slept: look again this often.
 const NAP: Duration = Duration::from_secs(1);
+
+/// How long the answers to the last releases may take, when the process ends: it waits for little longer.
+const ANSWERS: Duration = Duration::from_millis(400);
+/// How often is looked for them: so often in any case, since a machine that has stood still has not waited.
+const SOON: Duration = Duration::from_millis(1);
+const LOOKS: u32 = 50;
 
 /// Runs the store and the timers until the member is closed.
 async fn run(opened: Opened, member: Arc<Member>) {
@@ -30,13 +40,50 @@ async fn run(opened: Opened, member: Arc<Member>) {
 }
 
 async fn tick(member: &Member) {
-    while !member.is_closed() {
+    poll_fn(|cx| {
+        member.set_engine(Some(cx.waker().clone()));
+        Poll::Ready(())
+    })
+    .await;
+    while !member.is_closed() && !member.is_ending() {
         let wait = member.tick().map(|next| {
-            let wait = crate::clock::Instant::now().until(next);
+            let wait = Instant::now().until(next);
             wait.min(NAP)
         });
-        member.timers().wait(wait).await;
+        unless_ending(member, member.timers().wait(wait)).await;
     }
+    if member.is_ending() {
+        end(member).await;
+    }
+    member.set_engine(None);
+}
+
+/// Waits for `other`, but not when the process ends.
+async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
+    let mut other = pin!(other);
+    poll_fn(|cx| match member.is_ending() {
+        true => Poll::Ready(()),
+        false => other.as_mut().poll(cx),
+    })
+    .await;
+}
+
+/// The process ends: releases everything, and waits for the answers, but not for long.
+async fn end(member: &Member) {
+    let ends = Instant::now().after(ANSWERS);
+    member.start_closing();
+    for look in 0.. {
+        if member.is_flushed() || member.is_closed() {
+            break;
+        }
+        if look >= LOOKS && Instant::now() >= ends {
+            tracing::warn!("not every release was answered before the end; leases free the rest");
+            break;
+        }
+        member.tick();
+        member.timers().wait(Some(SOON)).await;
+    }
+    member.close();
 }
 
 /// Tells the member when the thread or the driver ends for whatever reason: nobody must wait for it then.

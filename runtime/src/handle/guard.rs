@@ -132,6 +132,9 @@ macro_rules! unlock_methods {
             /// been lost before. While other guards share the hold (re-entry) nothing is released, and the answer is
             /// whether it is still held.
             ///
+            /// Where the next one in line is in this process and may have it ([`local_handover`](crate::Config::local_handover)),
+            /// it gets the lock at once, and the answer is that of the lease by the local clock: the store is not asked.
+            ///
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within

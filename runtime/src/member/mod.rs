@@ -10,6 +10,7 @@ mod register;
 mod timers;
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
@@ -42,6 +43,10 @@ pub(crate) struct Member {
     phase: AtomicU8,
     /// No handle of the client is left.
     orphaned: AtomicBool,
+    /// The process ends.
+    ending: AtomicBool,
+    /// The engine, while it runs.
+    engine: Mutex<Option<Waker>>,
     requests: AtomicU64,
     forks: u32,
     host: String,
@@ -63,6 +68,8 @@ impl Member {
             timers: Timers::default(),
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
+            engine: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
@@ -212,7 +219,7 @@ impl Member {
         }
         let mut guard = lock(&self.emptied.0);
         let flushed = loop {
-            if self.register.all().iter().all(|local| local.is_done()) {
+            if self.is_flushed() {
                 break true;
             }
             let left = Instant::now().until(ends);
@@ -229,9 +236,50 @@ impl Member {
                 .0;
         };
         drop(guard);
+        self.close();
+        flushed
+    }
+
+    /// Whether nothing is held, wanted or on its way out.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.register.all().iter().all(|local| local.is_done())
+    }
+
+    /// Lets the engine end.
+    pub(crate) fn close(&self) {
         self.phase.store(CLOSED, Ordering::Release);
         self.timers.interrupt();
-        flushed
+    }
+
+    /// The process ends: has the engine release everything and end. May be called with any lock held, and without
+    /// thread-locals.
+    pub(crate) fn end(&self) {
+        if self.is_forked() {
+            return;
+        }
+        self.ending.store(true, Ordering::SeqCst);
+        // Not free: the engine begins, and looks afterwards, or has ended.
+        if let Ok(engine) = self.engine.try_lock()
+            && let Some(engine) = &*engine
+        {
+            engine.wake_by_ref();
+        }
+    }
+
+    /// Whether the process ends.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    /// Whether the engine has done what [`end`](Self::end) asks of it.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_forked() || self.phase.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// How the engine is woken, whatever it waits for; `None`: it has ended. It looks at [`is_ending`](Self::is_ending)
+    /// after this.
+    pub(crate) fn set_engine(&self, engine: Option<Waker>) {
+        *lock(&self.engine) = engine;
     }
 
     /// The engine is gone: nobody must wait for it any more.

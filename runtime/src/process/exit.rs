@@ -1,17 +1,28 @@
 //! The end of the process: what is held is released, and what was released is sent.
+//!
+//! The thread that ends the process does none of that. Its thread-locals may be gone, which subscribers and wakers cannot
+//! do without; and it may have been stopped, by a signal, while it held any lock. So it tells the engines, and waits for
+//! them for a while. It allocates nothing, runs no code of users, and waits for no lock without an end.
 
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::member::Member;
-use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use crate::wait::lock;
 
 /// How long the end of the process may be held up.
 const LIMIT: Duration = Duration::from_millis(500);
+/// How often is looked in any case: a machine that has stood still has not waited.
+const LOOKS: u32 = 50;
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LAST_PAUSE: Duration = Duration::from_millis(5);
 
-static MEMBERS: Mutex<Vec<Weak<Member>>> = Mutex::new(Vec::new());
+static WATCHED: Watched = Watched::new();
 
 /// Flushes `member` when the process ends.
 pub(crate) fn watch(member: &Arc<Member>) {
@@ -20,26 +31,152 @@ pub(crate) fn watch(member: &Arc<Member>) {
             "cannot watch the end of the process: locks held then are freed by their lease"
         );
     }
-    let mut members = lock(&MEMBERS);
-    members.retain(|member| member.strong_count() > 0);
-    members.push(Arc::downgrade(member));
+    WATCHED.add(member);
 }
 
 /// Releases all locks of all clients. Called at exit; the engines still run then.
 pub(super) fn flush() {
-    let members: Vec<_> = match MEMBERS.try_lock() {
-        Ok(members) => members.iter().filter_map(Weak::upgrade).collect(),
-        // Somebody makes a client while the process ends.
-        Err(_) => return,
-    };
-    // All first, so that none waits for the server of another.
-    for member in &members {
-        member.start_closing();
-    }
-    let ends = Instant::now().after(LIMIT);
-    for member in members {
-        if !member.finish_closing(ends) {
-            tracing::warn!("not every release was answered before the end; leases free the rest");
+    WATCHED.flush();
+}
+
+/// The clients of the process.
+struct Watched {
+    members: Mutex<Vec<Weak<Member>>>,
+    ending: AtomicBool,
+}
+
+impl Watched {
+    const fn new() -> Self {
+        Self {
+            members: Mutex::new(Vec::new()),
+            ending: AtomicBool::new(false),
         }
+    }
+
+    fn add(&self, member: &Arc<Member>) {
+        let mut members = lock(&self.members);
+        members.retain(|member| member.strong_count() > 0);
+        members.push(Arc::downgrade(member));
+        drop(members);
+        // Too late for `flush`.
+        if self.ending.load(Ordering::SeqCst) {
+            member.end();
+        }
+    }
+
+    fn flush(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+        let mut looks = Looks::new();
+        let members = loop {
+            match self.try_members() {
+                Some(members) => break members,
+                None if looks.pause() => {}
+                None => return,
+            }
+        };
+        // Never dropped: this might be the last one, with all that belongs to it.
+        let all = || members.iter().filter_map(Weak::upgrade);
+        let all = || all().map(ManuallyDrop::new);
+        // All first, so that none waits for the server of another.
+        all().for_each(|member| member.end());
+        while !all().all(|member| member.has_ended()) && looks.pause() {}
+    }
+
+    /// `None`: another thread is just making a client, or this one was, before a signal.
+    fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<Member>>>> {
+        use std::sync::TryLockError;
+        match self.members.try_lock() {
+            Ok(members) => Some(members),
+            Err(TryLockError::Poisoned(members)) => Some(PoisonError::into_inner(members)),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// Looking again and again, until [`LIMIT`].
+struct Looks {
+    ends: Instant,
+    count: u32,
+    pause: Duration,
+}
+
+impl Looks {
+    fn new() -> Self {
+        Self {
+            ends: Instant::now().after(LIMIT),
+            count: 0,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// Waits for the next look; `false`: there is none.
+    fn pause(&mut self) -> bool {
+        if self.count >= LOOKS && Instant::now() >= self.ends {
+            return false;
+        }
+        thread::sleep(self.pause);
+        self.count += 1;
+        self.pause = LAST_PAUSE.min(self.pause * 2);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::{Client, LockError};
+
+    /// A client that only the test's own registry ends.
+    fn client() -> (Client, crate::MutexGuard) {
+        let client = Client::connect("memory://").unwrap();
+        let guard = client.mutex("m").blocking_lock().unwrap();
+        (client, guard)
+    }
+
+    #[test]
+    fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.add(client.member());
+        thread::scope(|scope| {
+            let making = lock(&watched.members);
+            let (sender, ended) = mpsc::channel();
+            let watched = &watched;
+            scope.spawn(move || {
+                watched.flush();
+                let _ = sender.send(());
+            });
+            while !watched.ending.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            // It is at the lock by now, or will be.
+            drop(making);
+            ended.recv().unwrap();
+        });
+        assert!(guard.is_lost());
+    }
+
+    #[test]
+    fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.add(client.member());
+        let making = lock(&watched.members);
+        watched.flush();
+        assert!(!guard.is_lost());
+        drop(making);
+    }
+
+    #[test]
+    fn a_client_that_is_made_while_the_process_ends_is_closed() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.flush();
+        watched.add(client.member());
+        while !client.member().has_ended() {
+            thread::yield_now();
+        }
+        assert!(guard.is_lost());
+        let refused = client.mutex("m").blocking_lock();
+        assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
     }
 }

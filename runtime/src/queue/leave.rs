@@ -43,7 +43,8 @@ impl Local {
         });
     }
 
-    /// Releases and says what can be had now, if the lock was still held. Wait on the promise.
+    /// Releases and says what can be had now, if the lock was still held. Wait on the promise; the store answers, unless
+    /// the lock is handed on here.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, false, self.member().settings().patience)
     }
@@ -219,8 +220,11 @@ impl Step<'_> {
         } else {
             self.now
         };
-        // Whoever waits for the word of the store wants to hear it.
-        if valid && unlocker.is_none() && park_until == self.now && self.pass_on(index, hold) {
+        if valid && park_until == self.now && self.pass_on(index, hold) {
+            // The lease says that it was held, and now the next one has all of it.
+            if let Some(unlocker) = unlocker {
+                let _ = unlocker.complete(Ok(Some(0)), self.wakes);
+            }
             return;
         }
         let held = self.state.held.swap_remove(index);

@@ -15,6 +15,8 @@
 //! | `again URL` | `ok`, or `failed again ERROR`: `setup` once more |
 //! | `shutdown` | `ok` |
 //! | `termination` | `ok`: from now on SIGTERM releases |
+//! | `log` | `ok`: from now on `tracing_subscriber::fmt` hears everything |
+//! | `brittle` | `ok`: from now on any panic aborts, even one that would be caught |
 //! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`]; with a pause of up to so long after each turn, and now and then a stay of up to so long |
 //! | `enough` | none: ends the contest, if it has not ended |
 //! | `return`, `exit`, `abort` | none: the process ends that way, holding what it holds |

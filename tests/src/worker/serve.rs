@@ -126,6 +126,20 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
             ["drop", name] => ask(&guards, name, Ask::Drop),
             ["check", name] => ask(&guards, name, Ask::Check),
+            ["log"] => {
+                // What it writes goes nowhere; but it is put together in thread-locals, as ever.
+                tracing_subscriber::fmt()
+                    .with_max_level(tracing::Level::TRACE)
+                    .with_writer(std::io::sink)
+                    .init();
+                // Made now for this thread, which is the one that ends the process: they go with it.
+                tracing::info!("from now on");
+                say("ok");
+            }
+            ["brittle"] => {
+                std::panic::set_hook(Box::new(|_| std::process::abort()));
+                say("ok");
+            }
             ["termination"] => {
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");

@@ -130,6 +130,37 @@ async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
 }
 
 #[tokio::test]
+async fn a_full_memory_refuses_who_comes_and_leaves_places_to_who_waits() {
+    const WAITERS: usize = 50;
+    let rig = Rig::new();
+    let (holder, client) = (rig.client(), rig.client());
+    let all = holder.semaphore("s", 60);
+    let permits = all.acquire_many(60).await.unwrap();
+    let semaphore = client.semaphore("s", 60);
+    let waiting: Vec<_> = (0..WAITERS)
+        .map(|_| {
+            let semaphore = semaphore.clone();
+            tokio::spawn(async move { semaphore.acquire().await })
+        })
+        .collect();
+    becomes("all wait", async || {
+        all.info()
+            .await
+            .is_ok_and(|info| info.waiters.len() == WAITERS)
+    })
+    .await;
+    rig.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
+    let said = unavailable(soon("an answer", semaphore.acquire()).await);
+    assert!(said.contains("memory"), "{said}");
+    rig.redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
+    permits.release().await.unwrap();
+    let granted = waiting.into_iter().map(|waiting| soon("granted", waiting));
+    for permit in futures::future::join_all(granted).await {
+        permit.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_primary_that_becomes_a_replica_grants_nothing() {
     let rig = Rig::with(Options::default().line("min-replicas-max-lag 1"));
     let primary = Redis::start();

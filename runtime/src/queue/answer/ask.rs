@@ -74,9 +74,8 @@ impl Step<'_> {
             }
             Ok(other) => {
                 self.withdraw(&ask.sendings);
-                self.fail_all(&LockError::Unavailable {
-                    source: nonsense(&other),
-                });
+                let source = nonsense(&other);
+                self.refuse(index, &ask, LockError::Unavailable { source });
                 return;
             }
             // Asked again when the connection is back; `due` knows when patience ends.
@@ -89,17 +88,24 @@ impl Step<'_> {
                 ask.again = self.now.after(RETRY);
                 ask.trouble = Some(error);
             }
-            // That grant is given back; the next waiter gets one of its own.
-            Err(error) if matches!(error.kind(), StoreErrorKind::Unreplicated { .. }) => {
-                self.withdraw(&ask.sendings);
-                let error = self.lock_error(error);
-                self.refuse(index, &ask, error);
-                return;
-            }
-            Err(error) => {
+            // Of the name as it is, or of the rights of this client: whatever is asked for would meet it.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    StoreErrorKind::Foreign | StoreErrorKind::Forbidden
+                ) =>
+            {
                 self.withdraw(&ask.sendings);
                 let error = self.lock_error(error);
                 self.fail_all(&error);
+                return;
+            }
+            // Of this ticket: others may have places, or meet a server that has memory again. The next waiter gets a ticket
+            // of its own.
+            Err(error) => {
+                self.withdraw(&ask.sendings);
+                let error = self.lock_error(error);
+                self.refuse(index, &ask, error);
                 return;
             }
         }

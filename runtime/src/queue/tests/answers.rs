@@ -6,7 +6,7 @@ use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ticket::Sendings;
 use crate::queue::{Patience, Want};
-use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Reply};
+use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -51,11 +51,14 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
 }
 
 #[test]
-fn what_is_refused_for_good_is_told_to_all_and_what_was_not_replicated_to_one() {
+fn what_concerns_one_ticket_is_told_to_its_waiter_and_what_concerns_the_name_to_all() {
     for (kind, all) in [
-        (StoreErrorKind::Refused, true),
-        (StoreErrorKind::Forbidden, true),
+        (StoreErrorKind::Refused, false),
+        (StoreErrorKind::Protocol, false),
+        (StoreErrorKind::Unsupported, false),
         (UNREPLICATED, false),
+        (StoreErrorKind::Forbidden, true),
+        (StoreErrorKind::Foreign, true),
     ] {
         let rig = Rig::new();
         let mut first = rig.enter(&Rig::want());
@@ -65,6 +68,8 @@ fn what_is_refused_for_good_is_told_to_all_and_what_was_not_replicated_to_one() 
         let told = poll(&mut first).expect("told").map(drop).unwrap_err();
         let fits = match kind {
             UNREPLICATED => matches!(told, LockError::NotReplicated { .. }),
+            StoreErrorKind::Foreign => matches!(told, LockError::ForeignKey { .. }),
+            StoreErrorKind::Unsupported => matches!(told, LockError::Unsupported { .. }),
             _ => matches!(told, LockError::Unavailable { .. }),
         };
         assert!(fits, "{told:?}");
@@ -77,6 +82,29 @@ fn what_is_refused_for_good_is_told_to_all_and_what_was_not_replicated_to_one() 
         );
         assert_eq!(rig.is_silent(), all, "{kind:?}");
     }
+}
+
+#[test]
+fn a_ticket_that_is_refused_leaves_the_places_of_others() {
+    let want = Want {
+        share: Share::of(1, 10),
+        ..Rig::want()
+    };
+    let rig = Rig::new();
+    let mut first = rig.enter(&want);
+    rig.answer(rig.next(), queued());
+    let mut second = rig.enter(&want);
+    rig.fail(rig.next(), StoreErrorKind::Refused);
+    assert!(matches!(
+        poll(&mut second),
+        Some(Err(LockError::Unavailable { .. }))
+    ));
+    assert!(poll(&mut first).is_none());
+    assert!(
+        matches!(rig.next().op, Op::Release { .. }),
+        "the refused one"
+    );
+    assert!(rig.is_silent(), "nobody asks anew");
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn each_holder_has_an_expire_of_its_own() {
 
 #[test]
 fn what_must_be_said_to_the_store_is_said() {
-    // Parked; wanted for something else; the word of the store is waited for.
+    // Parked; wanted for something else.
     let rig = Rig::new();
     let keep = Want {
         terms: Terms {
@@ -182,14 +182,63 @@ fn what_must_be_said_to_the_store_is_said() {
     assert!(rig.released());
     drop(write);
     assert!(rig.released());
+}
 
-    let told = rig.take(&Rig::want());
-    let mut next = rig.enter(&Rig::want());
+#[test]
+fn an_unlock_hands_on_and_says_at_once_that_the_lock_was_held() {
+    let rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
-    let unlocked = told.local().unlock(&told);
-    assert!(poll(&mut next).is_none());
+    let unlocked = first.local().unlock(&first);
+    let second = poll(&mut second).expect("handed on").unwrap();
+    assert_eq!(second.grant().token, TOKEN * 1024 + 1);
+    assert_eq!(unlocked.blocking_wait().unwrap(), Some(0));
+    assert!(rig.is_silent());
+    // Once more, of the same: it is over.
+    assert_eq!(first.local().unlock(&first).blocking_wait().unwrap(), None);
+    assert!(second.is_valid());
+    // Nobody waits: the store says what became of it.
+    let unlocked = second.local().unlock(&second);
+    let free = || Reply::Released { free: 1 };
+    for _ in 0..2 {
+        rig.answer(rig.next(), free());
+    }
+    assert_eq!(unlocked.blocking_wait().unwrap(), Some(1));
+}
+
+#[test]
+fn an_unlock_of_what_is_over_hands_nothing_on() {
+    let mut rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    rig.pass(2 * MILLI);
+    by_hand::set(first.valid());
+    let unlocked = first.local().unlock(&first);
+    assert!(poll(&mut second).is_none());
+    while !rig.is_silent() {
+        let request = rig.next();
+        let reply = match request.op {
+            Op::Release { .. } => Reply::Gone,
+            _ => queued(),
+        };
+        rig.answer(request, reply);
+    }
+    assert_eq!(unlocked.blocking_wait().unwrap(), None);
+}
+
+#[test]
+fn an_unlock_beyond_the_budget_waits_for_the_store() {
+    let mut rig = Rig::new();
+    let first = rig.take(&Rig::want());
+    let mut second = rig.enter(&Rig::want());
+    rig.answer(rig.next(), queued());
+    rig.pass(5 * MILLI);
+    let unlocked = first.local().unlock(&first);
+    assert!(poll(&mut second).is_none(), "others have their turn");
     assert!(rig.released());
-    assert!(unlocked.blocking_wait().unwrap().is_some());
+    assert_eq!(unlocked.blocking_wait().unwrap(), Some(1));
 }
 
 #[test]

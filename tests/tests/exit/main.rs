@@ -1,9 +1,11 @@
 //! The end of a process: what it dropped is released, what it held is not held for long.
 
+mod abort;
+
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::{LONG, eventually, finishes};
+use auto_mutex_tests::events::{LONG, eventually, eventually_within, finishes};
 use auto_mutex_tests::process;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::worker::Setup;
@@ -12,10 +14,10 @@ fn setup(redis: &Redis, lease: Duration) -> Setup {
     Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), lease)
 }
 
-/// The lease outlives the test, so only a release can make it free.
+/// So much before the end of the lease that only a release can have made it free.
 #[track_caller]
 fn is_free_at_once(redis: &Redis) {
-    eventually("the lock is free", || redis.held() == 0);
+    eventually_within(LONG / 2, "the lock is free", || redis.held() == 0);
 }
 
 #[test]
@@ -51,6 +53,39 @@ fn exit_releases() {
         worker.lock("m");
         worker.say("exit");
         assert!(worker.ended().success());
+        is_free_at_once(&redis);
+    }
+}
+
+/// Thread-locals of the thread that ends the process are gone by then, and `fmt` cannot do without.
+#[test]
+fn exit_releases_when_a_subscriber_is_installed() {
+    let redis = Redis::start();
+    for end in ["exit", "return"] {
+        let mut worker = setup(&redis, LONG).start();
+        worker.say("log");
+        worker.expect("ok");
+        worker.lock("m");
+        worker.lock("other");
+        worker.say(end);
+        assert!(worker.ended().success(), "{end}");
+        is_free_at_once(&redis);
+    }
+}
+
+#[test]
+fn exit_releases_without_a_panic() {
+    let redis = Redis::start();
+    for end in ["exit", "return"] {
+        let mut worker = setup(&redis, LONG).start();
+        for line in ["log", "brittle"] {
+            worker.say(line);
+            worker.expect("ok");
+        }
+        worker.lock("m");
+        worker.say(end);
+        let status = worker.ended();
+        assert!(status.success(), "{end}: {status}");
         is_free_at_once(&redis);
     }
 }
