@@ -2,6 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt;
 use syn::{Expr, Path, Type};
 
 /// The place of `span`, with names resolved where the attribute is defined: what is written with it cannot
@@ -46,16 +47,17 @@ pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let Some(path) = runtime else {
         return quote_spanned!(span=> ::auto_mutex::__private);
     };
-    // The user's own tokens keep what they resolve to (`$crate`) and only move.
-    let path: TokenStream = path
-        .to_token_stream()
-        .into_iter()
-        .map(|mut token| {
-            token.set_span(token.span().located_at(span));
-            token
-        })
-        .collect();
+    let path = moved(path.to_token_stream(), span);
     quote_spanned!(span=> #path::__private)
+}
+
+/// The user's own tokens keep what they resolve to (`$crate`) and only move.
+pub(crate) fn moved(tokens: TokenStream, span: Span) -> TokenStream {
+    let token = |mut token: TokenTree| {
+        token.set_span(token.span().located_at(span));
+        token
+    };
+    tokens.into_iter().map(token).collect()
 }
 
 /// `{ … }` with a span of its own.
@@ -91,4 +93,31 @@ pub(crate) fn find_word(tokens: TokenStream, word: &str) -> Option<Span> {
         TokenTree::Group(group) => find_word(group.stream(), word),
         _ => None,
     })
+}
+
+/// Input:  `Ledger::<r#u8>`, with or without invisible groups
+/// Output: `Ledger`, `<`, `u8`, `>`
+pub(crate) fn words(tokens: TokenStream) -> Vec<String> {
+    let mut words = Vec::new();
+    collect(tokens, &mut words);
+    words
+}
+
+fn collect(tokens: TokenStream, words: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) => words.push(ident.unraw().to_string()),
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+                collect(group.stream(), words);
+            }
+            TokenTree::Punct(punct) if punct.as_char() == '<' => {
+                // In an expression `::` stands before the parameters.
+                if words.len() > 2 && words.ends_with(&[":".to_owned(), ":".to_owned()]) {
+                    words.truncate(words.len() - 2);
+                }
+                words.push("<".to_owned());
+            }
+            token => words.push(token.to_string()),
+        }
+    }
 }

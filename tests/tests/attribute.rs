@@ -1,5 +1,7 @@
 //! The attributes at work: one file per topic. On `memory://`; what meets other members also on Redis.
 
+#[path = "attribute/answering.rs"]
+mod answering;
 #[path = "attribute/async_traits.rs"]
 mod async_traits;
 #[path = "attribute/blocks.rs"]
@@ -12,6 +14,8 @@ mod executors;
 mod futures_returned;
 #[path = "attribute/handlers.rs"]
 mod handlers;
+#[path = "attribute/hidden.rs"]
+mod hidden;
 #[path = "attribute/keys.rs"]
 mod keys;
 #[path = "attribute/kinds.rs"]

@@ -1,6 +1,6 @@
 //! What to do instead of the body: `skip`, `panic`, the path of a function, or a closure.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use syn::{Error, Expr, ExprClosure, ExprPath, Result};
 
 use crate::tokens::bare_expr;
@@ -13,7 +13,11 @@ pub(crate) enum Handler {
     /// Panics with the error's text.
     Panic(Span),
     /// Is called.
-    Path(ExprPath),
+    Path {
+        path: ExprPath,
+        /// How the block names the function that it must be, where the path could lead elsewhere.
+        own: Option<TokenStream>,
+    },
     /// Its body is put in place.
     Closure(Box<ExprClosure>),
 }
@@ -27,7 +31,10 @@ impl Handler {
             Expr::Path(path) if path.path.is_ident("panic") => {
                 Ok(Self::Panic(path.path.segments[0].ident.span()))
             }
-            Expr::Path(path) => Ok(Self::Path(path.clone())),
+            Expr::Path(path) => Ok(Self::Path {
+                path: path.clone(),
+                own: None,
+            }),
             Expr::Closure(closure) => Ok(Self::Closure(Box::new(closure.clone()))),
             Expr::Call(call) => Err(Error::new_spanned(
                 &value,
@@ -46,16 +53,6 @@ impl Handler {
             )),
             _ => Err(Error::new_spanned(&value, forms(option))),
         }
-    }
-
-    /// The method `Self::…` or `owner::…` that it names.
-    pub(crate) fn method(&self, owner: Option<&str>) -> Option<String> {
-        let Self::Path(path) = self else { return None };
-        let mut segments = path.path.segments.iter();
-        let (first, second) = (segments.next()?, segments.next()?);
-        let named = first.ident == "Self" || owner.is_some_and(|owner| first.ident == owner);
-        (named && segments.next().is_none() && path.qself.is_none())
-            .then(|| second.ident.to_string())
     }
 }
 

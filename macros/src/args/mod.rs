@@ -182,6 +182,22 @@ impl Options {
         }
     }
 
+    /// `on_timeout` and `on_error`, where they are given.
+    pub(crate) fn handlers(&self) -> impl Iterator<Item = (&'static str, &Handler)> {
+        let both = [
+            ("on_timeout", &self.on_timeout),
+            ("on_error", &self.on_error),
+        ];
+        both.into_iter()
+            .filter_map(|(option, handler)| Some((option, handler.as_ref()?)))
+    }
+
+    pub(crate) fn handlers_mut(&mut self) -> impl Iterator<Item = &mut Handler> {
+        [&mut self.on_timeout, &mut self.on_error]
+            .into_iter()
+            .flatten()
+    }
+
     /// Whether several locks are taken.
     pub(crate) fn takes_several(&self) -> bool {
         self.keys.is_some() || self.was.is_some()

@@ -1,12 +1,12 @@
 //! What is returned when the lock was not obtained or not kept: the handlers, or the return type itself.
 
 use proc_macro2::{Group, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, ExprPath, Result};
 
 use crate::args::{Handler, Options};
 use crate::flavor::Returns;
-use crate::tokens::{braced, ours, private, private_at, whole};
+use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
 /// Everything that the answers of a function depend on.
 pub(crate) struct Answers<'a> {
@@ -92,7 +92,7 @@ impl Answers<'_> {
                 let span = ours(*span);
                 Ok(quote_spanned!(span=> #private::panic(__error)))
             }
-            Handler::Path(path) => self.call(option, path),
+            Handler::Path { path, own } => self.call(option, path, own.as_ref()),
             Handler::Closure(closure) => self.in_place(option, closure),
         }
     }
@@ -111,7 +111,14 @@ impl Answers<'_> {
 
     /// Input:  `Self::busy` for `on_timeout`
     /// Output: `return { Self::busy(self, month) }`; in a future `answer(Self::busy(self, month)).await`
-    fn call(&self, option: &str, path: &ExprPath) -> Result<TokenStream> {
+    ///
+    /// The path becomes `own(Self::busy, <Self as Book>::busy)` where it could lead past the block.
+    fn call(
+        &self,
+        option: &str,
+        path: &ExprPath,
+        own: Option<&TokenStream>,
+    ) -> Result<TokenStream> {
         let arguments = match option {
             "on_timeout" => self.arguments.clone()?,
             _ => vec![quote_spanned!(Span::mixed_site()=> __error)],
@@ -120,17 +127,24 @@ impl Answers<'_> {
         // Errors about the call point at the path, not at the attribute.
         let mut list = Group::new(proc_macro2::Delimiter::Parenthesis, quote!(#(#arguments),*));
         list.set_span(ours(span));
+        let private = self.private_at(span);
+        let handler = match own {
+            Some(own) => {
+                let own = moved(own.clone(), span);
+                quote_spanned!(ours(span)=> #private::own(#path, #own))
+            }
+            None => path.to_token_stream(),
+        };
         if !self.awaits {
             // Returned, so that an answer of another type is compared with the return type.
-            return Ok(returned(quote!(#path #list)));
+            return Ok(returned(quote!(#handler #list)));
         }
-        let private = self.private_at(span);
         let span = ours(span);
         let ty = match &self.returns.ty {
             Some(ty) => ty.clone(),
             None => quote_spanned!(span=> _),
         };
-        Ok(quote_spanned!(span=> #private::answer::<_, #ty, _>(#path #list).await))
+        Ok(quote_spanned!(span=> #private::answer::<_, #ty, _>(#handler #list).await))
     }
 
     pub(super) fn private_at(&self, span: Span) -> TokenStream {
@@ -141,7 +155,7 @@ impl Answers<'_> {
 /// Whether an answer to a timeout may use what the body consumes.
 pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> bool {
     match handler {
-        Some(Handler::Path(_)) => arguments > 0,
+        Some(Handler::Path { .. }) => arguments > 0,
         Some(Handler::Closure(_)) => true,
         _ => false,
     }

@@ -2,28 +2,33 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 
 use super::function::protect;
+use super::handlers;
 use crate::args::Options;
 use crate::errors::Errors;
 use crate::fallback;
 use crate::item::{Block, Function, Marks, Member, is_mark, second_mark};
 
 /// A function of the block and what is said about it.
-struct Candidate {
-    function: Function,
-    marks: Marks,
+pub(super) struct Candidate {
+    pub(super) function: Function,
+    pub(super) marks: Marks,
 }
 
-pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -> TokenStream {
+pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors) -> TokenStream {
     for second in block.attrs.iter().filter(|attribute| is_mark(attribute)) {
         errors.on(second, second_mark(defaults.kind, second));
     }
     // `Err` is what is no function.
+    let explicit = defaults.explicit.is_some();
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
         members.push(match member {
-            Member::Other(tokens) => Err(tokens),
+            Member::Other(other) => {
+                Err(other.expand(defaults.kind, explicit, &block.header, &mut errors))
+            }
             Member::Function(mut function) => {
                 let marks = Marks::take(&mut function, &mut errors);
                 Ok(Candidate {
@@ -33,8 +38,10 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
             }
         });
     }
-    let answering = answering(&members, defaults, block.owner.as_deref());
+    let functions = members.iter_mut().flatten();
+    let answering = handlers::answering(functions, &mut defaults, &block.header, &mut errors);
 
+    let owner = block.header.owner();
     let mut expanded = TokenStream::new();
     let mut untouched = TokenStream::new();
     for member in members {
@@ -43,18 +50,19 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
                 untouched.extend(tokens.clone());
                 expanded.extend(tokens);
             }
-            Ok(Candidate { function, marks }) => {
-                let passed = marks.passed.clone();
-                let plain = function.untouched();
+            Ok(candidate) => {
+                let passed = candidate.marks.passed.clone();
+                let plain = candidate.function.untouched();
                 let plain = quote!(#passed #plain);
                 untouched.extend(plain.clone());
-                match options(&function, marks, defaults, &answering) {
-                    Some(options) => {
-                        let protected =
-                            protect(function, &options, block.owner.as_deref(), &mut errors);
-                        expanded.extend(quote!(#passed #protected));
-                    }
-                    None => expanded.extend(plain),
+                if candidate.is_protected(&defaults, &answering) {
+                    let options = candidate.options(&defaults);
+                    handlers::refuse_circle(&candidate, &options, &block.header, &mut errors);
+                    let protected =
+                        protect(candidate.function, &options, owner.as_deref(), &mut errors);
+                    expanded.extend(quote!(#passed #protected));
+                } else {
+                    expanded.extend(plain);
                 }
             }
         }
@@ -66,41 +74,29 @@ pub(crate) fn expand(mut block: Block, defaults: &Options, mut errors: Errors) -
     }
 }
 
-/// The options of a function, or `None` if it is not protected.
-fn options(
-    function: &Function,
-    marks: Marks,
-    defaults: &Options,
-    answering: &[String],
-) -> Option<Options> {
-    let marked = marks.options.is_some();
-    let by_default = defaults.explicit.is_none()
-        && function.body.is_some()
-        && !answering.iter().any(|name| function.sig.ident == name);
-    if marks.left_out || !(marked || by_default) {
-        return None;
+impl Candidate {
+    /// Whether nothing but the attribute on the block says that it has a lock.
+    pub(super) fn is_by_default(&self, defaults: &Options) -> bool {
+        defaults.explicit.is_none()
+            && self.function.body.is_some()
+            && self.marks.options.is_none()
+            && !self.marks.left_out
     }
-    Some(match marks.options {
-        Some(options) => options.over(defaults),
-        None => Options::of(defaults.kind, defaults.span).over(defaults),
-    })
-}
 
-/// The functions of the block that handlers in it call: protected, they would wait for the lock that was not
-/// to be had.
-fn answering(
-    members: &[Result<Candidate, TokenStream>],
-    defaults: &Options,
-    owner: Option<&str>,
-) -> Vec<String> {
-    let marked = members
-        .iter()
-        .flatten()
-        .filter_map(|candidate| candidate.marks.options.as_ref());
-    marked
-        .chain([defaults])
-        .flat_map(|options| [&options.on_timeout, &options.on_error])
-        .flatten()
-        .filter_map(|handler| handler.method(owner))
-        .collect()
+    fn is_protected(&self, defaults: &Options, answering: &[String]) -> bool {
+        let marked = self.marks.options.is_some() && !self.marks.left_out;
+        marked || self.is_by_default(defaults) && !answering.contains(&self.name())
+    }
+
+    /// Its own options and the block's.
+    fn options(&self, defaults: &Options) -> Options {
+        match &self.marks.options {
+            Some(options) => options.clone().over(defaults),
+            None => Options::of(defaults.kind, defaults.span).over(defaults),
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.function.sig.ident.unraw().to_string()
+    }
 }

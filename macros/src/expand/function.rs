@@ -4,6 +4,7 @@ use proc_macro2::{Span, TokenStream};
 
 use super::answer::Answers;
 use super::body::Expansion;
+use super::handlers;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::Flavor;
@@ -15,6 +16,7 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
     if let Some(second) = function.attrs.iter().find(|attribute| is_mark(attribute)) {
         errors.on(second, second_mark(options.kind, second));
     }
+    handlers::refuse_itself(&function, options, errors);
     protect(function, options, None, errors)
 }
 
@@ -41,10 +43,9 @@ pub(crate) fn protect(
     check_flavor(&flavor, options, errors);
 
     // Only a handler that gets the arguments makes them nameable.
-    let needs_arguments = [&options.on_timeout, &options.on_error]
-        .into_iter()
-        .flatten()
-        .any(|handler| matches!(handler, Handler::Path(_) | Handler::Closure(_)));
+    let needs_arguments = options
+        .handlers()
+        .any(|(_, handler)| matches!(handler, Handler::Path { .. } | Handler::Closure(_)));
     let arguments = if needs_arguments {
         forwarded(&mut function.sig)
     } else {

@@ -112,7 +112,7 @@ impl Function {
             errors.at(constness.span, "a `const fn` cannot wait for a lock: remove `const`, or in a block add `#[no_auto_mutex]`");
         }
         if let Some(abi) = &sig.abi {
-            errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that");
+            errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that; in a block add `#[no_auto_mutex]` to this one");
         }
         if let Some(variadic) = &sig.variadic {
             errors.on(variadic, "a variadic function cannot be protected: move its body to an ordinary function and annotate that");

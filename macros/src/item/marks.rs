@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Meta, Token};
+use syn::{Attribute, Meta, MetaList, Token};
 
 use super::Function;
 use crate::args::{self, DONE, Options};
@@ -35,6 +35,19 @@ impl Marks {
         }
         for attribute in &function.attrs {
             refuse_conditional(attribute, errors);
+        }
+        marks
+    }
+
+    /// Takes `#[no_auto_mutex]` off an item that is no function.
+    pub(super) fn take_no_lock(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Self {
+        let mut marks = Self::default();
+        let (found, rest): (Vec<_>, _) = std::mem::take(attrs)
+            .into_iter()
+            .partition(|attribute| is_mark(attribute) && Kind::of(attribute).is_none());
+        *attrs = rest;
+        for attribute in found {
+            marks.read(&attribute, errors);
         }
         marks
     }
@@ -106,11 +119,17 @@ fn is_done(tokens: &TokenStream) -> bool {
 
 /// The compiler evaluates `cfg_attr` too late for the block to see what is in it.
 fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
-    if !attribute.path().is_ident("cfg_attr") {
+    if let Meta::List(list) = &attribute.meta {
+        refuse_inside(list, errors);
+    }
+}
+
+/// One `cfg_attr` may stand in another.
+fn refuse_inside(list: &MetaList, errors: &mut Errors) {
+    if !list.path.is_ident("cfg_attr") {
         return;
     }
-    let Ok(metas) = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
-    else {
+    let Ok(metas) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
         return;
     };
     for meta in metas.iter().skip(1) {
@@ -124,6 +143,8 @@ fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
                 meta.to_token_stream(),
                 "a block cannot see through `cfg_attr`: write two functions, each with `#[cfg(…)]` and its own attribute",
             );
+        } else if let Meta::List(inner) = meta {
+            refuse_inside(inner, errors);
         }
     }
 }

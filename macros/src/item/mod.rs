@@ -5,7 +5,9 @@
 
 mod block;
 mod function;
+mod header;
 mod marks;
+mod other;
 mod params;
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -17,7 +19,9 @@ use crate::kind::Kind;
 
 pub(crate) use block::{Block, Member};
 pub(crate) use function::{Body, Function};
+pub(crate) use header::{Header, Named};
 pub(crate) use marks::{Marks, is_mark, second_mark};
+pub(crate) use other::Other;
 pub(crate) use params::{Params, forwarded};
 
 /// What the attribute stands on.

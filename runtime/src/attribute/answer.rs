@@ -41,6 +41,23 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
     }
 }
 
+/// Whether a handler is the block's function `F`, of which it has the name.
+#[diagnostic::on_unimplemented(
+    message = "this handler has the name of a function in this block, but names another one",
+    label = "not the function in this block",
+    note = "a function that a handler calls takes no lock, so it must be the right one: `<Self as Trait>::function` names the block's; call another in a closure"
+)]
+pub trait IsOwn<F> {}
+
+impl<F> IsOwn<F> for F {}
+/// With a second one the compiler does not conclude `F` from the handler, to complain of its type.
+impl<F> IsOwn<Option<F>> for F {}
+
+/// The handler, if it is the block's function and no other of that name.
+pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
+    handler
+}
+
 /// Waits for a handler's answer.
 pub async fn answer<M, R, A: Answer<M, R>>(handler: A) -> R {
     handler.answer().await

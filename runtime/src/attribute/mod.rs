@@ -19,7 +19,7 @@ pub use std::result::Result::{Err, Ok};
 pub use std::time::Duration;
 
 pub use crate::handle::Guard;
-pub use answer::{Answer, AtOnce, Inside, Skip, answer, panic};
+pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
 pub use around::{
     Around, Scope, acquire, around, around_finishing, blocking_acquire, enter, finish, run,
 };

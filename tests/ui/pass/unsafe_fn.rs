@@ -36,6 +36,8 @@ unsafe impl Book for Ledger {
 }
 
 fn main() {
+    // Without a client there is no lock, so no body runs.
+    assert!(unsafe { Ledger.close() }.is_err() && unsafe { Ledger.open() }.is_err());
     let client = auto_mutex::Client::connect("memory://").unwrap();
     let n = 3;
     client.blocking_scope(|| {

@@ -16,6 +16,14 @@ impl Ledger {
     }
 }
 
+#[auto_mutex(explicit, key = 1)]
+impl Ledger {
+    #[cfg_attr(all(), cfg_attr(all(), auto_mutex(expire = 10)))]
+    fn within(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
 fn main() {
-    let _ = (Ledger.close(), Ledger.open());
+    let _ = (Ledger.close(), Ledger.open(), Ledger.within());
 }

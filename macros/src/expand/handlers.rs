@@ -1,0 +1,186 @@
+//! Handlers that call a function of their own block. It answers for others, so it takes no lock: it would wait for the
+//! very lock that was not to be had, and its handler would call it again.
+//!
+//! Only what certainly is the block's function goes without a lock. Where the path could lead to another one, the
+//! user says which.
+
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::{ExprClosure, ExprPath, Pat};
+
+use super::block::Candidate;
+use crate::args::{Handler, Options};
+use crate::errors::Errors;
+use crate::item::{Function, Header, Named};
+use crate::tokens::words;
+
+/// The functions of a block that take no lock because handlers call them.
+pub(super) fn answering<'a>(
+    functions: impl Iterator<Item = &'a mut Candidate>,
+    defaults: &mut Options,
+    header: &Header,
+    errors: &mut Errors,
+) -> Vec<String> {
+    let mut functions: Vec<_> = functions.collect();
+    let by_default: Vec<String> = functions
+        .iter()
+        .filter(|function| function.is_by_default(defaults))
+        .map(|function| function.name())
+        .collect();
+    let marked = functions
+        .iter_mut()
+        .filter_map(|function| function.marks.options.as_mut());
+    let mut answering = Vec::new();
+    for handler in marked.chain([defaults]).flat_map(Options::handlers_mut) {
+        let Handler::Path { path, own } = handler else {
+            continue;
+        };
+        let Some(function) = last(path) else { continue };
+        let name = function.unraw().to_string();
+        if !by_default.contains(&name) {
+            continue;
+        }
+        match header.named_by(path) {
+            Named::Another => continue,
+            Named::Unclear => {
+                errors.on(&*path, unclear(&name, header));
+                continue;
+            }
+            Named::OfType => *own = Some(header.path_of(function)),
+            Named::This => {}
+        }
+        answering.push(name);
+    }
+    answering
+}
+
+fn unclear(name: &str, header: &Header) -> String {
+    let own = header.spelled(name);
+    format!(
+        "if this is the `{name}` of this block, write `{own}`: then `{name}` takes no lock, which it would wait for again; \
+         if it is another function, call it in a closure"
+    )
+}
+
+/// Refuses options of a protected function of a block whose handler calls this function again.
+pub(super) fn refuse_circle(
+    candidate: &Candidate,
+    options: &Options,
+    header: &Header,
+    errors: &mut Errors,
+) {
+    let name = candidate.name();
+    for (option, handler) in options.handlers() {
+        let mut own = candidate.marks.options.iter().flat_map(Options::handlers);
+        let inherited = own.all(|(given, _)| given != option);
+        let circle = match handler {
+            Handler::Path { path, .. } => {
+                let same_name = last(path).is_some_and(|last| last.unraw() == name);
+                same_name
+                    && match header.named_by(path) {
+                        Named::This | Named::OfType => true,
+                        // The function has its lock whatever it is.
+                        Named::Unclear => inherited && candidate.marks.options.is_some(),
+                        Named::Another => false,
+                    }
+            }
+            // A closure of its own that calls it again is meant.
+            Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
+            Handler::Skip(_) | Handler::Panic(_) => false,
+        };
+        if !circle {
+            continue;
+        }
+        if inherited {
+            errors.on(&candidate.function.sig.ident, format!(
+                "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself again and again: \
+                 mark it with `#[no_auto_mutex]`, or give it an `{option}` of its own"
+            ));
+        } else {
+            refuse(option, &name, handler, errors);
+        }
+    }
+}
+
+/// Refuses `on_timeout = Self::close` on `fn close` itself, outside of annotated blocks.
+pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut Errors) {
+    let name = function.sig.ident.unraw().to_string();
+    for (option, handler) in options.handlers() {
+        let Handler::Path { path, .. } = handler else {
+            continue;
+        };
+        let path = words(path.to_token_stream()).concat();
+        if [format!("Self::{name}"), format!("<Self>::{name}")].contains(&path) {
+            refuse(option, &name, handler, errors);
+        }
+    }
+}
+
+fn refuse(option: &str, name: &str, handler: &Handler, errors: &mut Errors) {
+    if let Handler::Path { path, .. } = handler {
+        errors.on(path, format!(
+            "`{name}` would answer for itself, again and again: name another function as its `{option}`, or call it in a closure"
+        ));
+    }
+}
+
+/// The function that a path ends in.
+fn last(path: &ExprPath) -> Option<&Ident> {
+    path.path.segments.last().map(|segment| &segment.ident)
+}
+
+/// Whether a closure, given for a whole block, calls `function` by `self`, or `Self`, or the parameter that gets
+/// `self`.
+fn calls(closure: &ExprClosure, option: &str, function: &Function) -> bool {
+    let name = function.sig.ident.unraw().to_string();
+    let mut callers = vec!["self.".to_owned(), "Self::".to_owned()];
+    // The error comes first.
+    let errors = usize::from(option == "on_error");
+    if function.sig.receiver().is_some()
+        && closure.inputs.len() == function.sig.inputs.len() + errors
+        && let Some(receiver) = closure.inputs.get(errors).and_then(binding)
+    {
+        callers.push(format!("{}.", receiver.unraw()));
+    }
+    has_call(closure.body.to_token_stream(), &callers, &name)
+}
+
+fn binding(pattern: &Pat) -> Option<&Ident> {
+    match pattern {
+        Pat::Ident(binding) => Some(&binding.ident),
+        Pat::Type(typed) => binding(&typed.pat),
+        _ => None,
+    }
+}
+
+/// Whether `self.name(` or the like is among the tokens.
+fn has_call(tokens: TokenStream, callers: &[String], name: &str) -> bool {
+    let mut before = String::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match &token {
+            TokenTree::Group(group) => {
+                if has_call(group.stream(), callers, name) {
+                    return true;
+                }
+                before.clear();
+            }
+            TokenTree::Ident(word) => {
+                let called = tokens.peek().is_some_and(|next| match next {
+                    TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
+                    // `name::<T>(`
+                    TokenTree::Punct(punct) => punct.as_char() == ':',
+                    _ => false,
+                });
+                if called && word.unraw() == name && callers.contains(&before) {
+                    return true;
+                }
+                before = word.unraw().to_string();
+            }
+            TokenTree::Punct(punct) => before.push(punct.as_char()),
+            TokenTree::Literal(_) => before.clear(),
+        }
+    }
+    false
+}

@@ -1,0 +1,143 @@
+//! What a block has besides functions: constants, types, macro calls. A body may hide in it, where no lock can be put
+//! around it.
+
+use proc_macro2::{Spacing, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::ParseStream;
+use syn::{Attribute, ImplItem, Result, TraitItem};
+
+use super::Header;
+use super::marks::Marks;
+use crate::errors::Errors;
+use crate::kind::Kind;
+use crate::tokens::start;
+
+/// An item of a block that is no function.
+pub(crate) struct Other {
+    attrs: Vec<Attribute>,
+    item: TokenStream,
+    hides: Option<Hides>,
+}
+
+/// Where a body may be.
+enum Hides {
+    /// In what a macro makes.
+    Macro,
+    /// In a constant, here.
+    Code(Span),
+}
+
+impl Other {
+    pub(super) fn parse(input: ParseStream, is_trait: bool) -> Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let (is_macro, item) = if is_trait {
+            let item: TraitItem = input.parse()?;
+            (
+                matches!(item, TraitItem::Macro(_)),
+                item.into_token_stream(),
+            )
+        } else {
+            let item: ImplItem = input.parse()?;
+            (matches!(item, ImplItem::Macro(_)), item.into_token_stream())
+        };
+        let hides = if is_macro {
+            Some(Hides::Macro)
+        } else {
+            code(item.clone()).map(Hides::Code)
+        };
+        Ok(Self { attrs, item, hides })
+    }
+
+    /// The item again. An error where it may hide a body and nothing says that it needs no lock.
+    pub(crate) fn expand(
+        mut self,
+        kind: Kind,
+        explicit: bool,
+        header: &Header,
+        errors: &mut Errors,
+    ) -> TokenStream {
+        let marks = Marks::take_no_lock(&mut self.attrs, errors);
+        match &self.hides {
+            Some(hides) if !marks.left_out && !explicit => {
+                hides.refuse(&self.item, kind, header, errors);
+            }
+            None if marks.left_out => errors.at(
+                start(&self.item),
+                "nothing here takes a lock: remove `#[no_auto_mutex]`",
+            ),
+            _ => {}
+        }
+        let passed = marks.passed;
+        let Self { attrs, item, .. } = self;
+        quote!(#passed #(#attrs)* #item)
+    }
+}
+
+impl Hides {
+    fn refuse(&self, item: &TokenStream, kind: Kind, header: &Header, errors: &mut Errors) {
+        let attribute = kind.word();
+        match self {
+            Self::Macro if header.is_divisible() => errors.on(
+                item,
+                format!(
+                    "functions that a macro makes would run without the lock: write them out, or move the call to an `impl` block without `#[{attribute}]`, \
+                     or add `#[no_auto_mutex]` to it and annotate the functions inside the macro"
+                ),
+            ),
+            Self::Macro => errors.on(
+                item,
+                "functions that a macro makes would run without the lock: write them out, \
+                 or add `#[no_auto_mutex]` to the call and annotate the functions inside the macro",
+            ),
+            Self::Code(span) => errors.at(
+                *span,
+                "code in a constant would run without the lock: make it a function of the block and name that, \
+                 or add `#[no_auto_mutex]` to the constant",
+            ),
+        }
+    }
+}
+
+/// Where a function or a closure begins.
+fn code(tokens: TokenStream) -> Option<Span> {
+    let mut before: Option<TokenTree> = None;
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match &token {
+            TokenTree::Group(group) => {
+                if let Some(span) = code(group.stream()) {
+                    return Some(span);
+                }
+            }
+            // Not `fn(…)`, which is a type.
+            TokenTree::Ident(word) if word == "fn" => {
+                if let Some(TokenTree::Ident(_)) = tokens.peek() {
+                    return Some(word.span());
+                }
+            }
+            TokenTree::Punct(bar) if bar.as_char() == '|' => {
+                if before.as_ref().is_none_or(comes_before_a_value) {
+                    return Some(bar.span());
+                }
+                // The other half of an `or`.
+                if bar.spacing() == Spacing::Joint {
+                    tokens.next();
+                }
+            }
+            _ => {}
+        }
+        before = Some(token);
+    }
+    None
+}
+
+/// Whether an expression begins after it: then `|` begins a closure, and else it is an `or`.
+fn comes_before_a_value(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Ident(word) => ["move", "async", "static", "return", "break"]
+            .iter()
+            .any(|before| word == before),
+        TokenTree::Punct(punct) => punct.as_char() != '?',
+        TokenTree::Group(_) | TokenTree::Literal(_) => false,
+    }
+}
