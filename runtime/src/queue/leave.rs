@@ -222,7 +222,7 @@ impl Step<'_> {
         };
         if valid && park_until == self.now && self.pass_on(index, hold) {
             // The lease says that it was held, and now the next one has all of it.
-            if let Some(unlocker) = unlocker {
+            if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(Some(0)), self.wakes);
             }
             return;
