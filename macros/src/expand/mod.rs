@@ -34,7 +34,7 @@ pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> To
                 fallback::item(errors, item)
             }
         }
-        Some(Item::Block(block)) => block::expand(block, options, errors),
+        Some(Item::Block(block)) => block::expand(*block, options, errors),
         None => fallback::item(errors, item),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use params::{Params, forwarded};
 /// What the attribute stands on.
 pub(crate) enum Item {
     Function(Box<Function>),
-    Block(Block),
+    Block(Box<Block>),
 }
 
 impl Item {
@@ -55,7 +55,7 @@ impl Item {
             word = head.call(Ident::parse_any)?;
         }
         match word.to_string().as_str() {
-            "impl" | "trait" => input.parse().map(Self::Block),
+            "impl" | "trait" => input.parse().map(|block| Self::Block(Box::new(block))),
             "struct" => Err(refused(word.span(), "a struct")),
             "enum" => Err(refused(word.span(), "an enum")),
             "union" if visible || head.peek(syn::Ident) => Err(refused(word.span(), "a union")),

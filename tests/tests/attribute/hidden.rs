@@ -1,6 +1,7 @@
 //! Bodies that an annotated block cannot see: there is a word for each that lets it pass, and everything else is refused
 //! (`tests/ui/fail/block`).
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use auto_mutex::{LockError, auto_mutex, no_auto_mutex};
@@ -172,21 +173,21 @@ impl Ways {
         Ok(true)
     }
 
-    fn generic<const N: usize, T: Into<usize>>(n: T) -> Done
+    fn generic<const N: usize, T>(n: T) -> Done
     where
-        T: Copy,
+        T: Copy + Into<usize>,
     {
         Ok(n.into() == N)
     }
 
-    #[cfg(all())]
-    #[cfg_attr(all(), inline)]
+    #[cfg(test)]
+    #[cfg_attr(test, inline)]
     fn conditional(&self) -> Done {
         Ok(true)
     }
 
-    fn returns_a_future(&self) -> impl Future<Output = Done> {
-        async { Ok(true) }
+    fn returns_a_future(&self) -> Pin<Box<dyn Future<Output = Done> + Send>> {
+        Box::pin(async move { Ok(true) })
     }
 }
 
