@@ -36,15 +36,15 @@ local function int(number)
   return string.format('%d%09d', number / 1000000000, number % 1000000000)
 end
 
--- Runs the long way; what is not ours is told as FOREIGN, with the same text on every version of the server.
+-- Runs the long way; what is not ours is told as FOREIGN, with the same text on every version of the server. A fault of our own is
+-- told as it is.
 local function guard(run)
   local ok, reply = pcall(run)
   if ok then return reply end
   local text = tostring(type(reply) == 'table' and reply.err or reply)
   if string.find(text, 'WRONGTYPE', 1, true) then
     text = 'FOREIGN a key of this name is of another type'
-  elseif string.find(text, 'unpack', 1, true) or string.find(text, ' in data', 1, true)
-    or string.find(text, 'attempt to', 1, true) then
+  elseif string.find(text, 'bad argument.*unpack') or string.find(text, ' in data', 1, true) then
     text = 'FOREIGN a key of this name is unreadable'
   end
   return redis.error_reply((string.gsub(text, '^%-', '')))

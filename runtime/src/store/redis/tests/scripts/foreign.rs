@@ -158,3 +158,23 @@ fn an_unreadable_signal_is_an_error() {
     let error = bench.ask(&acquire_any(Ticket::random(), 1)).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Foreign, "{error}");
 }
+
+/// Nobody gives a lock up for it.
+#[test]
+fn a_fault_of_a_script_is_not_taken_for_foreign_data() {
+    const CLOCK: &str = "local function clock() return 1000000 end\n";
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let ticket = Ticket::random();
+    bench.granted(&acquire_owned(ticket, 1));
+    for fault in ["local x = nil + 1", "local unpack_struct; unpack_struct(1)"] {
+        let faulty = Scripts::on_clock(CLOCK).edited("s.prune(true)", fault);
+        for text in faulty.texts() {
+            run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
+        }
+        bench.scripts = faulty.into();
+        let error = bench.ask(&touch(ticket)).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Refused, "{error}");
+        assert!(error.to_string().contains("attempt to"), "{error}");
+    }
+}
