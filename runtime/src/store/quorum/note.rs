@@ -50,7 +50,6 @@ impl Quorum {
         match (&request.op, &answer.result) {
             (_, Ok(Reply::Granted { token, .. })) if at.open => {
                 at.token = *token;
-                at.late = false;
                 self.keep_up(node, ticket);
             }
             // What is older than the last acquire says nothing any more.

@@ -26,6 +26,8 @@ enum Way {
     LosesAnswers,
     /// It keeps what it is sent.
     Freezes,
+    /// What it is sent is held back on the way, and the connection ends: it arrives much later.
+    Delays,
     Refuses,
 }
 
@@ -86,6 +88,12 @@ impl Rig {
                         Err(StoreError::disconnected("cut"))
                     }
                     Way::Refuses => Err(StoreError::new(StoreErrorKind::Busy, "a script runs")),
+                    Way::Delays => {
+                        let Request { name, op, id } = &request;
+                        let (name, op, id) = (name.clone(), op.clone(), *id);
+                        self.kept.push((node, Request { name, op, id }));
+                        Err(StoreError::disconnected("cut"))
+                    }
                     Way::Freezes => {
                         self.kept.push((node, request));
                         continue;
@@ -259,6 +267,30 @@ fn a_release_that_a_node_refuses_is_sent_again() {
     rig.pass(Duration::from_millis(300));
     assert_eq!(rig.on(ticket), 0);
     assert!(!rig.quorum.nodes.owes(2, ticket));
+}
+
+/// A proxy may hold back what was said on a connection for long after the next one.
+#[test]
+fn a_copy_that_arrives_after_the_release_holds_nothing() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    rig.ways[0] = Way::Delays;
+    assert!(is_granted(&rig.ask(acquire(ticket, 1, 1))));
+    rig.down(0);
+    rig.up(0);
+    for counter in 2..4 {
+        rig.ask(touch(ticket, counter));
+        rig.pass(Duration::from_millis(100));
+    }
+    assert_eq!(rig.on(ticket), 3);
+    rig.ask(release(ticket, 0));
+    assert_eq!(rig.on(ticket), 0);
+    let late = std::mem::take(&mut rig.kept);
+    assert!(!late.is_empty());
+    for (node, request) in late {
+        rig.execute(node, &request);
+    }
+    assert_eq!(rig.on(ticket), 0, "the late copy holds it");
 }
 
 #[test]
