@@ -57,9 +57,9 @@ fn anonymous(details: &str) -> Cow<'_, str> {
     if let Some((unknown, _)) = details.split_once(", with args beginning with") {
         return unknown.into();
     }
-    let named = details.strip_prefix("User ");
-    match named.and_then(|rest| rest.split_once(" has no permissions")) {
-        Some((_, rest)) => format!("this user has no permissions{rest}").into(),
+    let named = details.split_once(" has no permissions");
+    match named.and_then(|(named, rest)| Some((named.split_once("User ")?.0, rest))) {
+        Some((before, rest)) => format!("{before}this user has no permissions{rest}").into(),
         None => details.into(),
     }
 }
@@ -81,7 +81,8 @@ fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
     if code != "ERR" {
         return code;
     }
-    if details.contains("The user executing the script") {
+    let denied = ["The user executing the script", "ACL failure in script"];
+    if denied.iter().any(|denied| details.contains(denied)) {
         return "NOPERM";
     }
     if details.contains("Error running script") || details.contains("user_script") {
@@ -145,6 +146,11 @@ mod tests {
             ),
             (
                 "ERR",
+                "ACL failure in script: User canary has no permissions to run the 'publish' command script: 6b1b, on @user_script:9.",
+                Forbidden,
+            ),
+            (
+                "ERR",
                 "Error running script (call to f_6b1b): @user_script:9: -READONLY You can't write against a read only replica.",
                 Disconnected,
             ),
@@ -169,6 +175,11 @@ mod tests {
         assert_eq!(
             text,
             "NOPERM this user has no permissions to run the 'publish' command"
+        );
+        let text = sort("ERR", &format!("ACL failure in script: {details}")).to_string();
+        assert_eq!(
+            text,
+            "NOPERM ACL failure in script: this user has no permissions to run the 'publish' command"
         );
     }
 }
