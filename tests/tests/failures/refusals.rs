@@ -156,7 +156,7 @@ async fn a_full_memory_refuses_who_comes_and_leaves_places_to_who_waits() {
     permits.release().await.unwrap();
     let granted = waiting.into_iter().map(|waiting| soon("granted", waiting));
     for permit in futures::future::join_all(granted).await {
-        permit.unwrap().unwrap();
+        drop(permit.unwrap().unwrap());
     }
 }
 
