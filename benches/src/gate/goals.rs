@@ -3,8 +3,8 @@
 use super::Limit::{AtLeast, AtMost};
 use super::{Find, Goal, Limit};
 use crate::peer::Contender::{
-    self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexLocal, AutoMutexRwLock,
-    AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads,
+    self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexLocal, AutoMutexLocalAwaited,
+    AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads,
 };
 use crate::report::Report;
 use crate::run::Placement::{self, Alone, Both, Same, Split};
@@ -161,6 +161,22 @@ fn local() -> Vec<Goal> {
             "S3 local: Jain's index of tasks",
             AtLeast(0.99),
             of("S3", "jain_tasks"),
+        ),
+        time(
+            "S3 local: cycles/s with an awaited unlock to those without",
+            AtLeast(1.0 / 3.0),
+            against(
+                "S3",
+                Split,
+                AutoMutexLocalAwaited,
+                AutoMutexLocal,
+                "per_second",
+            ),
+        ),
+        count(
+            "S3 local: requests per acquisition with an awaited unlock",
+            AtMost(0.1),
+            figure("S3", Split, AutoMutexLocalAwaited, "requests"),
         ),
         count("S3 local: overlaps", AtMost(0.0), of("S3", "overlaps")),
         time(

@@ -14,6 +14,8 @@ pub(crate) enum Contender {
     AutoMutexThreads,
     /// Handles, with hand-over inside the process.
     AutoMutexLocal,
+    /// The same; the release is waited for.
+    AutoMutexLocalAwaited,
     /// Handles; the release is waited for.
     AutoMutexAwaited,
     /// An annotated function.
@@ -36,6 +38,7 @@ impl Contender {
             Self::AutoMutex => "auto-mutex",
             Self::AutoMutexThreads => "auto-mutex, 2 threads",
             Self::AutoMutexLocal => "auto-mutex, local hand-over",
+            Self::AutoMutexLocalAwaited => "auto-mutex, local hand-over, unlock awaited",
             Self::AutoMutexAwaited => "auto-mutex, unlock awaited",
             Self::AutoMutexAttribute => "#[auto_mutex]",
             Self::AutoMutexSemaphore => "auto-mutex Semaphore",

@@ -11,7 +11,7 @@ use crate::Failure;
 pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
     let config = Config::new(url)?.lease(lease);
     Ok(match contender {
-        Contender::AutoMutexLocal => config,
+        Contender::AutoMutexLocal | Contender::AutoMutexLocalAwaited => config,
         _ => config.local_handover(0, 0),
     })
 }
@@ -34,7 +34,10 @@ impl Ours {
     ) -> Result<Self, Failure> {
         Ok(Self {
             client: connect(contender, url, lease)?,
-            awaits: contender == Contender::AutoMutexAwaited,
+            awaits: matches!(
+                contender,
+                Contender::AutoMutexAwaited | Contender::AutoMutexLocalAwaited
+            ),
         })
     }
 }

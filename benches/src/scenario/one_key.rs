@@ -64,6 +64,7 @@ fn run(bench: &mut Bench, table: &str, processes: usize, body_us: u64) -> Result
     ];
     if processes == 1 {
         contenders.extend([
+            Contender::AutoMutexLocalAwaited,
             Contender::NodeRedisSemaphore,
             Contender::PythonRedis,
             Contender::PythonRedisLock,

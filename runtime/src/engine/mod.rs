@@ -1,7 +1,7 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
-//! dies. Nobody outside runs on it and no code of users is called while it holds a lock.
+//! dies. Nobody outside runs on it, and no code of users: wakers and subscribers have threads of their own (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -10,18 +10,23 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
+
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
 use crate::member::Member;
 use crate::store::{self, MemberId, Opened};
+use crate::wait;
 
 /// After a suspend, timers of the system are late by as long as it slept: look again this often.
 const NAP: Duration = Duration::from_secs(1);
 
 /// How long the answers to the last releases may take, when the process ends: it waits for little longer.
 const ANSWERS: Duration = Duration::from_millis(400);
-/// How often is looked for them: so often in any case, since a machine that has stood still has not waited.
+/// How long subscribers may take then.
+const WORDS: Duration = Duration::from_millis(50);
+/// How often is looked for either: so often in any case, since a machine that has stood still has not waited.
 const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
 
@@ -70,20 +75,34 @@ async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
 
 /// The process ends: releases everything, and waits for the answers, but not for long.
 async fn end(member: &Member) {
-    let ends = Instant::now().after(ANSWERS);
     member.start_closing();
+    let flushed = || {
+        member.tick();
+        member.is_flushed() || member.is_closed()
+    };
+    if !look_for(ANSWERS, flushed).await {
+        wait::tell(|| {
+            tracing::warn!("not every release was answered before the end; leases free the rest");
+        });
+    }
+    // Subscribers get to say what was lost, but not to block.
+    look_for(WORDS, wait::has_told).await;
+    member.close();
+}
+
+/// Looks again and again whether something is `done`, until `limit`. Whether it is.
+async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
+    let ends = Instant::now().after(limit);
     for look in 0.. {
-        if member.is_flushed() || member.is_closed() {
-            break;
+        if done() {
+            return true;
         }
         if look >= LOOKS && Instant::now() >= ends {
-            tracing::warn!("not every release was answered before the end; leases free the rest");
             break;
         }
-        member.tick();
-        member.timers().wait(Some(SOON)).await;
+        tokio::time::sleep(SOON).await;
     }
-    member.close();
+    false
 }
 
 /// Tells the member when the thread or the driver ends for whatever reason: nobody must wait for it then.
@@ -92,6 +111,28 @@ struct Ending(Arc<Member>);
 impl Drop for Ending {
     fn drop(&mut self) {
         self.0.abandon();
+    }
+}
+
+/// Opens the store, hands out the member, and runs the engine until its end.
+fn serve(
+    runtime: &Runtime,
+    settings: Settings,
+    starter: &mpsc::SyncSender<Result<Arc<Member>, SetupError>>,
+) {
+    let id = MemberId::random();
+    let opened = match runtime.block_on(store::open(&settings, id)) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let _ = starter.send(Err(error));
+            return;
+        }
+    };
+    let member = Member::new(settings, opened.store().clone());
+    if starter.send(Ok(member.clone())).is_ok() {
+        let ending = Ending(member.clone());
+        runtime.block_on(run(opened, member));
+        drop(ending);
     }
 }
 
@@ -113,20 +154,11 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
                 return;
             }
         };
-        let id = MemberId::random();
-        let opened = match runtime.block_on(store::open(&settings, id)) {
-            Ok(opened) => opened,
-            Err(error) => {
-                let _ = starter.send(Err(error));
-                return;
-            }
-        };
-        let member = Member::new(settings, opened.store().clone());
-        if starter.send(Ok(member.clone())).is_ok() {
-            let ending = Ending(member.clone());
-            runtime.block_on(run(opened, member));
-            drop(ending);
-        }
+        let aside = wait::enter(&runtime);
+        serve(&runtime, settings, &starter);
+        // What the end of the runtime brings up is no exception.
+        drop(runtime);
+        drop(aside);
     };
     thread::Builder::new()
         .name("auto-mutex".to_owned())

@@ -5,15 +5,13 @@
 //! them for a while. It allocates nothing, runs no code of users, and waits for no lock without an end.
 
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::member::Member;
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
-use crate::wait::lock;
 
 /// How long the end of the process may be held up.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -54,7 +52,7 @@ impl Watched {
     }
 
     fn add(&self, member: &Arc<Member>) {
-        let mut members = lock(&self.members);
+        let mut members = self.lock();
         members.retain(|member| member.strong_count() > 0);
         members.push(Arc::downgrade(member));
         drop(members);
@@ -82,9 +80,12 @@ impl Watched {
         while !all().all(|member| member.has_ended()) && looks.pause() {}
     }
 
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Member>>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// `None`: another thread is just making a client, or this one was, before a signal.
     fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<Member>>>> {
-        use std::sync::TryLockError;
         match self.members.try_lock() {
             Ok(members) => Some(members),
             Err(TryLockError::Poisoned(members)) => Some(PoisonError::into_inner(members)),
@@ -140,7 +141,7 @@ mod tests {
         let (watched, (client, guard)) = (Watched::new(), client());
         watched.add(client.member());
         thread::scope(|scope| {
-            let making = lock(&watched.members);
+            let making = watched.lock();
             let (sender, ended) = mpsc::channel();
             let watched = &watched;
             scope.spawn(move || {
@@ -161,7 +162,7 @@ mod tests {
     fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
         let (watched, (client, guard)) = (Watched::new(), client());
         watched.add(client.member());
-        let making = lock(&watched.members);
+        let making = watched.lock();
         watched.flush();
         assert!(!guard.is_lost());
         drop(making);

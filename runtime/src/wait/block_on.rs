@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
 
 use super::lock;
 use crate::sync::{Condvar, Mutex, PoisonError};
@@ -27,6 +27,10 @@ impl Wake for Sleeper {
 }
 
 impl Sleeper {
+    fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(self.clone())
+    }
+
     fn sleep(&self) {
         let mut woken = lock(&self.woken);
         while !*woken {
@@ -35,6 +39,12 @@ impl Sleeper {
         }
         *woken = false;
     }
+}
+
+/// What the wakers of [`block_on`] do.
+pub(super) fn functions() -> &'static RawWakerVTable {
+    // Whoever waits keeps a clone.
+    Arc::new(Sleeper::default()).waker().clone().vtable()
 }
 
 /// Blocks the thread until `future` is ready. For futures that need no runtime, like all of the handles.
@@ -46,7 +56,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
         return output;
     }
     let sleeper = Arc::new(Sleeper::default());
-    let waker = Waker::from(sleeper.clone());
+    let waker = sleeper.waker();
     let mut cx = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut cx) {

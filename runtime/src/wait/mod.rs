@@ -3,6 +3,7 @@
 //! No runtime is involved on the waiting side: a task is woken by its waker, a thread in [`block_on`] too, so neither
 //! a missing nor a dying runtime matters.
 
+mod aside;
 mod block_on;
 
 use std::future::poll_fn;
@@ -10,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
+pub(crate) use aside::{enter, has_told, tell};
 pub(crate) use block_on::block_on;
 
 /// Locks a mutex; what a panic left behind is whole, since no code of users runs under our locks.
@@ -18,7 +20,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What to do once no lock is held: call wakers, which may run anything, and say what happened, to a subscriber
-/// that may do anything too.
+/// that may do anything too. Where that must not be waited for, it is done [`aside`].
 #[derive(Default)]
 pub(crate) struct Wakes {
     /// Mostly there is one, or none.
@@ -31,7 +33,7 @@ pub(crate) struct Wakes {
 struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
-    reports: Vec<Box<dyn FnOnce() + Send>>,
+    reports: Vec<aside::Event>,
 }
 
 impl Wakes {
@@ -77,25 +79,27 @@ impl Wakes {
 
     fn wake_some(mut self) {
         self.wake_all();
-        let reports = self
-            .rest
-            .as_mut()
-            .map(|rest| std::mem::take(&mut rest.reports));
-        for report in reports.into_iter().flatten() {
-            report();
-        }
+        let Some(rest) = &mut self.rest else {
+            return;
+        };
+        std::mem::take(&mut rest.forgotten)
+            .into_iter()
+            .for_each(aside::forget);
+        std::mem::take(&mut rest.reports)
+            .into_iter()
+            .for_each(aside::tell_boxed);
     }
 
     fn wake_all(&mut self) {
         if let Some(waker) = self.first.take() {
-            waker.wake();
+            aside::wake(waker);
         }
         let Some(rest) = &mut self.rest else {
             return;
         };
         rest.wakers.reverse();
         while let Some(waker) = rest.wakers.pop() {
-            waker.wake();
+            aside::wake(waker);
         }
     }
 }

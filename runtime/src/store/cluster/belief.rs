@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::view::View;
 use crate::clock::Instant;
+use crate::wait;
 
 /// For so long all must be behind before it is the cluster that is another one: those of a part that was cut off see by
 /// then that they are.
@@ -27,7 +28,9 @@ impl Belief {
         let since = *self.behind.get_or_insert(now);
         let another = view.works && since.after(ANOTHER) <= now;
         if another {
-            tracing::warn!("the cluster of the lock store is another one than before");
+            wait::tell(|| {
+                tracing::warn!("the cluster of the lock store is another one than before");
+            });
             self.behind = None;
         }
         another

@@ -25,6 +25,7 @@ use crate::config::Address;
 use crate::error::SetupError;
 use crate::store::redis::Driver;
 use crate::store::{Events, Node, Store as _};
+use crate::wait;
 
 /// How long a node may be silent that is asked what it knows.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -165,7 +166,9 @@ impl Keeper {
             Ok(_) => self.view.works = false,
             Err(error) => {
                 self.view.works = false;
-                tracing::debug!(%error, "no node of the cluster says who serves what");
+                wait::tell(move || {
+                    tracing::debug!(%error, "no node of the cluster says who serves what");
+                });
             }
         }
     }
@@ -194,7 +197,10 @@ impl Keeper {
         let drawn = draw(&old, &self.view, &turned, primaries);
         self.store.set_map(drawn.map);
         for primary in drawn.useless {
-            tracing::info!(address = %primary.address, "a node of the lock store serves nothing any more");
+            let address = primary.address.to_string();
+            wait::tell(move || {
+                tracing::info!(%address, "a node of the lock store serves nothing any more");
+            });
             primary.store.cut();
             events.gone(primary.node);
         }

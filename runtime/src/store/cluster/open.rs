@@ -20,6 +20,7 @@ use crate::error::SetupError;
 use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::redis::{Driver, probe_name};
+use crate::wait;
 
 /// How long one node may be silent that is asked who serves what.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -58,7 +59,10 @@ pub(crate) async fn open(
         match result {
             Ok(()) => primary.set_up(true),
             Err(error) if is_passing(&error) => {
-                tracing::warn!(%error, "a node of the lock store cannot be reached");
+                let why = error.to_string();
+                wait::tell(move || {
+                    tracing::warn!(error = %why, "a node of the lock store cannot be reached");
+                });
                 primary.set_up(false);
                 failed = Some(error);
             }

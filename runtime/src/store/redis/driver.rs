@@ -22,6 +22,7 @@ use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{Events, Node, Request};
+use crate::wait;
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
@@ -118,7 +119,10 @@ impl Driver {
                     if line.is_done() {
                         return;
                     }
-                    tracing::warn!(address = connector.place(), %error, "the lock store is lost; reconnecting");
+                    let (address, why) = (connector.place(), error.clone());
+                    wait::tell(move || {
+                        tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
+                    });
                     error
                 }
                 None => StoreError::disconnected("there is no connection yet"),
@@ -134,7 +138,8 @@ impl Driver {
                 events.answered(lost(request, error.clone()));
             }
             serving = Some(next);
-            tracing::info!(address = connector.place(), "the lock store is back");
+            let address = connector.place();
+            wait::tell(move || tracing::info!(address, "the lock store is back"));
         }
     }
 }
@@ -169,8 +174,11 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
                 Err(refusal) => {
                     backoff.failed(&refusal);
                     let error = refusal.at(&connector.place());
-                    tracing::debug!(%error, "no connection to the lock store yet");
                     let error = StoreError::disconnected(error.to_string());
+                    let why = error.clone();
+                    wait::tell(move || {
+                        tracing::debug!(error = %why, "no connection to the lock store yet");
+                    });
                     events.still_disconnected(Node::ONLY, error);
                 }
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::wire::Value;
 use crate::name::Name;
 use crate::store::{Message, Ticket};
+use crate::wait;
 
 /// What a push of the server means for us.
 #[derive(Debug)]
@@ -24,7 +25,11 @@ pub(super) fn read(words: &[Value<'_>]) -> Push {
         ] => {
             let told = std::str::from_utf8(payload).ok().and_then(parse);
             if told.is_none() {
-                tracing::debug!("a message on the member's channel makes no sense and is ignored");
+                wait::tell(|| {
+                    tracing::debug!(
+                        "a message on the member's channel makes no sense and is ignored"
+                    );
+                });
             }
             told.map_or(Push::Nothing, |(name, message)| Push::Told(name, message))
         }

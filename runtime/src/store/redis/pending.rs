@@ -8,6 +8,7 @@ use super::wire::Value;
 use super::{error, reply};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Answer, Events, Node, Op, Reply};
+use crate::wait;
 
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -58,7 +59,8 @@ impl Pending {
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
                     // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
-                    tracing::debug!(code = %error.code, "the lock store refused a command");
+                    let code = error.code.to_string();
+                    wait::tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
             }
         }

@@ -19,6 +19,7 @@ use super::{Confirming, Fresh};
 use crate::config::Replicas;
 use crate::error::SetupError;
 use crate::store::{Op, Reply};
+use crate::wait;
 
 /// So many grants share one WAIT at most.
 const MOST: usize = 256;
@@ -99,7 +100,9 @@ impl Barrier {
             while let Err(error) = self.ask(&batch, ends, confirming, &mut reached).await {
                 self.ready = None;
                 if Instant::now() + PAUSE >= ends {
-                    tracing::warn!(%error, "it is not known how many replicas have a grant");
+                    wait::tell(move || {
+                        tracing::warn!(%error, "it is not known how many replicas have a grant");
+                    });
                     break;
                 }
                 sleep(PAUSE).await;

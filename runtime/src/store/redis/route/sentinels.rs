@@ -15,7 +15,7 @@ use super::question::Sentinel;
 use crate::config::{Address, SentinelEndpoint};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sync::Mutex;
-use crate::wait::lock;
+use crate::wait::{self, lock};
 
 /// How long one sentinel may be silent.
 pub(super) const SILENCE: Duration = Duration::from_millis(800);
@@ -66,7 +66,14 @@ impl Sentinels {
                 }
                 Ok(None) => ignorant = Some(address),
                 Err(refusal) => {
-                    tracing::debug!(%address, ?refusal, "a sentinel cannot be asked");
+                    let (asked, why) = (address.to_string(), format!("{refusal:?}"));
+                    wait::tell(move || {
+                        tracing::debug!(
+                            address = asked,
+                            refusal = why,
+                            "a sentinel cannot be asked"
+                        );
+                    });
                     let known = refused.as_ref().map(|(_, known)| worth(known));
                     if known.is_none_or(|known| known <= worth(&refusal)) {
                         refused = Some((address, refusal));

@@ -12,6 +12,7 @@ use super::super::wire::Limits;
 use super::question::Sentinel;
 use super::sentinels::{SILENCE, Sentinels};
 use crate::config::Address;
+use crate::wait;
 
 /// A sentinel that has told nothing for so long is asked: it may be gone, or have been cut off when it happened.
 const QUIET: Duration = Duration::from_secs(3);
@@ -29,7 +30,10 @@ pub(super) async fn run(sentinels: &Sentinels) {
         let address = &all[index % all.len()];
         let mut heard = false;
         let Err(refusal) = listen(sentinels, address, &mut heard).await;
-        tracing::debug!(%address, ?refusal, "not listening to this sentinel any more");
+        let address = address.to_string();
+        wait::tell(move || {
+            tracing::debug!(%address, ?refusal, "not listening to this sentinel any more");
+        });
         sentinels.told(None);
         if heard {
             backoff = Backoff::new();

@@ -1,0 +1,90 @@
+//! Wakers that do nothing but mark a task and let a thread go on: tokio's, and that of a thread of ours that waits.
+//!
+//! They are recognised by what they do: the functions behind them. Whatever else wraps or replaces them is unknown, and may
+//! run anything.
+
+use std::future::{Future, poll_fn};
+use std::sync::OnceLock;
+use std::task::{Context, Poll, RawWakerVTable, Waker};
+
+use tokio::runtime::Runtime;
+
+use super::super::block_on;
+
+static KNOWN: OnceLock<[&RawWakerVTable; 5]> = OnceLock::new();
+
+fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
+    // Whoever waits keeps a clone.
+    cx.waker().clone().vtable()
+}
+
+fn own() -> impl Future<Output = &'static RawWakerVTable> {
+    poll_fn(|cx| Poll::Ready(functions(cx)))
+}
+
+/// Finds out what tokio's look like, from a runtime that does not run yet.
+pub(super) fn learn(runtime: &Runtime) {
+    KNOWN.get_or_init(|| {
+        // A runtime with one thread drives its main future itself; with several, the thread is parked.
+        let main = runtime.block_on(own());
+        let parked = runtime.handle().block_on(own());
+        let task = runtime.block_on(async { tokio::spawn(own()).await });
+        // A thread of ours that waits looks once with a waker that does nothing.
+        let [waiting, looking] = [block_on::functions(), Waker::noop().vtable()];
+        [task.unwrap_or(main), main, parked, waiting, looking]
+    });
+}
+
+#[inline]
+pub(super) fn is_known(waker: &Waker) -> bool {
+    let functions = waker.vtable();
+    let mut known = KNOWN.get().into_iter().flatten();
+    known.any(|known| std::ptr::eq(*known, functions) || **known == *functions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::Wake;
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    struct Foreign;
+
+    impl Wake for Foreign {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn tokios_wakers_are_known_wherever_a_future_runs_and_others_are_not() {
+        learn(&Builder::new_current_thread().build().unwrap());
+        let known = || {
+            let mut looks = 0;
+            poll_fn(move |cx| {
+                assert!(is_known(&cx.waker().clone()));
+                cx.waker().wake_by_ref();
+                looks += 1;
+                match looks {
+                    3 => Poll::Ready(true),
+                    _ => Poll::Pending,
+                }
+            })
+        };
+        for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+            let runtime = builder.enable_all().build().unwrap();
+            assert!(runtime.block_on(known()), "main");
+            let task = runtime.block_on(async move { tokio::spawn(known()).await });
+            assert!(task.unwrap(), "a task");
+            let local = tokio::task::LocalSet::new();
+            let task = local.block_on(
+                &runtime,
+                async move { tokio::task::spawn_local(known()).await },
+            );
+            assert!(task.unwrap(), "a local task");
+        }
+        assert!(block_on::block_on(known()));
+        assert!(!is_known(&Arc::new(Foreign).into()));
+    }
+}

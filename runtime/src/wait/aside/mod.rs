@@ -1,0 +1,212 @@
+//! What an engine's thread leaves to others: code of users, which may block, or panic, while leases must be renewed.
+//!
+//! Two kinds of it come up there: wakers of tasks that were granted something, and what subscribers are told. An engine
+//! has two threads for them, made when they are needed first, and ended with it. Wakers that are [`known`] not to block
+//! are called where they are: a grant mostly reaches its task without them. On any other thread all is done at once.
+
+mod known;
+mod lane;
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use tokio::runtime::Runtime;
+
+use self::known::is_known;
+use self::lane::Lane;
+
+/// How many events may wait for a slow subscriber.
+const EVENTS: usize = 1024;
+
+/// Something to tell a subscriber.
+pub(super) type Event = Box<dyn FnOnce() + Send>;
+
+/// What is to be done with a waker.
+enum Errand {
+    Wake(Waker),
+    /// It may be the last that keeps a task, with all that it owns.
+    Forget(Waker),
+}
+
+/// The threads of one engine.
+struct Aside {
+    errands: Lane<Errand>,
+    events: Lane<Event>,
+}
+
+thread_local! {
+    /// Looked at in every step, on any thread, so kept apart from the rest: it needs no destructor.
+    static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
+    static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
+}
+
+/// While it lives, this thread is an engine's.
+#[must_use]
+pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
+
+/// This thread is an engine's from now on. `runtime` is its own, and does not run yet.
+pub(crate) fn enter(runtime: &Runtime) -> Entered {
+    known::learn(runtime);
+    ASIDE.set(Some(Aside {
+        errands: Lane::new("auto-mutex-wakes", usize::MAX, |errand| match errand {
+            Errand::Wake(waker) => waker.wake(),
+            Errand::Forget(waker) => drop(waker),
+        }),
+        events: Lane::new("auto-mutex-tells", EVENTS, |event: Event| event()),
+    }));
+    IS_ENGINE.set(true);
+    Entered(std::marker::PhantomData)
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        IS_ENGINE.set(false);
+        // What is left is still done.
+        drop(ASIDE.take());
+    }
+}
+
+fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
+    if !IS_ENGINE.get() {
+        return None;
+    }
+    ASIDE.with_borrow(|aside| aside.as_ref().map(run))
+}
+
+/// Wakes a task.
+#[inline]
+pub(super) fn wake(waker: Waker) {
+    match IS_ENGINE.get() && !is_known(&waker) {
+        true => errand(Errand::Wake(waker)),
+        false => waker.wake(),
+    }
+}
+
+/// Drops a waker.
+pub(super) fn forget(waker: Waker) {
+    match IS_ENGINE.get() && !is_known(&waker) {
+        true => errand(Errand::Forget(waker)),
+        false => drop(waker),
+    }
+}
+
+fn errand(errand: Errand) {
+    with(|aside| aside.errands.push(errand));
+}
+
+/// Runs `event`, which tells the subscriber something.
+pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
+    match IS_ENGINE.get() {
+        true => tell_boxed(Box::new(event)),
+        false => event(),
+    }
+}
+
+pub(super) fn tell_boxed(event: Event) {
+    match IS_ENGINE.get() {
+        true => drop(with(|aside| aside.events.push(event))),
+        false => event(),
+    }
+}
+
+/// Whether the subscriber has been told everything that came up on this thread.
+pub(crate) fn has_told() -> bool {
+    with(|aside| aside.events.is_idle()).unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::wait::Wakes;
+
+    /// Says which thread it was woken on.
+    struct Foreign(mpsc::Sender<ThreadId>);
+
+    impl Wake for Foreign {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(thread::current().id());
+        }
+    }
+
+    impl Drop for Foreign {
+        fn drop(&mut self) {
+            let _ = self.0.send(thread::current().id());
+        }
+    }
+
+    fn runtime() -> Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn an_engine_leaves_to_others_what_others_may_do_and_nobody_else_does() {
+        let here = thread::current().id();
+        for engine in [true, false] {
+            let runtime = runtime();
+            let entered = engine.then(|| enter(&runtime));
+            let (sender, done) = mpsc::channel();
+            let mut wakes = Wakes::default();
+            wakes.add([Waker::from(Arc::new(Foreign(sender.clone())))]);
+            wakes.forget(Some(Waker::from(Arc::new(Foreign(sender.clone())))));
+            let told = sender.clone();
+            wakes.report(move || {
+                let _ = told.send(thread::current().id());
+            });
+            wakes.wake();
+            tell(move || {
+                let _ = sender.send(thread::current().id());
+            });
+            // Woken, dropped twice, told twice; and then nobody is left who could.
+            let where_: Vec<_> = done.iter().collect();
+            assert_eq!(where_.len(), 5);
+            assert!(where_.iter().all(|it| (*it == here) != engine), "{engine}");
+            drop(entered);
+        }
+    }
+
+    #[test]
+    fn what_blocks_is_nothing_to_the_engine_and_all_that_is_behind_it_is_done() {
+        let runtime = runtime();
+        let entered = enter(&runtime);
+        let (go_on, blocks) = mpsc::channel::<()>();
+        let (sender, told) = mpsc::channel();
+        tell(move || {
+            let _ = blocks.recv();
+        });
+        for number in 0..EVENTS * 2 {
+            let sender = sender.clone();
+            tell(move || {
+                let _ = sender.send(number);
+            });
+        }
+        assert!(!has_told());
+        drop(sender);
+        drop(entered);
+        go_on.send(()).unwrap();
+        let told: Vec<_> = told.iter().collect();
+        assert!(
+            (EVENTS - 1..=EVENTS).contains(&told.len()),
+            "{}",
+            told.len()
+        );
+        assert!(told.is_sorted());
+    }
+
+    #[test]
+    fn a_panic_ends_nothing() {
+        let runtime = runtime();
+        let _entered = enter(&runtime);
+        tell(|| panic!("as told"));
+        let (sender, told) = mpsc::channel();
+        tell(move || {
+            let _ = sender.send(());
+        });
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+}

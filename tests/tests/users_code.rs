@@ -1,0 +1,146 @@
+//! What users bring along, subscribers and wakers, may block or panic where it is called: no client may depend on it.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::{LONG, becomes, soon, waiters};
+use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::redis::Redis;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+fn client(url: &str) -> Client {
+    let config = Config::new(url).unwrap().namespace("suite");
+    Client::connect(config.lease(LONG).patience(20).connect_timeout(60)).unwrap()
+}
+
+/// A gate that is shut until the test opens it, or ends.
+struct Gate(Mutex<Receiver<()>>);
+
+impl Gate {
+    fn new() -> (Sender<()>, Self) {
+        let (opens, gate) = channel();
+        (opens, Self(Mutex::new(gate)))
+    }
+
+    fn pass(&self) {
+        let gate = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = gate.recv();
+    }
+}
+
+/// Blocks when it hears that the store is lost.
+struct Slow {
+    stands: Arc<AtomicBool>,
+    gate: Gate,
+}
+
+struct Says(bool);
+
+impl Visit for Says {
+    fn record_debug(&mut self, _: &Field, value: &dyn std::fmt::Debug) {
+        self.0 |= format!("{value:?}").contains("the lock store is lost");
+    }
+}
+
+impl Subscriber for Slow {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut says = Says(false);
+        event.record(&mut says);
+        if says.0 {
+            self.stands.store(true, Ordering::SeqCst);
+            self.gate.pass();
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn a_subscriber_that_blocks_keeps_no_lease_from_being_renewed() {
+    let (opens, gate) = Gate::new();
+    let stands = Arc::new(AtomicBool::new(false));
+    let slow = Slow {
+        stands: stands.clone(),
+        gate,
+    };
+    tracing::subscriber::set_global_default(slow).unwrap();
+    let redis = Redis::start();
+    let proxy = Proxy::start(redis.port());
+    let client = client(&redis.url_at(proxy.port()));
+    let guard = client.mutex("m").lock().await.unwrap();
+    proxy.cut();
+    becomes("it is told", async || stands.load(Ordering::SeqCst)).await;
+    // It blocks until the end of this test, and the engine has connected anew.
+    soon("confirmed", guard.refresh(LONG)).await.unwrap();
+    assert!(soon("released", guard.unlock()).await.unwrap());
+    drop(opens);
+}
+
+/// A task that runs where it is woken.
+struct Inline(Box<dyn Fn() + Send + Sync>);
+
+impl Wake for Inline {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+/// A waiter that is woken by a grant of another process, which does `then`; meanwhile the client works on.
+async fn woken(then: impl Fn() + Send + Sync + 'static) {
+    let redis = Redis::start();
+    let (here, there) = (client(&redis.url()), client(&redis.url()));
+    let (first, other) = (there.mutex("m"), here.mutex("m"));
+    let held = first.lock().await.unwrap();
+    let kept = here.mutex("kept").lock().await.unwrap();
+    let (sender, woken) = channel();
+    let waker = Waker::from(Arc::new(Inline(Box::new(move || {
+        let _ = sender.send(());
+        then();
+    }))));
+    let mut waiting = pin!(other.lock());
+    let mut cx = Context::from_waker(&waker);
+    assert!(waiting.as_mut().poll(&mut cx).is_pending());
+    waiters(&first, 1).await;
+    drop(held);
+    becomes("it is woken", async || woken.try_recv().is_ok()).await;
+    soon("confirmed", kept.refresh(LONG)).await.unwrap();
+    let mut noop = Context::from_waker(Waker::noop());
+    let Poll::Ready(guard) = waiting.as_mut().poll(&mut noop) else {
+        panic!("woken for nothing");
+    };
+    assert!(guard.unwrap().unlock().await.unwrap());
+    assert!(kept.unlock().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_waker_that_blocks_keeps_no_lease_from_being_renewed() {
+    let (opens, gate) = Gate::new();
+    woken(move || gate.pass()).await;
+    drop(opens);
+}
+
+#[tokio::test]
+async fn a_waker_that_panics_ends_no_client() {
+    woken(|| panic!("as told")).await;
+}
