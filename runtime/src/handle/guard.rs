@@ -12,7 +12,8 @@ macro_rules! guard_methods {
             }
 
             /// Whether the lock may belong to somebody else by now. Once true, always true. Also true after the
-            /// handle has released it under this guard.
+            /// handle has released it under this guard; and for a guard of a nested call when its own `expire` is over,
+            /// although the guards around it hold on.
             #[must_use]
             pub fn is_lost(&self) -> bool {
                 self.holding.is_lost()
@@ -36,7 +37,8 @@ macro_rules! guard_methods {
                 self.holding.check()
             }
 
-            /// Lets `expire` count again from now, as `expire`, and has the store confirm that the lock is held.
+            /// Lets `expire` count again from now, as `expire`, and has the store confirm that the lock is held. In a
+            /// nested call, those of the calls around it too.
             ///
             /// # Errors
             ///

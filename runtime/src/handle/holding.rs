@@ -8,8 +8,8 @@ use super::last::Last;
 use super::leaving::{Left, Releasing};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Hold, Holds, Terms};
-use crate::queue::{Confirmed, Unlocked};
+use crate::lease::{Bounds, Hold, Holds, Terms};
+use crate::queue::{Confirmed, Unlocked, check_refresh};
 use crate::wait::block_on;
 
 /// What one guard has. Dropped, it is released in the background.
@@ -56,7 +56,7 @@ impl Holding {
     /// In the place of one that came from `origin`: its handle knows this one as its own.
     pub(crate) fn again(hold: Arc<Hold>, origin: Origin, blocking: bool) -> Self {
         if let Some(last) = &origin.0 {
-            last.remember(&hold, blocking);
+            last.remember(&hold, &Holds::from(hold.clone()), blocking);
         }
         let mut holding = Self::new(hold);
         holding.last = origin.0;
@@ -70,11 +70,29 @@ impl Holding {
     /// What several have, in one.
     pub(crate) fn join(parts: Vec<Self>) -> Self {
         let mut holds = Vec::with_capacity(parts.len());
+        let mut bounds = Bounds::default();
         for mut part in parts {
             part.left = true;
             holds.extend_from_slice(part.holds.all());
+            bounds = bounds.join(part.holds.bounds());
         }
-        Self::new(holds)
+        Self::new(Holds::from(holds).within(bounds))
+    }
+
+    /// For a nested call that begins now: its `expire` ends it, and nothing else.
+    pub(crate) fn nest(&mut self, expire: Option<Duration>) {
+        if let Some(expire) = expire {
+            let bounds = self.holds.bounds().and(expire, Instant::now());
+            self.holds = self.holds.clone().within(bounds);
+        }
+    }
+
+    /// The store keeps it for `at_least` from now.
+    pub(crate) fn keep(&self, at_least: Duration) {
+        let now = Instant::now();
+        for hold in self.holds.all() {
+            hold.keep(at_least, now);
+        }
     }
 
     pub(crate) fn holds(&self) -> &Holds {
@@ -94,26 +112,18 @@ impl Holding {
     }
 
     pub(crate) fn expires_in(&self) -> Duration {
-        if self.is_lost() {
-            return Duration::ZERO;
+        match self.is_lost() {
+            true => Duration::ZERO,
+            false => self.holds.expires_in(),
         }
-        let now = Instant::now();
-        let left = self.holds.all().iter().map(|hold| match hold.expires() {
-            Instant::NEVER => Duration::MAX,
-            _ => hold.expires_in(now),
-        });
-        left.min().unwrap_or(Duration::MAX)
     }
 
     pub(crate) fn is_lost(&self) -> bool {
-        self.holds.all().iter().any(|hold| !hold.is_valid())
+        self.check().is_err()
     }
 
     pub(crate) fn check(&self) -> Result<(), LockError> {
-        match self.holds.all().iter().find(|hold| !hold.is_valid()) {
-            Some(lost) => Err(lost.lost_error()),
-            None => Ok(()),
-        }
+        self.holds.check()
     }
 
     pub(crate) async fn lost(&self) {
@@ -133,6 +143,8 @@ impl Holding {
 
     /// All are on their way to the store before any is waited for.
     fn refreshing(&self, expire: Duration) -> Result<Vec<Confirmed>, LockError> {
+        check_refresh(expire)?;
+        self.holds.restart_bounds(expire)?;
         let refresh = |hold: &Arc<Hold>| {
             let confirmed = hold.local().refresh(hold, expire)?;
             confirmed.ok_or_else(|| hold.lost_error())

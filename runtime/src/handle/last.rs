@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
-use crate::lease::Hold;
+use crate::lease::{Hold, Holds, WeakBounds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -22,6 +22,7 @@ struct Obtained {
 #[derive(Clone, Default)]
 struct Entry {
     hold: Weak<Hold>,
+    bounds: WeakBounds,
     by: Option<Identity>,
 }
 
@@ -46,9 +47,11 @@ impl Identity {
 }
 
 impl Last {
-    pub(super) fn remember(&self, hold: &Arc<Hold>, blocking: bool) {
+    /// `hold` was obtained, which is one of `holds`.
+    pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
         let newest = Entry {
             hold: Arc::downgrade(hold),
+            bounds: holds.bounds().downgrade(),
             by: Identity::current(blocking),
         };
         let mut obtained = lock(&self.0);
@@ -64,9 +67,9 @@ impl Last {
     }
 
     /// What was last obtained, if it still holds.
-    pub(super) fn hold(&self) -> Option<Arc<Hold>> {
+    pub(super) fn holds(&self) -> Option<Holds> {
         let newest = lock(&self.0).newest.clone();
-        newest.hold()
+        Some(Holds::from(newest.hold()?).within(newest.bounds.upgrade()))
     }
 
     /// What the caller obtained and still holds, preferably something that is `enough`.
@@ -91,7 +94,7 @@ impl Last {
 
 impl fmt::Debug for Last {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held: Vec<_> = self.hold().into_iter().collect();
+        let held: Vec<_> = self.holds().into_iter().collect();
         f.debug_tuple("Last").field(&held).finish()
     }
 }

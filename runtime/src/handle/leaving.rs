@@ -10,6 +10,8 @@ use crate::queue::Unlocked;
 
 /// What a guard has left; with the answer that the store will give, where it was the last guard.
 pub(crate) struct Left {
+    /// Whether the call that had them was not over.
+    held: bool,
     first: (Arc<Hold>, Option<Unlocked>),
     others: Vec<(Arc<Hold>, Option<Unlocked>)>,
 }
@@ -23,6 +25,7 @@ impl Left {
         };
         let (first, others) = (holds.first(), holds.all().iter().skip(1));
         Self {
+            held: holds.check().is_ok(),
             first: leave(first),
             others: others.map(leave).collect(),
         }
@@ -35,7 +38,7 @@ impl Left {
 
     /// Whether all of it was held until now.
     pub(crate) async fn wait(self) -> Result<bool, LockError> {
-        let mut held = true;
+        let mut held = self.held;
         for (hold, answer) in iter::once(self.first).chain(self.others) {
             held &= match answer {
                 Some(answer) => answer.wait().await?.is_some(),

@@ -70,6 +70,9 @@ macro_rules! option_methods {
         impl $handle {
             /// How long a holder may hold at most; `refresh` restarts it. Unless said, the client's (24 hours).
             ///
+            /// That of a nested call (see `reentrant`) bounds that call alone: when it is over, its guard is lost and its
+            /// async body ends, and the call around it goes on with the lock, as its own `expire` says.
+            ///
             /// This is not the time after which the lock of a dead process is freed: that is the lease, which is
             /// short and renewed in the background.
             pub fn expire(mut self, expire: std::time::Duration) -> Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Handle;
 use crate::error::LockError;
-use crate::lease::Hold;
+use crate::lease::{Hold, Holds};
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Unlocked, check_refresh};
 use crate::store::{Meta, Op, Owner, Reply, Text};
@@ -13,14 +13,18 @@ use crate::task;
 
 impl Handle {
     /// What this handle or a protected call around has of this lock.
-    fn held_here(&self) -> Result<Option<Arc<Hold>>, LockError> {
+    fn held_here(&self) -> Result<Option<Holds>, LockError> {
         let target = self.resolve()?;
+        let inside = |suits: &dyn Fn(&Hold) -> bool| {
+            task::find(target.client.id(), &target.name, suits, |_| true)
+        };
         if let Some(owner) = &self.owner {
             let member = target.client.member();
-            return member.with_local(&target.name, |local| Some(local.held_by(owner)));
+            let held = member.with_local(&target.name, |local| Some(local.held_by(owner)))?;
+            let around = |held: &Arc<Hold>| inside(&|hold| std::ptr::eq(hold, &**held));
+            return Ok(held.map(|held| around(&held).unwrap_or_else(|| held.into())));
         }
-        let inside = task::find(target.client.id(), &target.name, Hold::is_valid, |_| true);
-        Ok(inside.or_else(|| self.last.as_ref()?.hold()))
+        Ok(inside(&Hold::is_valid).or_else(|| self.last.as_ref()?.holds()))
     }
 
     /// Whose it is, if not the calling task's.
@@ -94,20 +98,25 @@ impl Handle {
 
     /// Asks the store whether it is held; `None` if it is not, as is known here.
     pub(crate) fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
-        Ok(self.held_here()?.and_then(|hold| hold.local().renew(&hold)))
+        let renew = |holds: Holds| holds.first().local().renew(holds.first());
+        Ok(self.held_here()?.and_then(renew))
     }
 
     pub(crate) fn refresh(&self, expire: Duration) -> Result<Confirmed, LockError> {
-        let Some(hold) = self.held_here()? else {
+        let Some(holds) = self.held_here()? else {
             return Err(self.not_held()?);
         };
-        let confirmed = hold.local().refresh(&hold, expire)?;
+        check_refresh(expire)?;
+        holds.restart_bounds(expire)?;
+        let hold = holds.first();
+        let confirmed = hold.local().refresh(hold, expire)?;
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
     /// Releases it, however many guards share it; `None` if nothing is held here.
     pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
-        Ok(self.held_here()?.map(|hold| hold.local().unlock(&hold)))
+        let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
+        Ok(self.held_here()?.map(unlock))
     }
 }
 

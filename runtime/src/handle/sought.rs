@@ -7,7 +7,7 @@ use super::take::Started;
 use super::{Demand, Holding, Nested, Options};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
+use crate::lease::{Hold, Holds, Terms};
 use crate::name::Name;
 use crate::queue::{Acquire, Patience, Want, home};
 use crate::store::{Owner, Share, Text};
@@ -47,11 +47,10 @@ impl<'a> Sought<'a> {
         blocking: bool,
     ) -> Result<Started, LockError> {
         let (terms, own) = options.apply(self.client.member().settings())?;
-        if let Some(holding) = self.held_already(options.reentrant, demand, blocking)? {
+        if let Some(mut holding) = self.held_already(options.reentrant, demand, blocking)? {
             holding.check()?;
-            if options.reentrant {
-                holding.restart(terms);
-            }
+            holding.nest(terms.expire);
+            holding.keep(terms.at_least);
             return Ok(Started::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
@@ -75,20 +74,22 @@ impl<'a> Sought<'a> {
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= demand.units;
         let inside = task::find(self.client.id(), self.name, held, enough);
+        // Guards taken by hand need not end in order: none of them is inside another.
         let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
-        match inside.or_else(by_hand) {
-            Some(hold) => self.shared(hold, reentrant, demand),
+        match inside.or_else(|| by_hand().map(Holds::from)) {
+            Some(holds) => self.shared(holds, reentrant, demand),
             None => Ok(None),
         }
     }
 
-    /// Whether the calling task, which has `hold` already, may share it.
+    /// Whether the calling task, which has the hold already, may share it.
     fn shared(
         &self,
-        hold: Arc<Hold>,
+        holds: Holds,
         reentrant: bool,
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
+        let hold = holds.first();
         let found = hold.grant().capacity;
         if found != demand.capacity {
             return Err(LockError::PermitsMismatch {
@@ -103,7 +104,7 @@ impl<'a> Sought<'a> {
         };
         if shares && hold.units() >= demand.units {
             // Another thread may drop the last guard meanwhile: then it is asked for like any other.
-            return Ok(hold.share().then(|| Holding::new(hold)));
+            return Ok(hold.share().then(|| Holding::new(holds)));
         }
         match demand.nested {
             Nested::Another => Ok(None),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Demand, Handle, Holding, Options, Sought, Target};
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
+use crate::lease::{Hold, Holds, Terms};
 use crate::queue::{Acquire, Patience};
 
 /// The beginning of a call.
@@ -83,16 +83,16 @@ impl Handle {
 
     /// What a call got is told, and remembered.
     #[inline]
-    pub(crate) fn obtained(&self, hold: &Arc<Hold>, blocking: bool) {
+    pub(crate) fn obtained(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
         tell(hold);
         if let Some(last) = &self.last {
-            last.remember(hold, blocking);
+            last.remember(hold, holds, blocking);
         }
     }
 
     #[inline]
     fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
-        self.obtained(holding.first(), blocking);
+        self.obtained(holding.first(), holding.holds(), blocking);
         holding.last.clone_from(&self.last);
         holding
     }

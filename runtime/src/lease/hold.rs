@@ -217,6 +217,11 @@ impl Hold {
         }
     }
 
+    /// Wakes whoever listens, to look at something that is over before the hold is.
+    pub(crate) fn wake(&self, wakes: &mut Wakes) {
+        self.listeners.wake(wakes);
+    }
+
     fn mark_lost(&self) -> bool {
         match self
             .state

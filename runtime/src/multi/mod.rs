@@ -70,8 +70,8 @@ impl MultiLock {
         }
     }
 
-    /// A task that holds some of these locks, or all, may take them again; the guards share the holds, and `expire`
-    /// starts again.
+    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire` of the
+    /// inner call bounds that call, and leaves that of the outer one as it is.
     ///
     /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for guards taken
     /// by hand through this handle or its clones, the same tokio task, or the same thread for blocking calls

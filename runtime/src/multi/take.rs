@@ -224,22 +224,32 @@ impl<'a> Call<'a> {
     fn finish(self) -> MultiGuard {
         let waited = self.budget.waited();
         let mut parts = Vec::with_capacity(self.slots.len());
+        let mut nested = false;
         for slot in self.slots {
             match slot {
                 Slot::Own(holding) if !self.waits => {
                     holding.first().keep(self.terms.at_least, Instant::now());
                     parts.push(holding);
                 }
-                Slot::Own(holding) | Slot::Shared(holding) => {
+                Slot::Own(holding) => {
                     holding.restart(self.terms);
+                    parts.push(holding);
+                }
+                Slot::Shared(holding) => {
+                    nested = true;
+                    holding.keep(self.terms.at_least);
                     parts.push(holding);
                 }
                 Slot::Asked(_) | Slot::Nothing => {}
             }
         }
-        let holding = Holding::join(parts);
-        for ((handle, _), hold) in self.names.iter().zip(holding.holds().all()) {
-            handle.obtained(hold, self.blocking);
+        let mut holding = Holding::join(parts);
+        if nested {
+            holding.nest(self.terms.expire);
+        }
+        let holds = holding.holds();
+        for ((handle, _), hold) in self.names.iter().zip(holds.all()) {
+            handle.obtained(hold, holds, self.blocking);
         }
         MultiGuard::new(holding, waited, self.budget.attempts())
     }

@@ -73,7 +73,8 @@ impl Mutex {
         Self { handle, options }
     }
 
-    /// A task that holds this lock may take it again; the guards share one hold, and `expire` starts again.
+    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call bounds that
+    /// call, and leaves that of the outer one as it is.
     ///
     /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for guards taken
     /// by hand through this handle or its clones, the same tokio task, or the same thread for blocking calls

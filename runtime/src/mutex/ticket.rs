@@ -80,6 +80,7 @@ impl MutexGuard {
     ///
     /// [`LockError::Lost`] if the lock is not held any more.
     pub fn into_ticket(self) -> Result<Ticket, LockError> {
+        self.check()?;
         let hold = self.holding.first();
         if !hold.local().hand_over(hold) {
             return Err(hold.lost_error());

@@ -66,6 +66,7 @@ impl Local {
             handed: 0,
             owned: !want.share.owner.is_empty(),
             refreshers: Vec::new(),
+            bounds: Vec::new(),
         });
         Some(hold)
     }

@@ -158,6 +158,7 @@ impl Step<'_> {
             handed: 0,
             owned: !want.share.owner.is_empty(),
             refreshers: Vec::new(),
+            bounds: Vec::new(),
         });
     }
 }

@@ -1,6 +1,6 @@
 //! A point in time has come: renewals, deadlines, the end of patience.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::local::{Local, Step};
@@ -8,6 +8,7 @@ use super::ticket::{Ask, Attempt};
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
+use crate::lease::Bound;
 use crate::store::{Closing, HolderRecord, Meta};
 
 /// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
@@ -54,6 +55,9 @@ impl Step<'_> {
             at(held.renew.min(held.hold.deadline()));
             for refresher in &held.refreshers {
                 at(refresher.deadline);
+            }
+            for bound in held.bounds.iter().filter_map(Weak::upgrade) {
+                at(bound.expires());
             }
         }
         if let Some(first) = state.first_deadline {
@@ -119,6 +123,13 @@ impl Step<'_> {
         for held in &mut all {
             if held.renew <= now {
                 self.touch_held(held);
+            }
+            let watched = held.bounds.len();
+            let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
+            held.bounds
+                .retain(|bound| bound.upgrade().is_some_and(goes_on));
+            if held.bounds.len() < watched {
+                held.hold.wake(self.wakes);
             }
             for late in held
                 .refreshers

@@ -9,7 +9,7 @@ use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unl
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
+use crate::lease::{Bounds, Hold, Terms};
 use crate::store::{Op, Ticket};
 use crate::wait::{Promise, Wakes};
 
@@ -139,7 +139,7 @@ impl Local {
         Ok(self.renew(hold))
     }
 
-    /// A nested call entered `hold` again: `expire` counts again from now.
+    /// The call that has `hold` begins now, or waits for more: `expire` counts again from now.
     pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
         let now = Instant::now();
         hold.restart(terms.expire, now);
@@ -151,6 +151,24 @@ impl Local {
             // The engine must look here before that, to tell the loss.
             self.step(|_| {});
         }
+    }
+
+    /// Whoever listens to `hold` is woken when one of `bounds` is over, too.
+    pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
+        if self.member().is_forked() {
+            return;
+        }
+        self.step(|step| {
+            if let Some(index) = step.find_hold(hold) {
+                let watched = &mut step.state.held[index].bounds;
+                watched.retain(|known| known.strong_count() > 0);
+                for bound in bounds.all().iter().map(Arc::downgrade) {
+                    if !watched.iter().any(|known| known.ptr_eq(&bound)) {
+                        watched.push(bound);
+                    }
+                }
+            }
+        });
     }
 }
 

@@ -65,6 +65,7 @@ impl Step<'_> {
             let held = &mut self.state.held[index];
             held.hold = hold;
             held.handed = number;
+            held.bounds.clear();
             if cut {
                 held.renew = held.renew.min(claim);
             }

@@ -1,12 +1,12 @@
 //! What the local queue knows of one ticket: waiting, trying, held, or on its way out.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
-use crate::lease::Hold;
+use crate::lease::{Bound, Hold};
 use crate::store::{HolderRecord, Op, Reply, RequestId, Share, Ticket};
 use crate::wait::Promise;
 
@@ -142,6 +142,8 @@ pub(super) struct Held {
     pub(super) owned: bool,
     /// Who waits for a renewal.
     pub(super) refreshers: Vec<Refresher>,
+    /// Of nested calls that somebody wants to know the end of.
+    pub(super) bounds: Vec<Weak<Bound>>,
 }
 
 /// Told whether the store confirms a hold.

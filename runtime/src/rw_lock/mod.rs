@@ -77,9 +77,9 @@ impl RwLock {
         Self { handle, options }
     }
 
-    /// A task that reads may read again, and one that writes may read and write again; the guards share one hold, and
-    /// `expire` starts again. A task that reads and asks to write gets
-    /// [`LockError::Deadlock`](crate::LockError::Deadlock).
+    /// A task that reads may read again, and one that writes may read and write again; the guards share one hold. The
+    /// `expire` of the inner call bounds that call, and leaves that of the outer one as it is. A task that reads and
+    /// asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
     /// The same task is one inside [`synchronize_read`](Self::synchronize_read),
     /// [`synchronize_write`](Self::synchronize_write) or an annotated function; for guards taken by hand through this

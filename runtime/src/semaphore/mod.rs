@@ -70,8 +70,8 @@ impl Semaphore {
         }
     }
 
-    /// A task that holds at least as many permits as it asks for shares them instead of taking more; `expire`
-    /// starts again. Otherwise every call takes permits of its own.
+    /// A task that holds at least as many permits as it asks for shares them instead of taking more; the `expire` of the
+    /// inner call bounds that call, and leaves that of the outer one as it is. Otherwise every call takes permits of its own.
     ///
     /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for permits taken by
     /// hand through this handle or its clones, the same tokio task, or the same thread for blocking calls outside

@@ -48,7 +48,9 @@ impl Permit {
     /// The permits are released, whether or not the future completes.
     pub async fn release(self) -> Result<u32, LockError> {
         let hold = self.holding.first().clone();
+        let held = self.holding.check();
         let Some(released) = self.holding.leave().into_first() else {
+            held?;
             return shared(&hold).await;
         };
         match released.wait().await? {

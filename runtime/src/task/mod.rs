@@ -10,7 +10,7 @@ mod run;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::lease::{Hold, Holds};
+use crate::lease::{Bounds, Hold, Holds};
 use crate::name::Name;
 
 pub(crate) use run::{finish, poll_under, run};
@@ -19,6 +19,8 @@ struct Frame {
     /// Frames of one body have one id, and lie side by side.
     id: u64,
     hold: Arc<Hold>,
+    /// Those of the body.
+    bounds: Bounds,
     /// A sync body may drive a runtime on this thread: its other tasks must not find the frame.
     task: Option<tokio::task::Id>,
 }
@@ -55,6 +57,7 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
         stack.frames.extend(holds.all().iter().map(|hold| Frame {
             id,
             hold: hold.clone(),
+            bounds: holds.bounds().clone(),
             task,
         }));
         id
@@ -66,15 +69,15 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// A hold of `name` that an enclosing protected call of the running task has: the innermost that `suits`, preferably
-/// one that is `best`.
+/// A hold of `name` that an enclosing protected call of the running task has, within the bounds of that call: the innermost
+/// that `suits`, preferably one that is `best`.
 #[inline]
 pub(crate) fn find(
     client: u64,
     name: &Name,
     suits: impl Fn(&Hold) -> bool,
     best: impl Fn(&Hold) -> bool,
-) -> Option<Arc<Hold>> {
+) -> Option<Holds> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
         if stack.frames.is_empty() {
@@ -82,16 +85,15 @@ pub(crate) fn find(
         }
         let task = tokio::task::try_id();
         let frames = stack.frames.iter().rev();
+        let is_meant = |hold: &Hold| hold.client_id() == client && hold.name() == name;
         let mut found = frames
-            .filter(|frame| frame.task == task)
-            .map(|frame| &frame.hold)
-            .filter(|hold| hold.client_id() == client && hold.name() == name && suits(hold));
+            .filter(|frame| frame.task == task && is_meant(&frame.hold) && suits(&frame.hold));
         let first = found.next()?;
-        let chosen = match best(first) {
+        let chosen = match best(&first.hold) {
             true => first,
-            false => found.find(|hold| best(hold)).unwrap_or(first),
+            false => found.find(|frame| best(&frame.hold)).unwrap_or(first),
         };
-        Some(chosen.clone())
+        Some(Holds::from(chosen.hold.clone()).within(chosen.bounds.clone()))
     });
     found.ok().flatten()
 }

@@ -50,10 +50,7 @@ pub(crate) fn poll_under<F: Future>(
         return Poll::Pending;
     };
     let may_be_lost = !finishes && !fresh;
-    let mut lost = holds
-        .all()
-        .iter()
-        .find(|hold| may_be_lost && hold.is_lost());
+    let mut lost = if may_be_lost { holds.lost() } else { None };
     let _entered = enter(holds);
     if lost.is_none() {
         if let Poll::Ready(output) = running.poll(cx) {
@@ -61,14 +58,15 @@ pub(crate) fn poll_under<F: Future>(
             return Poll::Ready(Ok(output));
         }
         // Not before: most bodies are over at once, and nobody has to be woken then.
-        let mut holds = holds.all().iter();
-        lost = holds.find(|hold| !finishes && hold.poll_lost(cx).is_ready());
+        if !finishes && let Poll::Ready(error) = holds.poll_lost(cx) {
+            lost = Some(error);
+        }
     }
     let Some(lost) = lost else {
         return Poll::Pending;
     };
     body.set(None);
-    Poll::Ready(Err(lost.lost_error()))
+    Poll::Ready(Err(lost))
 }
 
 pin_project! {

@@ -72,19 +72,78 @@ fn the_lock_is_free_only_after_the_outermost_call() {
 }
 
 #[test]
-fn a_nested_call_restarts_expire() {
-    #[auto_mutex(name = "e", expire = 5, guard = g)]
+fn a_nested_call_does_not_move_the_outer_expire() {
+    const BOUND: Duration = Duration::from_secs(3600);
+    #[auto_mutex(name = "e", expire = BOUND, guard = g)]
     fn outer() -> Result<(), LockError> {
-        assert!(g.expires_in() <= Duration::from_secs(5));
-        inner()?;
-        assert!(g.expires_in() > Duration::from_secs(5));
+        let before = g.expires_in();
+        longer()?;
+        of_the_client()?;
+        assert!(g.expires_in() <= before);
+        shorter()?;
+        assert!(g.expires_in() > BOUND / 2);
         Ok(())
     }
-    #[auto_mutex(name = "e", expire = 1000)]
-    fn inner() -> Result<(), LockError> {
+    #[auto_mutex(name = "e", expire = BOUND * 5, guard = g)]
+    fn longer() -> Result<(), LockError> {
+        assert!(g.expires_in() <= BOUND);
+        Ok(())
+    }
+    #[auto_mutex(name = "e", guard = g)]
+    fn of_the_client() -> Result<(), LockError> {
+        assert!(g.expires_in() <= BOUND);
+        Ok(())
+    }
+    #[auto_mutex(name = "e", expire = BOUND / 5, guard = g)]
+    fn shorter() -> Result<(), LockError> {
+        assert!(g.expires_in() <= BOUND / 5);
         Ok(())
     }
     client().blocking_scope(outer).unwrap();
+}
+
+#[test]
+fn an_async_body_inside_ends_by_its_own_expire() {
+    #[auto_mutex(name = "e", expire = 3600, guard = g)]
+    async fn outer() -> Result<(), LockError> {
+        let inner = inner().await;
+        assert!(matches!(inner, Err(LockError::Lost { .. })), "{inner:?}");
+        g.check()?;
+        // Nobody else gets in.
+        tokio::task::yield_now().await;
+        assert!(g.expires_in() > Duration::from_secs(1800));
+        Ok(())
+    }
+    #[auto_mutex(name = "e", expire = "20ms")]
+    async fn inner() -> Result<(), LockError> {
+        std::future::pending().await
+    }
+    scoped_on(&client(), outer()).unwrap();
+}
+
+#[test]
+fn bodies_inside_that_run_on_are_told() {
+    #[auto_mutex(name = "e", expire = 3600, guard = g)]
+    async fn outer() -> Result<(), LockError> {
+        assert!(sync()?);
+        assert!(finishing().await?);
+        assert!(!g.is_lost());
+        Ok(())
+    }
+    #[auto_mutex(name = "e", expire = "20ms", guard = g)]
+    fn sync() -> Result<bool, LockError> {
+        while !g.is_lost() {
+            std::thread::yield_now();
+        }
+        Ok(g.check().is_err())
+    }
+    #[auto_mutex(name = "e", expire = "20ms", on_lost = finish, guard = g)]
+    async fn finishing() -> Result<bool, LockError> {
+        g.lost().await;
+        tokio::task::yield_now().await;
+        Ok(g.check().is_err())
+    }
+    scoped_on(&client(), outer()).unwrap();
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod holding;
 mod inquiry;
 mod multi;
 mod names;
+mod nested_expire;
 mod owners;
 mod queueing;
 mod reentrance;
@@ -118,6 +119,12 @@ auto_mutex_tests::conformance! {
         a_long_name_works_up_to_the_limit,
         namespaces_keep_programs_apart,
         colons_do_not_move_between_namespace_and_name;
+    nested_expire:
+        each_ends_its_own_body,
+        the_outer_one_ends_all_inside,
+        a_guard_taken_inside_tells_its_own,
+        threads_are_told_too,
+        a_refresh_inside_moves_them_all;
     queueing:
         #[needs(order)]
         members_get_it_in_the_order_they_came,

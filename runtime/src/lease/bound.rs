@@ -1,0 +1,193 @@
+//! [`Bounds`]: until when a nested call may use what the call around it holds.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crate::clock::Instant;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// It was seen to be over.
+const OVER: u64 = 0;
+
+/// The `expire` of one nested call.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    since: Instant,
+    expires: AtomicU64,
+}
+
+impl Bound {
+    fn new(expire: Duration, now: Instant) -> Arc<Self> {
+        let expires = AtomicU64::new(now.after(expire).as_nanos());
+        let since = now;
+        Arc::new(Self { since, expires })
+    }
+
+    /// When it is over; [`Instant::START`] if that was seen.
+    pub(crate) fn expires(&self) -> Instant {
+        Instant::from_nanos(self.expires.load(Ordering::Acquire))
+    }
+
+    /// Once over, always over.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        let over = |expires| (expires <= now.as_nanos()).then_some(OVER);
+        self.expires
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, over)
+            .is_ok()
+    }
+
+    /// For how long the call has had the lock.
+    pub(super) fn held(&self, now: Instant) -> Duration {
+        self.since.until(now)
+    }
+
+    fn restart(&self, expire: Duration, now: Instant) {
+        let new = now.after(expire).as_nanos();
+        let unless_over = |expires| (expires > now.as_nanos()).then_some(new);
+        let _ = self
+            .expires
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, unless_over);
+    }
+}
+
+/// The bound of a nested call and those of the nested calls around it: the first that is over ends it. None for a call that
+/// is not nested: the hold knows its `expire`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounds(Option<Arc<Limits>>);
+
+#[derive(Debug)]
+struct Limits {
+    all: Vec<Arc<Bound>>,
+    /// The engine looks at the time when they are over.
+    watched: AtomicBool,
+}
+
+/// [`Bounds`] for as long as their call has a guard.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WeakBounds(Weak<Limits>);
+
+impl Bounds {
+    fn of(all: Vec<Arc<Bound>>) -> Self {
+        let watched = AtomicBool::new(false);
+        Self((!all.is_empty()).then(|| Arc::new(Limits { all, watched })))
+    }
+
+    pub(crate) fn all(&self) -> &[Arc<Bound>] {
+        self.0.as_ref().map_or(&[], |limits| &limits.all)
+    }
+
+    /// These and `others`, each once.
+    pub(crate) fn join(&self, others: &Self) -> Self {
+        if self.0.is_none() || others.0.is_none() {
+            return if self.0.is_some() { self } else { others }.clone();
+        }
+        let mut all = self.all().to_vec();
+        for other in others.all() {
+            if !all.iter().any(|known| Arc::ptr_eq(known, other)) {
+                all.push(other.clone());
+            }
+        }
+        Self::of(all)
+    }
+
+    /// These and one more, of a call that begins now.
+    pub(crate) fn and(&self, expire: Duration, now: Instant) -> Self {
+        let own = Bound::new(expire, now);
+        Self::of(self.all().iter().cloned().chain([own]).collect())
+    }
+
+    /// One that is over.
+    pub(super) fn over(&self) -> Option<&Bound> {
+        let limits = self.0.as_ref()?;
+        let now = Instant::now();
+        let mut all = limits.all.iter().map(|bound| &**bound);
+        all.find(|bound| bound.is_over(now))
+    }
+
+    /// When the first is over.
+    pub(crate) fn expires(&self) -> Instant {
+        let all = self.all().iter().map(|bound| bound.expires());
+        all.min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Lets all of them count again, but those that are over.
+    pub(crate) fn restart(&self, expire: Duration, now: Instant) {
+        for bound in self.all() {
+            bound.restart(expire, now);
+        }
+    }
+
+    /// Whether the engine has to be told that somebody wants to know when they are over. Says so once.
+    pub(super) fn start_watching(&self) -> bool {
+        let watched = self.0.as_ref().map(|limits| &limits.watched);
+        watched.is_some_and(|watched| !watched.swap(true, Ordering::AcqRel))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakBounds {
+        WeakBounds(self.0.as_ref().map(Arc::downgrade).unwrap_or_default())
+    }
+}
+
+impl WeakBounds {
+    /// None, if the call is over.
+    pub(crate) fn upgrade(&self) -> Bounds {
+        Bounds(self.0.upgrade())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn what_is_over_is_over_for_good() {
+        let start = Instant::START.after(SECOND);
+        let bound = Bound::new(SECOND, start);
+        assert!(!bound.is_over(start));
+        bound.restart(SECOND * 2, start);
+        assert!(!bound.is_over(start.after(SECOND)));
+        let end = start.after(SECOND * 2);
+        assert!(bound.is_over(end));
+        bound.restart(SECOND, start);
+        assert!(bound.is_over(start));
+        assert_eq!(bound.held(end), SECOND * 2);
+    }
+
+    #[test]
+    fn a_bound_that_nobody_has_looked_at_is_not_revived() {
+        let start = Instant::START.after(SECOND);
+        let bound = Bound::new(SECOND, start);
+        bound.restart(SECOND, start.after(SECOND));
+        assert!(bound.is_over(start.after(SECOND)));
+    }
+
+    #[test]
+    fn the_first_of_several_counts() {
+        let now = Instant::START.after(SECOND);
+        let none = Bounds::default();
+        assert_eq!(none.expires(), Instant::NEVER);
+        assert!(!none.start_watching());
+        let outer = none.and(SECOND, now);
+        let inner = outer.and(SECOND * 2, now);
+        assert_eq!(inner.expires(), now.after(SECOND));
+        let other = none.and(SECOND / 2, now);
+        let both = inner.join(&other).join(&outer).join(&none);
+        assert_eq!(both.all().len(), 3);
+        assert_eq!(none.join(&both).expires(), now.after(SECOND / 2));
+        both.restart(SECOND * 3, now);
+        assert_eq!(outer.expires(), now.after(SECOND * 3));
+        assert!(both.start_watching() && !both.clone().start_watching());
+        assert!(inner.start_watching());
+    }
+
+    #[test]
+    fn they_are_remembered_while_there_is_a_guard() {
+        let bounds = Bounds::default().and(SECOND, Instant::START);
+        let weak = bounds.downgrade();
+        assert_eq!(weak.upgrade().all().len(), 1);
+        drop(bounds);
+        assert!(weak.upgrade().all().is_empty());
+    }
+}
