@@ -8,7 +8,7 @@ use crate::error::LockError;
 use crate::handle::{Guard, Holding, Origin};
 use crate::lease::{Hold, Terms};
 use crate::mutex::MutexGuard;
-use crate::queue::{Acquire, Patience, Want, home};
+use crate::queue::{Acquire, Past, Patience, Want, home};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
@@ -136,6 +136,7 @@ impl Condvar {
             home: home(),
             relies: true,
             blocking,
+            past: Past::default(),
         };
         target.enter(&want)
     }
@@ -195,6 +196,7 @@ impl Again {
             home: home(),
             relies: false,
             blocking,
+            past: Past::default(),
         };
         let member = self.released.local().member();
         member.with_local(self.released.name(), |local| local.enter(&want))?

@@ -26,7 +26,12 @@ pub enum LockError {
     },
 
     /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or
-    /// it was broken with `force_unlock`. Somebody else may hold it now.
+    /// it was broken with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the
+    /// call around it holds it.)
+    ///
+    /// A call never returns a lock that was lost before the call could return: it waits on, within its `block`. This
+    /// happens where the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
+    /// is this error.
     #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
     Lost {
         /// The lock.

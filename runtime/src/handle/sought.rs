@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::error::LockError;
 use crate::lease::{Hold, Holds, Terms};
 use crate::name::Name;
-use crate::queue::{Acquire, Patience, Want, home};
+use crate::queue::{Acquire, Past, Patience, Want, home};
 use crate::store::{Owner, Share, Text};
 use crate::task;
 
@@ -166,6 +166,7 @@ impl<'a> Sought<'a> {
             home: home(),
             relies: false,
             blocking,
+            past: Past::default(),
         })
     }
 }

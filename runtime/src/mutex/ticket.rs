@@ -11,7 +11,7 @@ use crate::error::LockError;
 use crate::handle::Holding;
 use crate::lease::{Hold, Terms};
 use crate::name::Name;
-use crate::queue::{Acquire, Patience, Want, home};
+use crate::queue::{Acquire, Past, Patience, Want, home};
 use crate::store::{self, Meta};
 
 /// A held lock, written down, for another process to take over with [`Client::adopt`].
@@ -130,6 +130,7 @@ impl Client {
             home: home(),
             relies: false,
             blocking,
+            past: Past::default(),
         };
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }

@@ -182,8 +182,8 @@ impl Local {
             signal: granted.signal.clone(),
             owner: want.owner.clone(),
             valid: granted.valid,
-            waited,
-            attempts,
+            waited: want.past.waited + waited,
+            attempts: want.past.attempts.saturating_add(attempts),
             meta: want.meta.clone(),
             home: want.home,
         };

@@ -208,7 +208,7 @@ impl Step<'_> {
     pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         LockError::Timeout {
             name: self.local.name().to_string(),
-            waited: waiter.started.until(self.now),
+            waited: waiter.waited(self.now),
             holder: holder.and_then(Meta::read),
         }
     }

@@ -59,7 +59,7 @@ impl Local {
         self.step(|step| {
             let waiter = Waiter::new(want, step.now);
             step.attempt(waiter.clone(), Some(old), 1);
-            Acquire::new(self.clone(), waiter)
+            Acquire::new(self.clone(), waiter).once()
         })
     }
 

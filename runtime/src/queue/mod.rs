@@ -54,4 +54,4 @@ pub(crate) use leave::check_refresh;
 pub(crate) use local::Local;
 pub(crate) use query::Answered;
 pub(crate) use ticket::{Confirmed, Unlocked};
-pub(crate) use waiter::{Acquire, Patience, Want, home};
+pub(crate) use waiter::{Acquire, Past, Patience, Want, home};

@@ -49,8 +49,8 @@ impl Step<'_> {
                 signal: None,
                 owner: want.owner.clone(),
                 valid: before.valid(),
-                waited: waiter.started.until(self.now),
-                attempts,
+                waited: waiter.waited(self.now),
+                attempts: want.past.attempts.saturating_add(attempts),
                 meta: want.meta.clone(),
                 home: want.home,
             };

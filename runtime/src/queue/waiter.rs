@@ -45,6 +45,13 @@ impl Patience {
     }
 }
 
+/// What a call has behind it that was granted a lock and lost it before it could look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) waited: Duration,
+    pub(crate) attempts: u32,
+}
+
 /// What somebody wants of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
@@ -61,6 +68,7 @@ pub(crate) struct Want {
     /// It must be in the store's queue all the time once it is registered: others are told of something only while
     /// they wait.
     pub(crate) relies: bool,
+    pub(crate) past: Past,
 }
 
 /// A place in the local queue.
@@ -88,6 +96,41 @@ impl Waiter {
             promise: Promise::new(),
             registered: Promise::new(),
         })
+    }
+
+    /// How long the call has waited.
+    pub(super) fn waited(&self, now: Instant) -> Duration {
+        self.want.past.waited + self.started.until(now)
+    }
+
+    /// What is wanted once more, after so many attempts, in what is left of `block`. Nothing left: what is free all the same.
+    fn again(&self, attempts: u32, now: Instant) -> Want {
+        let left = now.until(self.deadline);
+        let patience = match self.want.patience {
+            Patience::Queue(Some(_)) => Patience::block(Some(left)),
+            Patience::Poll {
+                retries,
+                interval,
+                block,
+            } => match retries.checked_sub(attempts) {
+                Some(retries) if !left.is_zero() => Patience::Poll {
+                    retries,
+                    interval,
+                    block: block.map(|_| left),
+                },
+                _ => Patience::NONE,
+            },
+            patience @ (Patience::Queue(None) | Patience::Once { .. }) => patience,
+        };
+        let past = Past {
+            waited: self.waited(now),
+            attempts: self.want.past.attempts.saturating_add(attempts),
+        };
+        Want {
+            patience,
+            past,
+            ..self.want.clone()
+        }
     }
 
     /// It has what it wants; `false` if it is gone.
@@ -143,10 +186,20 @@ pub(super) fn runs_a_task() -> bool {
     ends
 }
 
+/// How often in a row a call may be granted a lock that is lost before the call looks.
+const MISSES: u32 = 5;
+
 /// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
+///
+/// A grant may be over when its task is polled or its thread wakes: then it is as if it had not been made, and the call
+/// waits on, for what is left of its patience.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub(crate) struct Acquire(Way);
+pub(crate) struct Acquire {
+    way: Way,
+    /// How often it may still miss a grant.
+    misses: u32,
+}
 
 /// How far it has come.
 #[derive(Debug)]
@@ -158,25 +211,37 @@ enum Way {
 
 impl Acquire {
     pub(super) fn new(local: Arc<Local>, waiter: Arc<Waiter>) -> Self {
-        Self(Way::Waiting(local, waiter))
+        Self {
+            way: Way::Waiting(local, waiter),
+            misses: MISSES,
+        }
     }
 
     /// It is there already.
     #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
-        Self(Way::Obtained(hold))
+        Self {
+            way: Way::Obtained(hold),
+            misses: MISSES,
+        }
+    }
+
+    /// What is missed cannot be had again.
+    pub(super) fn once(mut self) -> Self {
+        self.misses = 0;
+        self
     }
 
     /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
     pub(crate) async fn registered(&self) {
-        if let Way::Waiting(_, waiter) = &self.0 {
+        if let Way::Waiting(_, waiter) = &self.way {
             waiter.registered.wait().await;
         }
     }
 
     /// As dropping it, with a promise to wait on until the store has back what was asked for, if anything was.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
-        match std::mem::replace(&mut self.0, Way::Over) {
+        match self.leave() {
             Way::Waiting(local, waiter) => local.give_up_confirmed(&waiter),
             Way::Obtained(hold) if hold.unshare() => Some(hold.local().give_back_confirmed(&hold)),
             Way::Obtained(_) | Way::Over => None,
@@ -186,11 +251,42 @@ impl Acquire {
     /// Blocks the thread instead of the task.
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
-        match std::mem::replace(&mut self.0, Way::Over) {
-            Way::Waiting(_, waiter) => waiter.blocking_wait(),
-            Way::Obtained(hold) => Ok(hold),
-            Way::Over => Err(LockError::ShutDown),
+        loop {
+            let (local, waiter) = match self.leave() {
+                Way::Waiting(local, waiter) => (local, waiter),
+                Way::Obtained(hold) => return Ok(hold),
+                Way::Over => return Err(LockError::ShutDown),
+            };
+            let hold = waiter.blocking_wait()?;
+            if waiter.want.relies || hold.is_valid() {
+                return Ok(hold);
+            }
+            self.missed(&local, &waiter, &hold)?;
         }
+    }
+
+    /// `hold` was over when the caller looked.
+    #[cold]
+    fn missed(
+        &mut self,
+        local: &Local,
+        waiter: &Waiter,
+        hold: &Arc<Hold>,
+    ) -> Result<(), LockError> {
+        let lost = hold.lost_error();
+        if hold.unshare() {
+            hold.local().give_back(hold);
+        }
+        self.misses = self.misses.checked_sub(1).ok_or(lost)?;
+        let want = waiter.again(hold.grant().attempts, Instant::now());
+        let member = local.member();
+        let mut next = member.with_local(local.name(), |local| local.enter(&want))??;
+        self.way = next.leave();
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Way {
+        std::mem::replace(&mut self.way, Way::Over)
     }
 }
 
@@ -198,20 +294,27 @@ impl Future for Acquire {
     type Output = Result<Arc<Hold>, LockError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let result = match &self.0 {
-            Way::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
-            Way::Obtained(hold) => Ok(hold.clone()),
-            Way::Over => return Poll::Pending,
-        };
-        self.0 = Way::Over;
-        Poll::Ready(result)
+        loop {
+            let result = match &self.way {
+                Way::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+                Way::Obtained(hold) => Ok(hold.clone()),
+                Way::Over => return Poll::Pending,
+            };
+            let (way, hold) = (self.leave(), result?);
+            match way {
+                Way::Waiting(local, waiter) if !waiter.want.relies && !hold.is_valid() => {
+                    self.missed(&local, &waiter, &hold)?;
+                }
+                Way::Waiting(..) | Way::Obtained(_) | Way::Over => return Poll::Ready(Ok(hold)),
+            }
+        }
     }
 }
 
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        match std::mem::replace(&mut self.0, Way::Over) {
+        match self.leave() {
             Way::Waiting(local, waiter) => local.give_up(&waiter),
             Way::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
             Way::Obtained(_) | Way::Over => {}

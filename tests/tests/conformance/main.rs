@@ -244,6 +244,9 @@ auto_mutex_tests::conformance! {
         a_timeout_names_the_holder,
         a_timeout_comes_neither_early_nor_never,
         a_waiter_is_woken_by_a_release,
+        what_was_lost_before_its_waiter_looks_is_waited_for_again,
+        a_call_that_always_looks_too_late_is_told,
+        a_try_that_looks_too_late_tries_again,
         waited_and_attempts_tell_what_it_took,
         the_default_block_comes_from_the_client;
 }

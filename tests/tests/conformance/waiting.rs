@@ -1,9 +1,11 @@
 //! How long a call waits, and what it says about it.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use auto_mutex::{Client, LockError};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex::{Client, LockError, Mutex, MutexGuard};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 
 const WAIT: Duration = Duration::from_millis(150);
@@ -120,4 +122,81 @@ pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStor
         .map(drop)
         .unwrap_err();
     assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
+}
+
+/// A bound that passes before a waiter looks that is polled by hand.
+const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// Lets `future` look once, with nobody who wakes it.
+fn look<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Lets the waiter of another member get the lock that `guard` is, and returns when that grant is over.
+async fn miss(mutex: &Mutex, guard: MutexGuard) -> MutexGuard {
+    waiters(mutex, 1).await;
+    assert!(guard.unlock().await.unwrap());
+    waiters(mutex, 0).await;
+    soon("its grant is over", mutex.lock()).await.unwrap()
+}
+
+pub(crate) async fn what_was_lost_before_its_waiter_looks_is_waited_for_again(
+    store: &dyn TestStore,
+) {
+    let (holder, client) = (store.member().mutex("m"), store.member());
+    let guard = holder.lock().await.unwrap();
+    let mutex = client.mutex("m").expire(BRIEFLY);
+    let mut waiting = Box::pin(mutex.lock());
+    assert!(look(&mut waiting).is_pending());
+    let next = miss(&holder, guard).await;
+    assert!(look(&mut waiting).is_pending(), "it has nothing");
+    let token = next.fencing_token();
+    assert!(next.unlock().await.unwrap());
+    let guard = soon("granted again", waiting).await.unwrap();
+    assert!(guard.fencing_token() > token);
+    assert!(guard.waited() > BRIEFLY / 2, "{:?}", guard.waited());
+}
+
+pub(crate) async fn a_call_that_always_looks_too_late_is_told(store: &dyn TestStore) {
+    let (holder, client) = (store.member().mutex("m"), store.member());
+    let mut guard = holder.lock().await.unwrap();
+    let mutex = client.mutex("m").expire(BRIEFLY);
+    let mut waiting = Box::pin(mutex.lock());
+    let mut missed = 0;
+    let error = loop {
+        match look(&mut waiting) {
+            Poll::Pending => guard = miss(&holder, guard).await,
+            Poll::Ready(answer) => break answer.map(drop).unwrap_err(),
+        }
+        missed += 1;
+        assert!(missed < 20);
+    };
+    assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
+    assert!(missed > 1);
+    assert!(guard.unlock().await.unwrap());
+}
+
+pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore) {
+    let (holder, client) = (store.member().mutex("m"), store.member());
+    let mutex = client.mutex("m").expire(BRIEFLY);
+    for busy in [true, false] {
+        let token = holder.lock().await.unwrap().fencing_token();
+        becomes("free", async || !holder.is_locked().await.unwrap()).await;
+        let mut trying = Box::pin(mutex.try_lock());
+        // A store in this process answers at once.
+        if look(&mut trying).is_ready() {
+            return;
+        }
+        becomes("it was granted, and is over", async || {
+            let info = holder.info().await.unwrap();
+            !info.locked && info.fencing_token.is_some_and(|last| last > token)
+        })
+        .await;
+        let _guard = match busy {
+            true => Some(holder.lock().await.unwrap()),
+            false => None,
+        };
+        let tried = soon("an answer", trying).await.unwrap();
+        assert_eq!(tried.is_none(), busy);
+    }
 }

@@ -120,7 +120,7 @@ impl Step<'_> {
             }
             Patience::Poll { .. } => Some(LockError::TooManyAttempts {
                 name: self.local.name().to_string(),
-                attempts: attempt.number,
+                attempts: waiter.want.past.attempts.saturating_add(attempt.number),
                 holder: holder.and_then(Meta::read),
             }),
             Patience::Queue(_) | Patience::Once { .. } => Some(self.gave_up(waiter, holder)),

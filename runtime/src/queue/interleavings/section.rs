@@ -14,7 +14,7 @@ use crate::error::LockError;
 use crate::error::kind::RW_LOCK;
 use crate::handle::Holding;
 use crate::lease::{Hold, Terms};
-use crate::queue::{Acquire, Patience, Want};
+use crate::queue::{Acquire, Past, Patience, Want};
 use crate::store::{Owner, Share};
 
 /// What somebody wants: as long as it takes.
@@ -31,6 +31,7 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
         home: None,
         relies: false,
         blocking: false,
+        past: Past::default(),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::LockError;
 use crate::lease::{Hold, Terms};
 use crate::member::Member;
 use crate::name::Name;
-use crate::queue::{Patience, Want};
+use crate::queue::{Past, Patience, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, MemberId, Op, Ticket};
 use crate::wait::{Wakes, lock};
@@ -131,6 +131,7 @@ impl World {
             home: None,
             relies: false,
             blocking: false,
+            past: Past::default(),
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));
         let node = &mut self.nodes[index];

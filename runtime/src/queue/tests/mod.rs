@@ -23,7 +23,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Patience, Want};
+use super::{Acquire, Past, Patience, Want};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::{LockError, StoreError, StoreErrorKind};
@@ -102,6 +102,7 @@ impl Rig {
             home: None,
             relies: false,
             blocking: false,
+            past: Past::default(),
         }
     }
 
