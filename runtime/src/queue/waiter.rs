@@ -1,9 +1,10 @@
 //! One local waiter: what it wants, for how long, and the future that gives up cleanly when dropped.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -167,23 +168,20 @@ pub(crate) fn home() -> Option<ThreadId> {
 }
 
 /// Whether a task of tokio runs on this thread. On a thread for blocking calls none does, although its runtime
-/// is found there. Only tasks have a budget of polls; what is taken of it here is given back.
+/// is found there. A task that yields leaves its waker to the scheduler of its thread, for later; where there is
+/// none, it is woken at once. (Not asked: how much budget there is. A task may be unconstrained.)
 pub(super) fn runs_a_task() -> bool {
-    use tokio::task::coop::poll_proceed;
-    /// More than any budget.
-    const MANY: usize = 512;
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut taken = Vec::new();
-    let mut ends = false;
-    while !ends && taken.len() < MANY {
-        match poll_proceed(&mut cx) {
-            Poll::Ready(one) => taken.push(one),
-            Poll::Pending => ends = true,
+    struct Woken(AtomicBool);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
         }
     }
-    // Each restores what was there before it: the first has the last word.
-    while taken.pop().is_some() {}
-    ends
+    let woken = Arc::new(Woken(AtomicBool::new(false)));
+    let waker = Waker::from(woken.clone());
+    let yields = pin!(tokio::task::yield_now());
+    let _ = yields.poll(&mut Context::from_waker(&waker));
+    !woken.0.load(Ordering::Acquire)
 }
 
 /// How often in a row a call may be granted a lock that is lost before the call looks.
@@ -356,6 +354,8 @@ mod tests {
             assert!(tokio::task::coop::has_budget_remaining());
             assert!(tokio::spawn(async { runs_a_task() }).await.unwrap());
             assert!(!tokio::task::spawn_blocking(runs_a_task).await.unwrap());
+            let unconstrained = tokio::task::unconstrained(async { runs_a_task() });
+            assert!(unconstrained.await);
         });
         let _entered = runtime.enter();
         assert!(!runs_a_task());

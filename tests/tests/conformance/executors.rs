@@ -173,6 +173,42 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
     );
 }
 
+/// A task that has no budget is a task all the same.
+pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) {
+    let client = store.member();
+    finishes("the wait is refused", move || {
+        let _guard = current_thread().block_on(tokio::task::unconstrained(async {
+            let guard = client.mutex("m").lock().await.unwrap();
+            let refused = |client: &Client| {
+                let error = client.mutex("m").blocking_lock().map(drop).unwrap_err();
+                assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+                let error = client.multi(["a", "m"]).blocking_lock().map(drop);
+                let error = error.unwrap_err();
+                assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+            };
+            refused(&client);
+            // In a task of its own, in a set of local ones, and in what another executor polls.
+            let other = client.clone();
+            let task = tokio::task::unconstrained(async move { refused(&other) });
+            tokio::spawn(task).await.unwrap();
+            let local = tokio::task::LocalSet::new();
+            let other = client.clone();
+            let task = tokio::task::unconstrained(async move { refused(&other) });
+            local
+                .run_until(async { tokio::task::spawn_local(task).await.unwrap() })
+                .await;
+            smol(tokio::task::unconstrained(async { refused(&client) }));
+            guard
+        }));
+        // Where no task runs, nobody is refused.
+        let mutex = client.mutex("m").block(Duration::from_millis(1));
+        let runtime = current_thread();
+        let _entered = runtime.enter();
+        let error = mutex.blocking_lock().map(drop).unwrap_err();
+        assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
+    });
+}
+
 pub(crate) async fn a_blocking_wait_beside_the_runtime_is_no_deadlock(store: &dyn TestStore) {
     let client = store.member();
     finishes("both get in", move || {

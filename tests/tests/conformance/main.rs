@@ -64,6 +64,7 @@ auto_mutex_tests::conformance! {
         a_guard_is_dropped_in_a_thread_without_a_runtime,
         a_guard_travels_between_threads,
         a_blocking_wait_that_stops_its_own_holder_is_refused,
+        an_unconstrained_task_is_refused_too,
         a_blocking_wait_beside_the_runtime_is_no_deadlock,
         not_waiting_is_no_deadlock;
     handover:
