@@ -1,10 +1,10 @@
 //! The lock is lost while the body runs.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use auto_mutex::{Client, LockError, auto_mutex};
 use tokio::sync::Notify;
