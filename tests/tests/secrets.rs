@@ -236,3 +236,35 @@ fn a_server_that_may_evict_locks_is_warned_about() {
             .any(|line| line.contains("WARN") && line.contains("allkeys-lru"))
     });
 }
+
+#[tokio::test]
+async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
+    const LOCKS: usize = 200;
+    LazyLock::force(&LOG);
+    let redis = Redis::with(Options::default().password("admin").user(
+        "locker",
+        "pass",
+        "~* &* +@all",
+    ));
+    let url = format!("redis://locker:pass@127.0.0.1:{}", redis.port());
+    // Renewed every third of it.
+    let config = Config::new(url).unwrap().namespace("many").lease(6);
+    let client = Client::connect(config.patience(60)).unwrap();
+    let mut held = Vec::new();
+    for number in 0..LOCKS {
+        held.push(client.mutex(format!("m{number}")).lock().await.unwrap());
+    }
+    let began = std::time::Instant::now();
+    redis.command(&["ACL", "SETUSER", "locker", "-evalsha"]);
+    let before = redis.calls("evalsha");
+    becomes("all have failed, several times", async || {
+        redis.calls("evalsha") > before + 3 * LOCKS as u64
+    })
+    .await;
+    let seconds = began.elapsed().as_secs() as usize;
+    redis.command(&["ACL", "SETUSER", "locker", "+evalsha"]);
+    let text = LOG.text();
+    let told = |line: &&str| line.contains("renewal failed") && line.contains("many:m");
+    let told: Vec<_> = text.lines().filter(told).collect();
+    assert!(!told.is_empty() && told.len() <= seconds + 2, "{told:#?}");
+}

@@ -7,6 +7,7 @@
 mod links;
 mod recent;
 mod register;
+mod repeated;
 mod timers;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use self::links::Links;
 use self::register::Register;
+use self::repeated::Repeated;
 use self::timers::Timers;
 use crate::clock::Instant;
 use crate::config::Settings;
@@ -40,6 +42,9 @@ pub(crate) struct Member {
     register: Register,
     links: Links,
     timers: Timers,
+    /// Of renewals and of releases that fail.
+    pub(crate) failed_renewals: Repeated,
+    pub(crate) failed_releases: Repeated,
     phase: AtomicU8,
     /// No handle of the client is left.
     orphaned: AtomicBool,
@@ -66,6 +71,8 @@ impl Member {
             register: Register::default(),
             links: Links::default(),
             timers: Timers::default(),
+            failed_renewals: Repeated::default(),
+            failed_releases: Repeated::default(),
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),

@@ -28,8 +28,11 @@ impl Step<'_> {
             Err(error) => {
                 // Until its deadline the lock is ours; after a reconnect everything is touched anyway.
                 let name = self.local.name().clone();
-                self.wakes
-                    .report(move || tracing::warn!(%name, %error, "renewal failed, trying again"));
+                if let Some(others) = self.local.member().failed_renewals.again(self.now) {
+                    self.wakes.report(
+                        move || tracing::warn!(%name, %error, others, "renewal failed, trying again"),
+                    );
+                }
                 held.renew = held.renew.min(self.now.after(RETRY));
                 self.state.held.push(held);
             }

@@ -51,9 +51,11 @@ impl Step<'_> {
                 | StoreErrorKind::Protocol
                 | StoreErrorKind::Unreplicated { .. } => {
                     let name = self.local.name().clone();
-                    self.wakes.report(
-                        move || tracing::warn!(%name, %error, "release failed, trying again"),
-                    );
+                    if let Some(others) = self.local.member().failed_releases.again(self.now) {
+                        self.wakes.report(
+                            move || tracing::warn!(%name, %error, others, "release failed, trying again"),
+                        );
+                    }
                     leaving[index].again = self.now.after(RETRY);
                     return;
                 }

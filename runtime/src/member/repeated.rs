@@ -1,0 +1,62 @@
+//! [`Repeated`]: a warning that may come for a thousand locks at once, and then again and again: one a second is told, with the
+//! number of the others.
+
+use std::time::Duration;
+
+use crate::clock::Instant;
+use crate::sync::Mutex;
+use crate::wait::lock;
+
+/// Between two that are told.
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Repeated(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// When the next one is told.
+    next: Instant,
+    untold: u64,
+}
+
+impl Default for Repeated {
+    fn default() -> Self {
+        Self(Mutex::new(State {
+            next: Instant::START,
+            untold: 0,
+        }))
+    }
+}
+
+impl Repeated {
+    /// Whether to tell one now: then how many were not told since the last one.
+    pub(crate) fn again(&self, now: Instant) -> Option<u64> {
+        let mut state = lock(&self.0);
+        if now < state.next {
+            state.untold += 1;
+            return None;
+        }
+        state.next = now.after(PAUSE);
+        Some(std::mem::take(&mut state.untold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_a_second_is_told_and_none_is_forgotten() {
+        let repeated = Repeated::default();
+        let mut now = Instant::START.after(Duration::from_secs(5));
+        assert_eq!(repeated.again(now), Some(0));
+        for _ in 0..999 {
+            assert_eq!(repeated.again(now), None);
+        }
+        now = now.after(PAUSE);
+        assert_eq!(repeated.again(now), Some(999));
+        assert_eq!(repeated.again(now), None);
+        assert_eq!(repeated.again(now.after(PAUSE)), Some(1));
+    }
+}
