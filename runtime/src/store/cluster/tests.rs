@@ -117,10 +117,10 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
             }
         });
         for (name, ticket) in names.iter().zip(&tickets) {
-            let moved = format!("MOVED {} {}", Slot::of(name).0, new.address);
+            let moved = format!("{} {}", Slot::of(name).0, new.address);
             relay.answered(Answer {
                 request: acquire(name, *ticket),
-                result: Err(StoreError::new(StoreErrorKind::Refused, moved)),
+                result: Err(StoreError::of_server(StoreErrorKind::Refused, "MOVED", &moved)),
             });
         }
     });
