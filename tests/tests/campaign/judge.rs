@@ -50,7 +50,7 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
 /// No trouble of any kind.
 pub(crate) fn no_trouble(arena: &Arena) {
     let excused = arena.stalls.may_have_cost_a_claim();
-    assert!(arena.losses() == 0 || excused, "{:#?}", arena.said);
+    assert!(arena.strange_losses() == 0 || excused, "{:#?}", arena.said);
     for trouble in ["unavailable", "timeouts"] {
         assert_eq!(arena.sum(trouble), 0, "{trouble}: {:#?}", arena.said);
     }

@@ -9,6 +9,7 @@ pub(crate) use auto_mutex_tests::events::waiters;
 use auto_mutex_tests::events::{LONG, PATIENCE};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Verdict, Witness};
+use auto_mutex_tests::worker::contest::is_strange_loss;
 use auto_mutex_tests::worker::{Setup, Worker};
 
 /// The nodes were started a moment ago, and nobody had a lock before.
@@ -132,8 +133,14 @@ impl Contest {
         verdict
     }
 
+    /// Those for which no stall is to blame.
+    pub(crate) fn strange_losses(&self) -> usize {
+        let strange = self.said.iter().filter(|line| is_strange_loss(line));
+        strange.count()
+    }
+
     /// How often somebody noticed a loss.
-    pub(crate) fn losses(&self) -> usize {
+    fn losses(&self) -> usize {
         let lost = self.said.iter().filter(|line| line.starts_with("lost "));
         lost.count()
     }

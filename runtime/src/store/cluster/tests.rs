@@ -120,7 +120,11 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
             let moved = format!("{} {}", Slot::of(name).0, new.address);
             relay.answered(Answer {
                 request: acquire(name, *ticket),
-                result: Err(StoreError::of_server(StoreErrorKind::Refused, "MOVED", &moved)),
+                result: Err(StoreError::of_server(
+                    StoreErrorKind::Refused,
+                    "MOVED",
+                    &moved,
+                )),
             });
         }
     });

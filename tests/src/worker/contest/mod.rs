@@ -1,6 +1,7 @@
 //! A contest: many tasks of many processes on one lock, or several, under the eyes of a witness.
 //!
-//! Lines out: `begun`; `violation …` for what must never be; `lost WHO` for a loss that was noticed; at the end `task WHO
+//! Lines out: `begun`; `violation …` for what must never be; `lost WHO` for a loss that was noticed, with `after a stall` behind
+//! it if this process had stood still for so long that this may be why; at the end `task WHO
 //! turns=… longest_ms=… unavailable=… timeouts=… cancelled=…` for each task, then `done`.
 
 mod hand_over;
@@ -23,7 +24,10 @@ use tally::Tally;
 
 use super::serve::say;
 use crate::seed::Seed;
+use crate::stalls::Stalls;
 
+/// What the line of a loss ends with that may be the machine's.
+const AFTER_A_STALL: &str = " after a stall";
 /// How long a task waits before it calls itself starved.
 const STARVED: Duration = Duration::from_secs(30);
 
@@ -42,6 +46,11 @@ pub(super) struct Contest {
     pub(super) file: Option<PathBuf>,
 }
 
+/// Whether a line tells of a loss that the machine has no part in.
+pub fn is_strange_loss(line: &str) -> bool {
+    line.starts_with("lost ") && !line.ends_with(AFTER_A_STALL)
+}
+
 /// What each task of a contest has.
 struct Contestant {
     client: Client,
@@ -49,6 +58,7 @@ struct Contestant {
     who: String,
     until: Instant,
     over: Arc<AtomicBool>,
+    stalls: Arc<Stalls>,
     seed: Seed,
     pause: u64,
     stay: u64,
@@ -61,6 +71,7 @@ impl Contest {
         say("begun");
         let over = Arc::new(AtomicBool::new(false));
         let until = Instant::now() + self.duration;
+        let stalls = Arc::new(Stalls::watch());
         let tasks: Vec<_> = (0..self.tasks)
             .map(|number| {
                 let contestant = Contestant {
@@ -69,6 +80,7 @@ impl Contest {
                     who: format!("{}/{number}", std::process::id()),
                     until,
                     over: over.clone(),
+                    stalls: stalls.clone(),
                     pause: self.pause,
                     stay: self.stay,
                     seed: Seed::new(self.seed.wrapping_add(number)),
@@ -141,7 +153,11 @@ impl Contestant {
     }
 
     fn lost(&self) {
-        say(&format!("lost {}", self.who));
+        let stalled = match self.stalls.may_have_cost_a_claim() {
+            true => AFTER_A_STALL,
+            false => "",
+        };
+        say(&format!("lost {}{stalled}", self.who));
     }
 
     fn violation(&self, what: &str) {

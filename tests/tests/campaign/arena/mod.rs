@@ -14,6 +14,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::witness::{Verdict, Witness};
+use auto_mutex_tests::worker::contest::is_strange_loss;
 use auto_mutex_tests::worker::{Setup, Worker};
 
 use dead::Dead;
@@ -190,6 +191,12 @@ impl Arena {
             .collect();
         assert!(violations.is_empty(), "{violations:#?}");
         self.witness.verdict()
+    }
+
+    /// Those for which no stall is to blame.
+    pub(crate) fn strange_losses(&self) -> usize {
+        let strange = self.said.iter().filter(|line| is_strange_loss(line));
+        strange.count()
     }
 
     /// How often somebody noticed a loss.
