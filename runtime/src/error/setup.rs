@@ -48,8 +48,8 @@ pub enum SetupError {
     #[error("auto_mutex::setup was already called: call it once, at the top of main")]
     AlreadySetUp,
 
-    /// The server cannot be reached.
-    #[error("cannot reach the lock store at {address}: {source}")]
+    /// The server cannot be reached, or is there and does not serve: then the `source` has a code.
+    #[error("{} {address}: {source}", reached(.source))]
     Unreachable {
         /// Where it was looked for, without credentials.
         address: String,
@@ -142,5 +142,13 @@ pub enum SetupError {
 impl From<Infallible> for SetupError {
     fn from(never: Infallible) -> Self {
         match never {}
+    }
+}
+
+/// A server that has said something was reached.
+fn reached(source: &StoreError) -> &'static str {
+    match source.code() {
+        Some(_) => "set-up is refused by the lock store at",
+        None => "cannot reach the lock store at",
     }
 }

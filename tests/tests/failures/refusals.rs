@@ -89,6 +89,10 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
         matches!(&error, SetupError::Unreachable { source, .. } if source.to_string().contains("NOREPLICAS")),
         "{error:?}"
     );
+    assert!(
+        error.to_string().starts_with("set-up is refused"),
+        "{error}"
+    );
     // They are late, and come.
     let config = config(&url).connect_timeout(60);
     let setting_up = tokio::task::spawn_blocking(move || Client::connect(config));

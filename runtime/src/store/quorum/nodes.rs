@@ -158,15 +158,22 @@ impl Nodes {
         }
     }
 
-    /// Why not all can be reached.
+    /// Why there are not as many answers as are `needed`.
     pub(super) fn cause(&self, needed: usize) -> String {
+        let (up, all) = (self.up(), self.len());
         let down = self.all.iter().find_map(|node| node.down.as_ref());
         let cause = down.map(|error| format!(": {error}")).unwrap_or_default();
-        format!(
-            "{} of {} servers can be reached, {needed} are needed{cause}",
-            self.up(),
-            self.len()
-        )
+        match up {
+            _ if up < needed => {
+                format!("{up} of {all} servers can be reached, {needed} are needed{cause}")
+            }
+            _ if up < all => {
+                format!(
+                    "fewer than {needed} of {all} servers have answered, and {up} can be reached{cause}"
+                )
+            }
+            _ => format!("fewer than {needed} of {all} servers have answered"),
+        }
     }
 
     pub(super) fn send(&mut self, node: usize, purpose: Purpose, name: &Name, op: Op) {

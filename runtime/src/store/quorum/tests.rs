@@ -445,3 +445,24 @@ fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
     assert!(matches!(answer, Some(Ok(Reply::Gone))), "{answer:?}");
     assert_eq!(rig.on(ticket), 0);
 }
+
+#[test]
+fn what_is_missing_is_said_as_it_is() {
+    let mut rig = Rig::new(5);
+    assert_eq!(
+        rig.quorum.unreachable(3).to_string(),
+        "fewer than 3 of 5 servers have answered"
+    );
+    rig.down(4);
+    assert_eq!(
+        rig.quorum.unreachable(3).to_string(),
+        "fewer than 3 of 5 servers have answered, and 4 can be reached: cut"
+    );
+    for node in [2, 3] {
+        rig.down(node);
+    }
+    assert_eq!(
+        rig.quorum.unreachable(3).to_string(),
+        "2 of 5 servers can be reached, 3 are needed: cut"
+    );
+}
