@@ -129,25 +129,35 @@ impl Quorum {
                 self.over(&round);
                 return self.won(round.call, token);
             }
-            self.raise(number, &mut round);
+            // Shares of an owner have one token. A node that lags behind is no reason for another one, while the others may agree.
+            let is_owned = !entry.want.share.owner.is_empty();
+            let waits = is_owned && round.token == 0 && may_agree(&round.votes, most);
+            if !waits || !self.is_in_grace(number, &mut round) {
+                self.raise(number, &mut round);
+            }
         } else if over || !possible && (said >= most || awaited == 0) {
             self.over(&round);
             return self.lost(round);
         } else if said >= most && said > granted {
-            let took = round.started.until(self.now);
-            let grace = match round.grace {
-                Some(grace) => grace,
-                None => {
-                    let grace = self.now.after((took * 3).clamp(GRACE.0, GRACE.1));
-                    *round.grace.insert(self.arm(grace, Due::Job(number)))
-                }
-            };
-            if grace.0 <= self.now {
+            if !self.is_in_grace(number, &mut round) {
                 self.over(&round);
                 return self.lost(round);
             }
         }
         self.jobs.insert(number, Job::Round(round));
+    }
+
+    /// Whether slow nodes are waited for still.
+    fn is_in_grace(&mut self, number: u64, round: &mut Round) -> bool {
+        let took = round.started.until(self.now);
+        let grace = match round.grace {
+            Some(grace) => grace,
+            None => {
+                let grace = self.now.after((took * 3).clamp(GRACE.0, GRACE.1));
+                *round.grace.insert(self.arm(grace, Due::Job(number)))
+            }
+        };
+        grace.0 > self.now
     }
 
     /// Nothing is due for it any more.
@@ -213,6 +223,15 @@ fn token_of(reply: &Reply) -> Option<u64> {
         Reply::Granted { token, .. } => Some(*token),
         _ => None,
     }
+}
+
+/// Whether with those that are awaited so many may have granted the same token.
+fn may_agree(votes: &Votes, most: usize) -> bool {
+    let tokens = votes.replies().filter_map(token_of);
+    let same = tokens
+        .clone()
+        .map(|token| tokens.clone().filter(|other| *other == token).count());
+    same.max().unwrap_or(0) + votes.awaited() >= most
 }
 
 /// The token that so many have granted.

@@ -466,3 +466,54 @@ fn what_is_missing_is_said_as_it_is() {
         "2 of 5 servers can be reached, 3 are needed: cut"
     );
 }
+
+/// They hold together: the one with the smaller token would be refused where the other one has written.
+#[test]
+fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
+    let mut rig = Rig::new(3);
+    let of_owner = |ticket| match acquire(ticket, 1, 1) {
+        Op::Acquire {
+            ticket,
+            counter,
+            share,
+            hold,
+            place,
+            mode,
+            meta,
+        } => Op::Acquire {
+            ticket,
+            counter,
+            share: Share {
+                owner: "o".into(),
+                ..share
+            },
+            hold,
+            place,
+            mode,
+            meta,
+        },
+        other => other,
+    };
+    let token = |answer: Option<Result<Reply, StoreError>>| match answer {
+        Some(Ok(Reply::Granted { token, .. })) => token,
+        other => panic!("{other:?}"),
+    };
+    rig.ways[2] = Way::Freezes;
+    let first = token(rig.ask(of_owner(Ticket::random())));
+    // This one grants later, and has not heard of the others' token.
+    rig.pass(Duration::from_millis(30));
+    for (node, request) in std::mem::take(&mut rig.kept) {
+        rig.execute(node, &request);
+    }
+    rig.ways = vec![Way::Freezes, Way::Answers, Way::Answers];
+    assert!(
+        rig.ask(of_owner(Ticket::random())).is_none(),
+        "one is awaited"
+    );
+    rig.ways[0] = Way::Answers;
+    for (node, request) in std::mem::take(&mut rig.kept) {
+        let result = Ok(rig.execute(node, &request));
+        rig.take(Input::Answered(node, Answer { request, result }));
+    }
+    assert_eq!(token(rig.answer()), first);
+}
