@@ -17,7 +17,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::handle::{Demand, Handle, Holding, Options, Target};
 use crate::lease::Terms;
-use crate::queue::{Acquire, Patience};
+use crate::queue::{Acquire, Patience, Unlocked};
 
 /// How often the call begins anew because what it kept was lost while it waited for the rest.
 const ANEW: u32 = 5;
@@ -45,7 +45,9 @@ pub(super) async fn try_take(
 }
 
 /// What a call has of one name.
+#[derive(Default)]
 enum Slot {
+    #[default]
     Nothing,
     /// An attempt under way.
     Asked(Acquire),
@@ -54,10 +56,23 @@ enum Slot {
     Own(Holding),
 }
 
+impl Slot {
+    /// Gives back what the call has of its own.
+    fn give_back(self) -> Option<Unlocked> {
+        match self {
+            Self::Own(holding) => holding.give_back(),
+            Self::Asked(acquire) => acquire.give_back(),
+            Self::Shared(_) | Self::Nothing => None,
+        }
+    }
+}
+
 struct Call<'a> {
     /// In order, each once.
     names: Vec<(&'a Handle, Target<'a>)>,
     slots: Vec<Slot>,
+    /// What was given back on the way, and the store may not have yet.
+    given_back: Vec<Unlocked>,
     demand: Demand,
     terms: Terms,
     budget: Budget,
@@ -84,6 +99,7 @@ impl<'a> Call<'a> {
         Ok(Self {
             names,
             slots,
+            given_back: Vec::new(),
             demand,
             terms,
             budget: Budget::new(patience),
@@ -111,6 +127,7 @@ impl<'a> Call<'a> {
                 };
                 self.give_back_behind(index);
                 self.wait_for(index, patience).await?;
+                self.confirm().await;
             }
             match self.lost() {
                 None => return Ok(()),
@@ -151,26 +168,25 @@ impl<'a> Call<'a> {
     fn give_back_behind(&mut self, index: usize) {
         for slot in &mut self.slots[index..] {
             if matches!(slot, Slot::Asked(_)) {
-                *slot = Slot::Nothing;
+                self.given_back.extend(std::mem::take(slot).give_back());
             }
+        }
+    }
+
+    /// Waits until the store has what was given back on the way.
+    async fn confirm(&mut self) {
+        for release in std::mem::take(&mut self.given_back) {
+            // Whoever waits has an answer already.
+            let _ = release.wait().await;
         }
     }
 
     /// Gives everything back, and waits until the store has it. A store that does not answer keeps nobody for longer than a
     /// call that does not wait: then it is released in the background.
     async fn give_back(&mut self) {
-        let mut releases = Vec::new();
-        for slot in self.slots.drain(..) {
-            releases.extend(match slot {
-                Slot::Own(holding) => holding.give_back(),
-                Slot::Asked(acquire) => acquire.give_back(),
-                Slot::Shared(_) | Slot::Nothing => None,
-            });
-        }
-        for release in releases {
-            // Whoever waits has an answer already.
-            let _ = release.wait().await;
-        }
+        let slots = self.slots.drain(..);
+        self.given_back.extend(slots.filter_map(Slot::give_back));
+        self.confirm().await;
     }
 
     /// Waits for one name in its queue, with everything before it in hand.
@@ -215,7 +231,7 @@ impl<'a> Call<'a> {
             match slot {
                 // It is the calling body's, which will hear of it too.
                 Slot::Shared(holding) => holding.check()?,
-                Slot::Own(_) | Slot::Asked(_) | Slot::Nothing => *slot = Slot::Nothing,
+                slot => self.given_back.extend(std::mem::take(slot).give_back()),
             }
         }
         Ok(())
