@@ -138,11 +138,9 @@ impl Quorum {
         } else if over || !possible && (said >= most || awaited == 0) {
             self.over(&round);
             return self.lost(round);
-        } else if said >= most && said > granted {
-            if !self.is_in_grace(number, &mut round) {
-                self.over(&round);
-                return self.lost(round);
-            }
+        } else if said >= most && said > granted && !self.is_in_grace(number, &mut round) {
+            self.over(&round);
+            return self.lost(round);
         }
         self.jobs.insert(number, Job::Round(round));
     }
