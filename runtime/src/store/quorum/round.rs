@@ -135,10 +135,10 @@ impl Quorum {
             if !waits || !self.is_in_grace(number, &mut round) {
                 self.raise(number, &mut round);
             }
-        } else if over || !possible && (said >= most || awaited == 0) {
-            self.over(&round);
-            return self.lost(round);
-        } else if said >= most && said > granted && !self.is_in_grace(number, &mut round) {
+        } else if over
+            || !possible && (said >= most || awaited == 0)
+            || said >= most && said > granted && !self.is_in_grace(number, &mut round)
+        {
             self.over(&round);
             return self.lost(round);
         }
