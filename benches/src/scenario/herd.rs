@@ -33,16 +33,17 @@ pub(super) const SCENARIO: Scenario = Scenario {
         ],
         plot: None,
     }],
-    counts: true,
+    counts: false,
     run,
 };
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
-    let (rounds, clients) = match (options.counts_only(), options.quick) {
-        (true, _) => (1, 1_000),
-        (_, true) => (1, 3_000),
-        _ => (options.repetitions.min(3), 3_000),
+    let clients = 3_000;
+    let rounds = if options.quick {
+        1
+    } else {
+        options.repetitions.min(3)
     };
     let placement = Placement::Both;
     let mut round = 0;
