@@ -269,9 +269,9 @@ fn idle() -> Vec<Goal> {
             held("requests_per_lock_and_beat"),
         ),
         count("S9: bursts per beat", AtMost(1.5), held("bursts_per_beat")),
-        count("S10: clients not served", AtMost(0.0), herd("not_served")),
+        time("S10: clients not served", AtMost(0.0), herd("not_served")),
         time("S10: all served after s", AtMost(30.0), herd("served_s")),
-        count(
+        time(
             "S10: KB sent per client",
             AtMost(20.0),
             herd("kb_per_client"),
