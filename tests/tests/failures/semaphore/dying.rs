@@ -1,14 +1,23 @@
 //! Points 1 and 2: clients that die between being given a permit and knowing it, or at any other moment.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::seed::Seed;
-use auto_mutex_tests::worker::Setup;
+use auto_mutex_tests::worker::{Setup, Worker};
 
 use crate::rig::Rig;
 
 const LEASE: Duration = Duration::from_millis(500);
+
+/// Three who ask for one of two permits.
+fn send_in(rig: &Rig) -> [Worker; 3] {
+    [(); 3].map(|()| {
+        let mut worker = rig.worker(LEASE);
+        worker.say("acquire s 2");
+        worker
+    })
+}
 
 #[tokio::test]
 async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
@@ -17,13 +26,19 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
     let observer = rig.client();
     let mut gotten = 0;
     for round in 0..24 {
-        let mut workers = [rig.worker(LEASE), rig.worker(LEASE), rig.worker(LEASE)];
-        for worker in &mut workers {
-            worker.say("acquire s 2");
-        }
+        let mut workers = send_in(&rig);
         // Every third time with two holders inside, else while they are on their way in.
         if round % 3 == 0 {
-            becomes("two are inside", async || rig.redis.held() == 2).await;
+            let mut sent = Instant::now();
+            becomes("two are inside", async || {
+                // Where all stood still for a lease, what they had is over, and they do not ask again.
+                if sent.elapsed() > 10 * LEASE {
+                    workers = send_in(&rig);
+                    sent = Instant::now();
+                }
+                rig.redis.held() == 2
+            })
+            .await;
         } else {
             tokio::time::sleep(Duration::from_micros(seed.below(3000))).await;
         }
