@@ -191,7 +191,10 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
     let (holder, client) = (store.member().mutex("m"), store.member());
     let mutex = client.mutex("m").expire(BRIEFLY);
     let mut rounds = vec![false, true];
+    let mut left = 20;
     while let Some(&busy) = rounds.last() {
+        assert!(left > 0, "it is free, and never granted");
+        left -= 1;
         let token = holder.lock().await.unwrap().fencing_token();
         becomes("free", async || !holder.is_locked().await.unwrap()).await;
         let mut trying = Box::pin(mutex.try_lock());
@@ -212,6 +215,10 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
             Err(error) if stood_still(&error) => continue,
             tried => tried.unwrap(),
         };
+        // Of a quorum, some may know the one before for longer than the others.
+        if !busy && tried.is_none() {
+            continue;
+        }
         assert_eq!(tried.is_none(), busy);
         rounds.pop();
     }

@@ -102,7 +102,7 @@ async fn semaphore_04_a_stale_holder_frees_nobody_else() {
 #[tokio::test]
 async fn semaphore_09_cleaning_up_after_the_dead_leaves_the_living() {
     let rig = Rig::new();
-    let lease = Duration::from_secs(2);
+    let lease = Duration::from_secs(5);
     let mut workers = [rig.worker(lease), rig.worker(lease), rig.worker(lease)];
     for worker in &mut workers {
         worker.say("acquire s 3");
