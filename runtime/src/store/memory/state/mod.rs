@@ -9,6 +9,8 @@ mod grant;
 mod operations;
 mod prune;
 mod signal;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
