@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 
+use super::escape::escape;
 use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
@@ -115,19 +116,6 @@ impl Part {
             }
         }
     }
-}
-
-/// As the runtime escapes a part of a name.
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b':' | b'{' | b'}' | b'%' => escaped.push_str(&format!("%{byte:02X}")),
-            byte if byte.is_ascii_graphic() => escaped.push(byte.into()),
-            byte => escaped.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    escaped
 }
 
 const NO_SELF: &str =

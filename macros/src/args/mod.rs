@@ -3,6 +3,7 @@
 //! Each is read on its own, so that one wrong option does not hide the next. What an option means together
 //! with others is checked here too; what it means for a given function is not.
 
+mod escape;
 mod handler;
 mod key;
 mod keys;

@@ -64,7 +64,8 @@ fn patience(world: &World, rules: &Rules) -> u8 {
     let doubts = world.members.iter().map(|member| member.closed).max();
     let closed = world.store.closed.max(doubts.unwrap_or(0));
     // Each of the others may have died in the queue, just now.
-    closed + last + posthumous + (rules.members - 1) * rules.claim + 1
+    let noticed = u8::from(world.store.stepped_back);
+    noticed + closed + last + posthumous + (rules.members - 1) * rules.claim + 1
 }
 
 /// Everything arrives that is on its way. `false` if that never ends.
@@ -75,10 +76,10 @@ fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
             indices.reverse();
         }
         let next = indices.iter().find_map(|index| duty(world, *index, order));
-        match next {
-            Some(action) => world.happen(&action, rules),
-            None => return true,
-        }
+        let Some(action) = next else {
+            return true;
+        };
+        world.happen(&action, rules);
     }
     false
 }
@@ -127,9 +128,19 @@ fn beat(world: &mut World, rules: &Rules) {
 
 /// When all that ends by itself has ended, the next operation finds an empty store.
 fn leaves_nothing(world: &mut World, rules: &Rules) -> bool {
+    // Nothing ends before an operation has noticed.
+    if world.store.stepped_back {
+        look(world, rules);
+    }
     for _ in 0..rules.lease.max(rules.place) + rules.claim + rules.tomb {
         world.happen(&Action::Tick(0), rules);
     }
+    look(world, rules);
+    world.store.records.is_empty() && world.store.gone.is_empty()
+}
+
+/// An operation that is about nobody.
+fn look(world: &mut World, rules: &Rules) {
     let nobody = Request {
         ticket: Ticket {
             member: 0,
@@ -138,5 +149,4 @@ fn leaves_nothing(world: &mut World, rules: &Rules) -> bool {
         verb: Verb::Touch { counter: 0 },
     };
     world.look(nobody, rules);
-    world.store.records.is_empty() && world.store.gone.is_empty()
 }

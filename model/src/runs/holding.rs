@@ -1,10 +1,6 @@
 //! The runs in which every rule is in force, and everything holds.
 
-use stateright::Model;
-
-use crate::properties::POSSIBLE;
 use crate::rules::{Clocks, Faults, Rules};
-use crate::world::Protocol;
 
 /// How long a run takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +23,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// What it can see of what must be possible.
-    #[must_use]
-    pub fn looks_for(&self) -> Vec<&'static str> {
-        let properties = Protocol(self.rules.clone()).properties();
-        let possible = properties.iter().map(|property| property.name);
-        possible.filter(|name| POSSIBLE.contains(name)).collect()
-    }
-
     fn small(name: &'static str, rules: Rules) -> Self {
         let size = Size::Small;
         Self { name, rules, size }

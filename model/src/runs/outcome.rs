@@ -5,8 +5,20 @@ use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
 
+use super::Run;
+use crate::properties::POSSIBLE;
 use crate::rules::Rules;
 use crate::world::Protocol;
+
+impl Run {
+    /// What it can see of what must be possible.
+    #[must_use]
+    pub fn looks_for(&self) -> Vec<&'static str> {
+        let properties = Protocol(self.rules.clone()).properties();
+        let possible = properties.iter().map(|property| property.name);
+        possible.filter(|name| POSSIBLE.contains(name)).collect()
+    }
+}
 
 /// What came of a run.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What every operation does last: granting what fits, in order.
 
-use super::{Lease, Store};
+use super::{Lease, NEAR, Record, Store};
 use crate::network::{Fence, Message, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 
@@ -19,6 +19,8 @@ pub struct Channel<'a> {
     pub closed: bool,
     /// What is told.
     pub told: Vec<Message>,
+    /// Who is notified that it is among the first. (Members ask again at any time, so nothing comes of it.)
+    pub notified: Vec<Ticket>,
     /// The tokens that were given.
     pub given: Vec<Token>,
     /// The place of the next grant in the order of all.
@@ -28,11 +30,24 @@ pub struct Channel<'a> {
 }
 
 impl Store {
-    /// Grants what fits; the ticket of the operation, if it has one, has the reply to learn of it.
+    /// Grants what fits, and notifies the first of those who wait; the ticket of the operation, if it has one, has the reply to
+    /// learn of it.
     pub(super) fn grant(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
-        if channel.closed {
-            return;
+        if !channel.closed {
+            self.grant_what_fits(channel, own);
         }
+        let waiting = self.records.iter_mut().filter(|record| record.waits());
+        for record in waiting.take(NEAR) {
+            if record.notified.is_none() {
+                record.notified = Some(0);
+                if own != Some(record.ticket) {
+                    channel.notified.push(record.ticket);
+                }
+            }
+        }
+    }
+
+    fn grant_what_fits(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
         if !channel.rules.keeps(Safeguard::QueueCheck)
             && let Some(index) = own.and_then(|own| self.find(own))
             && self.records[index].lease.is_none()
@@ -49,7 +64,7 @@ impl Store {
 
     fn first_waiter(&self) -> Option<usize> {
         let mut records = self.records.iter();
-        records.position(|record| record.lease.is_none() && !record.quiet)
+        records.position(Record::waits)
     }
 
     fn has_room(&self, rules: &Rules) -> bool {
@@ -66,12 +81,14 @@ impl Store {
         let is_own = own == Some(record.ticket);
         let member = record.ticket.member;
         if !is_own {
-            let silent = rules.place - record.place > rules.claim;
+            let heard = rules.place - record.place;
+            let silent = record.notified.map_or(heard, |age| age.min(heard)) > rules.claim;
             let alone = rules.capacity == 1;
             if alone && silent && member != channel.member
                 || !channel.listening[usize::from(member)]
             {
                 record.quiet = true;
+                record.notified = None;
                 return;
             }
             channel.told.push(Message {
@@ -80,6 +97,7 @@ impl Store {
                 token,
             });
         }
+        record.notified = None;
         let provisional = !is_own;
         let left = if provisional && rules.keeps(Safeguard::Claim) {
             rules.claim.min(rules.lease)

@@ -13,6 +13,9 @@ pub use self::record::{Lease, Record};
 
 use crate::network::{Fence, Ticket, Token};
 
+/// How many waiters count as the first.
+pub const NEAR: usize = 3;
+
 /// The state of the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Store {
@@ -24,6 +27,8 @@ pub struct Store {
     pub gone: Vec<(Ticket, u8)>,
     /// For how long nothing is granted.
     pub closed: u8,
+    /// Its clock was stepped back, and no operation has noticed: until then nothing ends.
+    pub stepped_back: bool,
 }
 
 impl Store {

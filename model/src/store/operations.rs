@@ -68,6 +68,8 @@ impl Store {
             counter,
             place: rules.place,
             quiet: false,
+            // It asks again soon by itself.
+            notified: Some(0),
             lease: None,
         });
     }
@@ -97,7 +99,10 @@ impl Store {
                 lease.provisional = false;
                 record.place = 0;
             }
-            None => record.place = rules.place,
+            None => {
+                record.place = rules.place;
+                record.notified = None;
+            }
         }
         true
     }

@@ -7,6 +7,8 @@ use crate::rules::{Rules, Safeguard};
 impl Store {
     /// Ends what is over; a plain holder that is `releasing` stays for that.
     pub(super) fn prune(&mut self, rules: &Rules, releasing: Option<Ticket>) {
+        self.stepped_back = false;
+        self.gone.retain(|gone| gone.1 > 0);
         let places_end = rules.keeps(Safeguard::PlaceEnds);
         self.records
             .retain_mut(|record| keep(record, releasing) || !places_end && record.lease.is_none());

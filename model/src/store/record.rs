@@ -13,6 +13,9 @@ pub struct Record {
     pub place: u8,
     /// It was passed over, and is not granted before it speaks.
     pub quiet: bool,
+    /// Of a waiter that may be granted: how long ago it came, or was notified that it is among the first. `None`: neither since it
+    /// last spoke.
+    pub notified: Option<u8>,
     /// It holds.
     pub lease: Option<Lease>,
 }
@@ -26,4 +29,11 @@ pub struct Lease {
     pub provisional: bool,
     /// Its token.
     pub token: Token,
+}
+
+impl Record {
+    /// Whether it may be granted.
+    pub(super) fn waits(&self) -> bool {
+        self.lease.is_none() && !self.quiet
+    }
 }

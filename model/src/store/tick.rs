@@ -5,10 +5,16 @@ use crate::rules::Rules;
 
 impl Store {
     /// One tick passes.
-    pub fn tick(&mut self) {
+    pub fn tick(&mut self, rules: &Rules) {
         self.closed = self.closed.saturating_sub(1);
+        if self.stepped_back {
+            return;
+        }
+        // No rule asks for more than whether a claim is over, nor of who has lost its place.
+        let longest = rules.place.min(rules.claim + 1);
         for record in &mut self.records {
             record.place = record.place.saturating_sub(1);
+            record.notified = record.notified.map(|age| (age + 1).min(longest));
             if let Some(lease) = &mut record.lease {
                 lease.left = lease.left.saturating_sub(1);
             }
@@ -16,12 +22,14 @@ impl Store {
         for gone in &mut self.gone {
             gone.1 = gone.1.saturating_sub(1);
         }
-        self.gone.retain(|gone| gone.1 > 0);
     }
 
-    /// The clock is stepped back, far: nothing lasts longer than if it were set now. (What has ended unnoticed lives on.)
+    /// The clock is stepped back, far. The next operation notices, and shortens everything to what it would be if it were set
+    /// then. (What had ended, and no operation had noticed, lives on.)
     pub fn step_back(&mut self, rules: &Rules) {
+        self.stepped_back = true;
         for record in &mut self.records {
+            record.notified = record.notified.map(|_| 0);
             match &mut record.lease {
                 Some(lease) if lease.provisional => {
                     lease.left = rules.claim.min(rules.lease);

@@ -7,7 +7,7 @@ use crate::rules::{Clocks, Rules, Safeguard};
 
 impl World {
     /// Everything that may happen now.
-    pub(super) fn enabled(&self, rules: &Rules, actions: &mut Vec<Action>) {
+    pub fn enabled(&self, rules: &Rules, actions: &mut Vec<Action>) {
         for index in 0..rules.members {
             self.steps_of(index, rules, actions);
             self.arrivals_of(index, actions);

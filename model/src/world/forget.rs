@@ -30,6 +30,10 @@ impl World {
             .into_iter()
             .flatten()
         {
+            // Only a step back brings it to life again.
+            if self.faults.steps_back == 0 {
+                store.gone.retain(|gone| gone.1 > 0);
+            }
             for record in &mut store.records {
                 if record.lease.is_some_and(|lease| !lease.provisional) {
                     record.counter = 0;

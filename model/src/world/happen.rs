@@ -1,13 +1,30 @@
 //! What becomes of the world when something happens.
 
 use super::{Action, World};
-use crate::network::{Answer, Message, Request, Token};
+use crate::network::{Answer, Message, Reply, Request, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 use crate::store::{Channel, Store};
 
+/// What the store was asked, and what it did.
+#[derive(Clone, Debug)]
+pub struct Executed {
+    /// Whose connection the request came on.
+    pub member: u8,
+    /// What was asked.
+    pub request: Request,
+    /// For how long nothing is granted, as far as that member knows.
+    pub closed: u8,
+    /// What the store says.
+    pub reply: Reply,
+    /// What members are told.
+    pub told: Vec<Message>,
+    /// Who is notified that it is among the first.
+    pub notified: Vec<Ticket>,
+}
+
 impl World {
-    /// Lets `action` happen.
-    pub(crate) fn happen(&mut self, action: &Action, rules: &Rules) {
+    /// Lets `action` happen. `None`: the store executed nothing.
+    pub fn happen(&mut self, action: &Action, rules: &Rules) -> Option<Executed> {
         match *action {
             Action::Enter(me) => {
                 let (member, line) = (
@@ -26,12 +43,12 @@ impl World {
             Action::Write(me) => self.write(me, rules),
             Action::Execute(me) => {
                 let request = self.lines[usize::from(me)].requests.remove(0);
-                self.execute(me, request, true, rules);
+                return Some(self.execute(me, request, true, rules));
             }
             Action::Late(me, request) => {
                 let late = &mut self.lines[usize::from(me)].late;
                 late.retain(|late| late.0 != request);
-                self.execute(me, request, false, rules);
+                return Some(self.execute(me, request, false, rules));
             }
             Action::Reply(me) => self.reply(me, rules),
             Action::Message(me, message) => {
@@ -89,19 +106,26 @@ impl World {
                 }
             }
         }
+        None
     }
 
-    fn execute(&mut self, me: u8, request: Request, answers: bool, rules: &Rules) {
+    fn execute(&mut self, me: u8, request: Request, answers: bool, rules: &Rules) -> Executed {
         let listening: Vec<_> = self.lines.iter().map(|line| line.connected).collect();
         // What comes late was sent when its member knew better, at worst.
-        let doubts = answers && self.members[usize::from(me)].closed > 0;
+        let doubts = if answers {
+            self.members[usize::from(me)].closed
+        } else {
+            0
+        };
+        let closed = self.store.closed.max(doubts);
         let mut channel = Channel {
             rules,
             now: self.server_time(),
             listening: &listening,
             member: me,
-            closed: self.store.closed > 0 || doubts,
+            closed: closed > 0,
             told: Vec::new(),
+            notified: Vec::new(),
             given: Vec::new(),
             order: self.past.last.order + 1,
             overtook: false,
@@ -109,6 +133,7 @@ impl World {
         let reply = self.store.execute(request, &mut channel);
         let Channel {
             told,
+            notified,
             given,
             overtook,
             ..
@@ -117,7 +142,7 @@ impl World {
         for token in given {
             self.note_grant(token, rules);
         }
-        for message in told {
+        for &message in &told {
             let to = usize::from(message.ticket.member);
             if !self.members[to].dead {
                 self.lines[to].messages.push(message);
@@ -129,6 +154,14 @@ impl World {
             if rules.prompt {
                 self.reply(me, rules);
             }
+        }
+        Executed {
+            member: me,
+            request,
+            closed,
+            reply,
+            told,
+            notified,
         }
     }
 
@@ -200,7 +233,7 @@ impl World {
 
 impl World {
     /// The store executes what nobody has sent.
-    pub(crate) fn look(&mut self, request: Request, rules: &Rules) {
-        self.execute(request.ticket.member, request, false, rules);
+    pub fn look(&mut self, request: Request, rules: &Rules) -> Executed {
+        self.execute(request.ticket.member, request, false, rules)
     }
 }

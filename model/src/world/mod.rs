@@ -8,6 +8,7 @@ mod action;
 mod enabled;
 mod forget;
 mod happen;
+#[cfg(feature = "checker")]
 mod model;
 mod normal;
 mod symmetry;
@@ -15,6 +16,8 @@ mod time;
 mod traces;
 
 pub use self::action::Action;
+pub use self::happen::Executed;
+#[cfg(feature = "checker")]
 pub use self::model::Protocol;
 
 use crate::member::Member;

@@ -23,7 +23,7 @@ impl Ranks {
 
 impl World {
     /// Numbers everything anew.
-    pub(super) fn normalise(&mut self, rules: &Rules) {
+    pub fn normalise(&mut self, rules: &Rules) {
         for me in 0..rules.members {
             self.forget(me, rules);
             self.number_tickets(me);

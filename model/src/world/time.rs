@@ -17,12 +17,12 @@ impl World {
     }
 
     pub(super) fn store_tick(&mut self, rules: &Rules) {
-        self.store.tick();
+        self.store.tick(rules);
         for member in &mut self.members {
             member.closed = member.closed.saturating_sub(1);
         }
         if let Some(replica) = &mut self.replica {
-            replica.tick();
+            replica.tick(rules);
         }
         if !rules.keeps(Safeguard::LastToken) {
             self.later = true;

@@ -5,12 +5,13 @@ use std::time::Duration;
 use super::Config;
 use super::endpoint::Endpoint;
 use crate::error::SetupError;
+use crate::store::limits::LONGEST_LEASE_MS;
 
 /// Below this, what is left of a grant when it arrives can hardly be shown to be valid.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// After a failover nothing is granted for as long as a lease can last, so it is bounded.
-const LONGEST_LEASE: Duration = Duration::from_secs(30);
+const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,6 +2,11 @@
 //!
 //! Nothing here knows who asks for a name or where it is stored; the store adds its own prefix.
 
+/// What the macros do with the fixed texts of a name.
+#[cfg(test)]
+#[path = "../../../macros/src/args/escape.rs"]
+mod in_macros;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
@@ -225,6 +230,35 @@ mod tests {
         for odd in ["{", "}", "%", "\0", "ü", " ", "a:b", "日本", "\n", "🦀"] {
             assert_eq!(unescape(&escape(odd).to_string()), odd);
             assert!(!escape(odd).to_string().contains([':', '{', '}', ' ', '\n']));
+        }
+    }
+
+    /// A name in a template must be the name of the lock. The macros can share no code with the runtime: a crate of macros exports
+    /// nothing else, and a third crate for one function is more to publish than a test.
+    fn must_be_escaped_alike(part: &str) {
+        let escaped = escape(part).to_string();
+        assert_eq!(in_macros::escape(part), escaped, "{part:?}");
+        assert_eq!(unescape(&escaped), part);
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b":{}".contains(&byte);
+        assert!(escaped.bytes().all(is_plain), "{part:?}: {escaped}");
+    }
+
+    #[test]
+    fn the_macros_escape_every_character_as_the_runtime_does() {
+        let mut alone = [0; 4];
+        for c in '\0'..=char::MAX {
+            let part = c.encode_utf8(&mut alone);
+            assert_eq!(in_macros::escape(part), escape(part).to_string(), "{c:?}");
+        }
+        let all: Vec<char> = ('\0'..=char::MAX).collect();
+        for some in all.chunks(50) {
+            let words = some.iter().flat_map(|c| ['a', *c, '%']);
+            must_be_escaped_alike(&words.collect::<String>());
+        }
+        for odd in [
+            "", ".", "..", ":", "::", "%", "%%", "%41", "%3A", "{}", "{{", "}}", "a b", "\r\n",
+        ] {
+            must_be_escaped_alike(odd);
         }
     }
 

@@ -7,14 +7,10 @@ use super::ask::Granted;
 use super::local::{Local, Step};
 use super::ticket::Ask;
 use crate::store::Message;
+use crate::store::limits::{CLAIM_MS, NEAR_MS, TOKENS_END};
 
 /// The longest lease that a message may grant.
-const CLAIM: Duration = Duration::from_secs(2);
-/// Fencing times are microseconds: none is larger than a script can count.
-const LAST_TOKEN: u64 = 1 << 53;
-
-/// How often the first waiters ask.
-const NEAR: Duration = Duration::from_millis(1100);
+const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
 impl Local {
     /// A message about this name. What it claims is checked.
@@ -66,7 +62,7 @@ impl Step<'_> {
             }
             Message::Ask { ticket } => self.ask_again(|ask| ask.sendings.ticket == ticket),
             Message::Near { ticket } => {
-                let soon = self.now.after(NEAR);
+                let soon = self.now.after(Duration::from_millis(NEAR_MS));
                 if let Some(index) = self.find_ask(ticket) {
                     let ask = &mut self.state.asks[index];
                     ask.again = ask.again.min(soon);
@@ -116,5 +112,5 @@ fn is_plausible(ask: &Ask, token: u64, hold: Duration) -> bool {
     let last = ask.holder.as_ref().map_or(0, |holder| holder.token);
     // Whoever joins its owner has the owner's token.
     let later = token > last || token == last && !ask.share.owner.is_empty();
-    hold <= CLAIM && later && token < LAST_TOKEN
+    hold <= CLAIM && later && token < TOKENS_END
 }

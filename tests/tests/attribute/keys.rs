@@ -62,6 +62,33 @@ fn a_tuple_has_a_part_for_each() {
     assert_eq!(key(|| one(1)), ":1");
 }
 
+/// The macro escapes what the template shows, the runtime what the lock is called.
+#[test]
+fn a_text_is_escaped_in_the_name_as_in_the_template() {
+    // One of each general category, and all of ASCII that is not a letter.
+    #[auto_mutex(name = "keys:k", key = ("\0\t\n\r !\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`az|}~\u{7f}",
+        "%41", "\u{85}\u{ad}\u{301}\u{488}\u{903}\u{661}\u{2160}\u{bd}\u{1c5}\u{2b0}\u{6f22}\u{203f}\u{2014}\u{ab}\u{bb}\u{20ac}\u{2190}\u{a0}\u{2028}\u{2029}\u{e000}\u{10ffff}🦀", n), guard = g)]
+    fn each_category(n: u8) -> Name {
+        let _ = n;
+        Ok(g.name().to_owned())
+    }
+    #[auto_mutex(name = "keys:k", key = "{{a}} %:ü {n}", guard = g)]
+    fn braces(n: u8) -> Name {
+        let _ = n;
+        Ok(g.name().to_owned())
+    }
+    for (function, name) in [
+        ("each_category", key(|| each_category(7))),
+        ("braces", key(|| braces(7))),
+    ] {
+        let sites = auto_mutex::sites();
+        let site = sites.iter().find(|site| site.function() == function);
+        let template = site.expect("it is listed").name();
+        let shown = template.replace("{n}", "7");
+        assert_eq!(shown, format!("auto-mutex-tests:keys:k{name}"));
+    }
+}
+
 #[test]
 fn a_template_names_parameters_and_their_fields() {
     #[auto_mutex(name = "keys:k", key = "{order.id}:x-{order.pair.1.0}-y:{{}}:{ n }", guard = g)]

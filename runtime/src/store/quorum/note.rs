@@ -8,10 +8,11 @@ use super::owed::Leave;
 use super::state::{Due, Quorum};
 use crate::clock::Instant;
 use crate::name::Name;
+use crate::store::limits::LONGEST_LEASE_MS;
 use crate::store::{Answer, Message, Op, Reply, Ticket};
 
 /// The longest that a lease can last on a server.
-const LONGEST_LEASE: Duration = Duration::from_secs(30);
+const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 /// How soon a release is sent again that a node has refused.
 const AGAIN: Duration = Duration::from_millis(200);
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{NEAR, NEAR_MS, State, Step};
+use super::{State, Step};
+use crate::store::limits::{NEAR, NEAR_MS};
 use crate::store::memory::record::Flag;
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CLAIM_MS, NEAR, State, Step};
+use super::{State, Step};
+use crate::store::limits::{CLAIM_MS, NEAR};
 use crate::store::memory::record::Flag;
 use crate::store::{Message, Text, Ticket};
 

@@ -9,25 +9,15 @@ mod grant;
 mod operations;
 mod prune;
 mod signal;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::record::Record;
+use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
-
-/// How long a waiter may be silent, and a grant unclaimed.
-pub(in crate::store::memory) const CLAIM_MS: u64 = 2_000;
-/// How long a tombstone refuses its ticket.
-const TOMB_US: u64 = 30_000_000;
-/// How long the fencing token of an idle name is kept.
-const KEPT_US: u64 = 600_000_000;
-/// How long signals are kept.
-const SIGNALS_KEPT_US: u64 = 86_400_000_000;
-/// How often the first waiters ask again at least.
-const NEAR_MS: u64 = 1100;
-/// How many waiters count as the first.
-const NEAR: usize = 3;
 
 /// Tells a member; `false` if nobody listens.
 pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
@@ -86,13 +76,13 @@ impl State {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases.chain(self.waits.values().chain(self.gone.values()).copied());
         let kept = if self.has_signals() {
-            SIGNALS_KEPT_US
+            SIGNALS_KEPT_MS
         } else {
-            KEPT_US
+            KEPT_MS
         };
         // Many grants within a microsecond bring the token ahead of the clock.
         let used = self.clock.max(self.token);
-        ends.fold(used, u64::max).saturating_add(kept)
+        ends.fold(used, u64::max).saturating_add(kept * 1000)
     }
 
     /// Gives back what an idle name has no use for: there may be a million of them.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{State, Step, TOMB_US};
+use super::{State, Step};
+use crate::store::limits::TOMBSTONE_MS;
 use crate::store::memory::record::{Flag, Record, millis};
 use crate::store::{Message, Mode, Op, Reply, Share, Text, Ticket};
 
@@ -192,7 +193,7 @@ impl State {
         let capacity = self.capacity.unwrap_or(0);
         let reply = self.leave(step.now, ticket, park, used);
         if tomb {
-            self.gone.insert(ticket, step.now + TOMB_US);
+            self.gone.insert(ticket, step.now + TOMBSTONE_MS * 1000);
         }
         self.grant(step);
         match reply {

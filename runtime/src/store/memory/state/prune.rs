@@ -1,7 +1,8 @@
 //! What every operation does first: what has ended goes.
 
-use super::{CLAIM_MS, State, TOMB_US};
+use super::State;
 use crate::store::Ticket;
+use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::memory::record::Flag;
 
 impl State {
@@ -60,7 +61,7 @@ impl State {
             record.told = record.told.min(now);
         }
         for until in self.gone.values_mut() {
-            *until = (*until).min(now + TOMB_US);
+            *until = (*until).min(now + TOMBSTONE_MS * 1000);
         }
     }
 

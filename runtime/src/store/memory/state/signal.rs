@@ -1,6 +1,7 @@
 //! Signals: what is handed out once, instead of a unit.
 
-use super::{State, Step, TOMB_US};
+use super::{State, Step};
+use crate::store::limits::TOMBSTONE_MS;
 use crate::store::memory::record::Record;
 use crate::store::{Reply, Signal, Ticket};
 
@@ -20,7 +21,7 @@ impl State {
         let (count, token) = match signal {
             Signal::Token(token) => {
                 self.known = true;
-                self.gone.insert(ticket, step.now + TOMB_US);
+                self.gone.insert(ticket, step.now + TOMBSTONE_MS * 1000);
                 (1, token.clone())
             }
             Signal::One => (unserved.min(1), ticket.to_string().into()),

@@ -1,0 +1,15 @@
+//! How the fixed texts of a name are escaped. The runtime escapes what varies (`runtime/src/name`); its tests include this file
+//! and compare both for every character.
+
+/// One part of a name, as the runtime escapes it: each byte but the graphic ones of ASCII without `:`, `{`, `}` and `%`.
+pub(super) fn escape(part: &str) -> String {
+    let mut escaped = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        if byte.is_ascii_graphic() && !b":{}%".contains(&byte) {
+            escaped.push(byte.into());
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}

@@ -1,0 +1,165 @@
+//! One world of the model, and a memory store that is asked the same.
+
+use std::mem::take;
+
+use auto_mutex_model::network::{Reply, Request, Verb};
+use auto_mutex_model::rules::Rules;
+use auto_mutex_model::world::{Action, Executed, World};
+
+use super::view::{self, Words};
+use crate::store::memory::state::State;
+use crate::store::{Message, Mode, Op, Share};
+
+const HOUR_US: u64 = 3_600_000_000;
+
+/// Both of them.
+#[derive(Clone, Debug)]
+pub(super) struct Twin {
+    pub(super) world: World,
+    words: Words,
+    now: u64,
+    state: State,
+    /// What a replica has of it.
+    replica: State,
+}
+
+impl Twin {
+    /// `rules` are those of the world but for a fault that was put in.
+    pub(super) fn new(rules: &Rules) -> Self {
+        Self {
+            world: World::new(rules),
+            words: Words::new(rules),
+            now: 1_700_000_000_000_000,
+            state: State::default(),
+            replica: State::default(),
+        }
+    }
+
+    /// Lets it happen in both. An error says how they differ.
+    pub(super) fn happen(&mut self, action: &Action, rules: &Rules) -> Result<(), String> {
+        match action {
+            Action::Tick(_) | Action::StoreTick => self.now += self.words.tick_ms * 1000,
+            Action::StepBack => self.now -= HOUR_US,
+            Action::Replicate => self.replica = self.state.clone(),
+            Action::Restart => self.state = State::default(),
+            Action::Failover => self.state = take(&mut self.replica),
+            _ => {}
+        }
+        let request = match *action {
+            Action::Execute(me) => self.world.lines[usize::from(me)].requests.first().copied(),
+            Action::Late(_, request) => Some(request),
+            _ => None,
+        };
+        let held = request.is_some_and(|request| view::holds(&self.world.store, request));
+        let listening = self.listening();
+        match self.world.happen(action, rules) {
+            Some(executed) => self.execute(&executed, held, &listening, rules),
+            None if matches!(action, Action::Restart | Action::Failover) => {
+                self.happen(&Action::StoreTick, rules)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Asks both for what nobody has sent.
+    pub(super) fn ask(&mut self, request: Request, rules: &Rules) -> Result<(), String> {
+        let held = view::holds(&self.world.store, request);
+        let listening = self.listening();
+        let executed = self.world.look(request, rules);
+        self.execute(&executed, held, &listening, rules)
+    }
+
+    fn listening(&self) -> Vec<bool> {
+        let lines = self.world.lines.iter();
+        lines.map(|line| line.connected).collect()
+    }
+
+    fn execute(
+        &mut self,
+        executed: &Executed,
+        held: bool,
+        listening: &[bool],
+        rules: &Rules,
+    ) -> Result<(), String> {
+        let closed_us = self.words.millis(executed.closed) * 1000;
+        let opens = if closed_us > 0 {
+            self.now + closed_us
+        } else {
+            0
+        };
+        let op = self.op(executed.request, rules);
+        let mut told = Vec::new();
+        let mut publish = |to, message: Message| {
+            let mut members = 0..listening.len() as u8;
+            let hears = members.any(|me| view::member(me) == to && listening[usize::from(me)]);
+            if hears || matches!(message, Message::Near { .. }) {
+                told.push((to, message));
+            }
+            hears
+        };
+        let member = view::member(executed.member);
+        let reply = (self.state).apply_until_open(self.now, opens, member, &op, &mut publish);
+        self.note_grants(executed, &reply, &told)?;
+        let store = &self.world.store;
+        let model = self.words.of_model(executed, held, store, rules);
+        let memory = self.words.of_memory(reply, told, &self.state, self.now);
+        if model == memory {
+            return Ok(());
+        }
+        Err(format!(
+            "the model: {model:#?}\nthe memory store: {memory:#?}"
+        ))
+    }
+
+    fn op(&self, request: Request, rules: &Rules) -> Op {
+        let ticket = view::ticket(request.ticket);
+        let hold = self.words.duration(rules.lease);
+        let place = self.words.duration(rules.place);
+        match request.verb {
+            Verb::Acquire { counter } => Op::Acquire {
+                ticket,
+                counter: counter.into(),
+                share: Share::of(1, rules.capacity.into()),
+                hold,
+                place,
+                mode: Mode::Queue,
+                meta: "host 1 site".into(),
+            },
+            Verb::Touch { counter } => Op::Touch {
+                ticket,
+                counter: counter.into(),
+                units: 0,
+                hold,
+                place,
+            },
+            Verb::Release { tomb } => Op::Release {
+                ticket,
+                park: std::time::Duration::ZERO,
+                tomb,
+                used: 0,
+            },
+        }
+    }
+
+    /// The tokens of both, one by one; that there are as many is seen later.
+    fn note_grants(
+        &mut self,
+        executed: &Executed,
+        reply: &crate::store::Reply,
+        told: &[(crate::store::MemberId, Message)],
+    ) -> Result<(), String> {
+        let grants = told.iter().filter_map(|(_, message)| match message {
+            Message::Grant { token, .. } => Some(*token),
+            _ => None,
+        });
+        for (message, token) in executed.told.iter().zip(grants) {
+            self.words.given(message.token.fence, token)?;
+        }
+        if let (Reply::Granted(said), crate::store::Reply::Granted { token, .. }) =
+            (executed.reply, reply)
+        {
+            self.words.given(said.fence, *token)?;
+        }
+        Ok(())
+    }
+}
