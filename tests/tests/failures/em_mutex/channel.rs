@@ -11,7 +11,6 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
     let rig = Rig::new();
     let (client, waiter) = (rig.client(), rig.client());
     let guard = client.mutex("m").lock().await.unwrap();
-    let holder = rig.redis.tickets("suite:m").remove(0);
     let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.unwrap() });
     waiters(&client.mutex("m"), 1).await;
     let channels = rig
