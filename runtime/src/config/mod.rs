@@ -13,8 +13,7 @@ mod url;
 use std::time::Duration;
 
 pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, QuorumEndpoint, RedisEndpoint,
-    SentinelEndpoint, Tls,
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
 };
 pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};

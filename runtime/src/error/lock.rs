@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use super::kind::Kind;
-use super::{StoreError, StoreErrorKind};
+use super::{StoreError, StoreErrorKind, kind};
 
 /// Why a lock was not obtained, or not kept.
 ///
@@ -92,8 +91,8 @@ pub enum LockError {
     /// readers-writer lock 2^30.
     #[error(
         "`{name}` is in use as {}, asked for as {}: all users of a name must agree",
-        Kind(*.found),
-        Kind(*.expected)
+        kind::of(*.found),
+        kind::of(*.expected)
     )]
     PermitsMismatch {
         /// The lock.

@@ -12,7 +12,7 @@ use super::nodes::Nodes;
 use super::state::{Output, Quorum};
 use super::store::QuorumStore;
 use crate::clock::Instant;
-use crate::config::QuorumEndpoint;
+use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::store::redis::{Guard, Route};
@@ -33,14 +33,14 @@ pub(crate) struct Driver {
 
 /// Opens the nodes: a majority must be there within `connect_timeout`; the others are connected to when they are.
 pub(crate) async fn connect(
-    endpoint: &QuorumEndpoint,
+    nodes: &[RedisEndpoint],
     connect_timeout: Duration,
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
-    let count = endpoint.nodes.len();
+    let count = nodes.len();
     let mut opening = JoinSet::new();
-    for (index, node) in endpoint.nodes.iter().cloned().enumerate() {
+    for (index, node) in nodes.iter().cloned().enumerate() {
         let guard = guard.clone();
         opening.spawn(async move {
             let opened = redis::connect(
@@ -83,7 +83,7 @@ pub(crate) async fn connect(
     }
     let inbox = Arc::new(Inbox::default());
     let (mut stores, mut drivers) = (Vec::new(), Vec::new());
-    for (node, opened) in endpoint.nodes.iter().zip(opened) {
+    for (node, opened) in nodes.iter().zip(opened) {
         let connected = opened.is_some();
         let (store, driver) = opened
             .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
