@@ -33,7 +33,7 @@ pub(crate) struct Wakes {
 struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
-    reports: Vec<aside::Event>,
+    reports: Vec<aside::Job>,
 }
 
 impl Wakes {
