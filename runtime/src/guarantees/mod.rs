@@ -1,7 +1,6 @@
-//! [`Guarantees`]: what a deployment really gives, as far as can be found out.
+//! [`Guarantees`]: what the locks of a deployment are worth, as far as the store can find out.
 //!
-//! Here is what is said about it; `kinds.rs` has the possible answers, `weakness.rs` what to do about the bad ones. Who finds
-//! out is the store.
+//! `kinds` has the possible answers, `weakness` what to do about the bad ones.
 
 mod kinds;
 #[cfg(test)]
@@ -10,6 +9,8 @@ mod weakness;
 
 use std::collections::BTreeSet;
 use std::fmt;
+
+use crate::acl::listed;
 
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
@@ -121,12 +122,8 @@ impl fmt::Display for Guarantees {
         };
         write!(f, "fencing tokens: {tokens}")?;
         if !self.missing_rights.is_empty() {
-            let rights: Vec<_> = self
-                .missing_rights
-                .iter()
-                .map(|right| format!("+{right}"))
-                .collect();
-            write!(f, "\nmissing to know more: {}", rights.join(" "))?;
+            let rights = listed('+', &self.missing_rights);
+            write!(f, "\nmissing to know more: {rights}")?;
         }
         Ok(())
     }

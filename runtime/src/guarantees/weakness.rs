@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use crate::acl::listed;
 
 /// Something that may let two believe in the same lock. Its Display says what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -50,16 +51,11 @@ pub enum Weakness {
 }
 
 pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
-    let rights: Vec<_> = guarantees
-        .missing_rights
-        .iter()
-        .map(|right| format!("+{right}"))
-        .collect();
-    let reason = match rights.is_empty() {
+    let reason = match guarantees.missing_rights.is_empty() {
         true => "a server of the lock store could not be asked".to_owned(),
         false => format!(
             "the user of the lock store lacks {} (see `auto_mutex::acl_rule`)",
-            rights.join(" ")
+            listed('+', &guarantees.missing_rights)
         ),
     };
     let unknown = |what| Weakness::Unknown {
