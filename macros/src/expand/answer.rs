@@ -58,7 +58,7 @@ impl Answers<'_> {
         let private = private(self.options.runtime.as_ref());
         let answer = wrap(answer);
         Ok(Some(quote_spanned! {span=>
-            #private::Err(__error) if #private::is_timeout(&__error) => #answer,
+            #private::Err(__error) if __error.is_timeout() => #answer,
         }))
     }
 

@@ -42,7 +42,7 @@ impl Expansion<'_> {
         Ok(quote_spanned! {*span=>
             #request
             #probe
-            match #private::blocking_acquire(__request) {
+            match #private::Lock::blocking_acquire(__request) {
                 #private::Ok(__guard) => {
                     let __scope = #private::enter(&__guard);
                     #guard
@@ -92,7 +92,7 @@ impl Expansion<'_> {
             let arms = self.answers.arms()?;
             return Ok(quote_spanned! {*span=>
                 #request
-                match #private::acquire(__request).await {
+                match #private::Lock::acquire(__request).await {
                     #private::Ok(__guard) => {
                         #guard
                         #private::finish(&__guard, #body).await
@@ -104,7 +104,7 @@ impl Expansion<'_> {
         let (timeout, error) = self.answers.both(returned)?;
         Ok(quote_spanned! {*span=>
             #request
-            let __error = match #private::acquire(__request).await {
+            let __error = match #private::Lock::acquire(__request).await {
                 #private::Ok(__guard) => {
                     #guard
                     match #private::run(&__guard, #body).await {

@@ -4,10 +4,10 @@ use std::future::{Future, Ready, ready};
 
 use crate::error::LockError;
 
-/// Marks a handler that returns the answer.
+/// Marks a type that is what is asked for.
 #[derive(Debug)]
 pub struct AtOnce(());
-/// Marks a handler that returns a future of the answer, or a default inside a `Result`.
+/// Marks a type that has what is asked for inside: a future, a `Result`, a reference.
 #[derive(Debug)]
 pub struct Inside(());
 

@@ -12,41 +12,9 @@ use crate::error::LockError;
 use crate::handle::Guard;
 use crate::task;
 
-/// Takes the lock.
-///
-/// # Errors
-///
-/// Those of the lock, and an unusable key.
-///
-/// # Cancel safety
-///
-/// Nothing stays behind.
-pub fn acquire<L: Lock>(
-    request: Request<L>,
-) -> impl Future<Output = Result<L::Guard, LockError>> + Send {
-    L::acquire(request)
-}
-
-/// As [`acquire`], blocking the thread.
-///
-/// # Errors
-///
-/// Those of [`acquire`], and [`LockError::Deadlock`].
-pub fn blocking_acquire<L: Lock>(request: Request<L>) -> Result<L::Guard, LockError> {
-    L::blocking_acquire(request)
-}
-
-/// While it lives, calls of the same lock on this thread re-enter.
-#[must_use]
-pub struct Scope {
-    _entered: task::Entered,
-}
-
-/// Opens the scope of a sync body.
-pub fn enter(guard: &impl Guard) -> Scope {
-    Scope {
-        _entered: task::enter(guard.holds()),
-    }
+/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter.
+pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
+    task::enter(guard.holds())
 }
 
 /// Runs `body` under the lock; a lost lock drops it at its next await.
@@ -65,20 +33,20 @@ pub fn finish<G: Guard, F: Future>(
     task::finish(guard.holds().clone(), body)
 }
 
-/// [`acquire`] and [`run`] in one.
+/// Takes the lock, then [`run`]s `body`.
 pub fn around<L: Lock, F: Future>(
     request: Request<L>,
     body: F,
-) -> Around<impl Future<Output = Result<L::Guard, LockError>>, L::Guard, F> {
-    Around::new(acquire(request), body, false)
+) -> Around<impl Future<Output = Result<L, LockError>>, L, F> {
+    Around::new(L::acquire(request), body, false)
 }
 
-/// [`acquire`] and [`finish`] in one.
+/// Takes the lock, then [`finish`]es `body`.
 pub fn around_finishing<L: Lock, F: Future>(
     request: Request<L>,
     body: F,
-) -> Around<impl Future<Output = Result<L::Guard, LockError>>, L::Guard, F> {
-    Around::new(acquire(request), body, true)
+) -> Around<impl Future<Output = Result<L, LockError>>, L, F> {
+    Around::new(L::acquire(request), body, true)
 }
 
 pin_project! {

@@ -40,9 +40,3 @@ impl<E: From<LockError>> ErrorFromLockError for E {
         error.into()
     }
 }
-
-/// Whether `on_timeout` answers it.
-#[must_use]
-pub fn is_timeout(error: &LockError) -> bool {
-    error.is_timeout()
-}

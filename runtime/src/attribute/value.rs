@@ -3,6 +3,8 @@
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
+use super::answer::{AtOnce, Inside};
+
 /// What can be a part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
@@ -21,13 +23,6 @@ impl<T: Display + ?Sized> KeyPart for T {
     }
 }
 
-/// Marks what is iterated over as it is.
-#[derive(Debug)]
-pub struct AsItIs(());
-/// Marks a reference to what is.
-#[derive(Debug)]
-pub struct Behind(());
-
 /// What `keys` takes. `M` tells values from references to references: an expression that is a place is borrowed.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
@@ -44,7 +39,7 @@ pub trait KeyList<M> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: IntoIterator> KeyList<AsItIs> for T {
+impl<T: IntoIterator> KeyList<AtOnce> for T {
     type Key = T::Item;
 
     fn list(self) -> impl Iterator<Item = T::Item> {
@@ -53,7 +48,7 @@ impl<T: IntoIterator> KeyList<AsItIs> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'a, T: ?Sized> KeyList<Behind> for &&'a T
+impl<'a, T: ?Sized> KeyList<Inside> for &&'a T
 where
     &'a T: IntoIterator,
 {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Handle, Target};
+use crate::handle::{AcquireTarget, Address};
 
 pub use wait::WaitTimeoutResult;
 
@@ -56,14 +56,14 @@ pub use wait::WaitTimeoutResult;
 #[derive(Clone, Debug)]
 #[must_use = "a handle does nothing until it is used"]
 pub struct Condvar {
-    handle: Handle,
+    address: Address,
 }
 
 impl Client {
     /// A condition variable called `name`, in this client's namespace: see [`Client::mutex`] about names.
     pub fn condvar(&self, name: impl Into<String>) -> Condvar {
         Condvar {
-            handle: Handle::named(Some(self.clone()), name),
+            address: Address::new(Some(self.clone()), name),
         }
     }
 }
@@ -72,14 +72,14 @@ impl Condvar {
     /// A condition variable called `name`, of the client in force where it is used: see [`Client::condvar`].
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            handle: Handle::named(None, name),
+            address: Address::new(None, name),
         }
     }
 
-    /// Where its waiters queue: beside the lock of the same name.
-    fn target(&self) -> Result<Target<'_>, LockError> {
-        let Target { client, name } = self.handle.resolve()?;
-        let name = Cow::Owned(name.beside("condvar"));
-        Ok(Target { client, name })
+    /// The name that its waiters queue for, which is not that of a lock of the same name.
+    fn target(&self) -> Result<AcquireTarget<'_>, LockError> {
+        let mut target = self.address.resolve()?;
+        target.name = Cow::Owned(target.name.beside("condvar"));
+        Ok(target)
     }
 }

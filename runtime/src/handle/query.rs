@@ -1,4 +1,4 @@
-//! Asking about a name, and breaking what is held of it.
+//! Asking the store about a lock, and breaking it.
 
 use super::{Handle, LockInfo};
 use crate::error::LockError;
@@ -10,16 +10,19 @@ impl Handle {
         self.resolve()?.ask(op)
     }
 
+    pub(crate) async fn inspect(&self) -> Result<NameRecord, LockError> {
+        Ok(inspected(self.ask(&Op::Inspect)?.wait().await?))
+    }
+
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
-        let reply = self.ask(&Op::Inspect)?.wait().await?;
-        Ok(LockInfo::new(&inspected(reply)))
+        Ok(LockInfo::new(&self.inspect().await?))
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
         Ok(freed(&self.ask_force()?.wait().await?))
     }
 
-    /// Breaks it, whoever has it.
+    /// Breaks the lock, whoever holds it.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = Text::default();
         self.ask(&Op::Force { owner })

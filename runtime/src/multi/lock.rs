@@ -2,8 +2,7 @@
 
 use super::{MultiGuard, MultiLock, take};
 use crate::error::LockError;
-use crate::handle::is_taken;
-use crate::mutex::ONE_OF_ONE;
+use crate::handle::{AcquireTarget, Handle, unless_taken};
 use crate::task;
 use crate::wait::block_on;
 
@@ -24,7 +23,7 @@ impl MultiLock {
     /// Dropping the future leaves the queues and gives back, in the background, what was granted meanwhile. Nothing
     /// stays behind.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
-        take::take(&self.handles, &self.options, ONE_OF_ONE, false).await
+        take::take(self.targets()?, &self.options, false).await
     }
 
     /// As [`lock`](Self::lock), blocking the thread.
@@ -34,7 +33,7 @@ impl MultiLock {
     /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`] where a task of this very thread would have to
     /// release one of the locks first.
     pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
-        block_on(take::take(&self.handles, &self.options, ONE_OF_ONE, true))
+        block_on(take::take(self.targets()?, &self.options, true))
     }
 
     /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them. The others are free
@@ -48,7 +47,7 @@ impl MultiLock {
     ///
     /// As [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        tried(take::try_take(&self.handles, &self.options, ONE_OF_ONE, false).await)
+        unless_taken(take::try_take(self.targets()?, &self.options, false).await)
     }
 
     /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store, or two if it takes none.
@@ -57,8 +56,8 @@ impl MultiLock {
     ///
     /// Those of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        let try_take = take::try_take(&self.handles, &self.options, ONE_OF_ONE, true);
-        tried(block_on(try_take))
+        let tried = take::try_take(self.targets()?, &self.options, true);
+        unless_taken(block_on(tried))
     }
 
     /// Takes all the locks, runs `body` with the guard, and releases them, also when `body` panics or is dropped.
@@ -95,12 +94,8 @@ impl MultiLock {
         let _entered = task::enter(guard.holding.holds());
         Ok(body(&guard))
     }
-}
 
-fn tried(taken: Result<MultiGuard, LockError>) -> Result<Option<MultiGuard>, LockError> {
-    match taken {
-        Ok(guard) => Ok(Some(guard)),
-        Err(error) if is_taken(&error) => Ok(None),
-        Err(error) => Err(error),
+    fn targets(&self) -> Result<Vec<AcquireTarget<'_>>, LockError> {
+        self.handles.iter().map(Handle::resolve).collect()
     }
 }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::MultiLock;
-use super::names::resolve;
+use super::names::in_order;
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;
@@ -74,7 +74,8 @@ impl MultiLock {
     ///
     /// Changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
-        resolve(&self.handles)?;
+        // An unusable name is an error before anything is asked.
+        self.each(|_| Ok(()))?;
         let ask = |handle: &Handle| handle.ask(&Op::Inspect);
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
         let mut infos = Vec::with_capacity(asked.len());
@@ -180,9 +181,11 @@ impl MultiLock {
         block_on(self.force_unlock())
     }
 
-    /// Does the same with each name, once, in order.
+    /// Acts on each lock once, in order.
     fn each<T>(&self, act: impl Fn(&Handle) -> Result<T, LockError>) -> Result<Vec<T>, LockError> {
-        let names = resolve(&self.handles)?;
-        names.iter().map(|(handle, _)| act(handle)).collect()
+        let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
+        let named = self.handles.iter().map(resolve);
+        let named = in_order(named.collect::<Result<_, _>>()?, |(_, target)| &target.name)?;
+        named.iter().map(|(handle, _)| act(handle)).collect()
     }
 }

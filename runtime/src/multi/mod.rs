@@ -63,7 +63,7 @@ impl MultiLock {
     }
 
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
-        let handle = |name| Handle::named(client.cloned(), name);
+        let handle = |name| Handle::new(client.cloned(), name);
         Self {
             handles: names.into_iter().map(handle).collect(),
             options: Options::default(),

@@ -12,34 +12,33 @@ use std::time::Duration;
 
 use super::MultiGuard;
 use super::budget::Budget;
-use super::names::resolve;
+use super::names::in_order;
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::handle::{Demand, Handle, Holding, Options, Target};
+use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
+use crate::mutex::ONE_OF_ONE;
 use crate::queue::{Acquire, Patience, Unlocked};
 
 /// How often the call begins anew because what it kept was lost while it waited for the rest.
 const ANEW: u32 = 5;
 
-/// Takes `demand` of each name.
+/// Takes the mutex of each name; `targets` may be in any order, and name a lock twice.
 pub(crate) async fn take(
-    handles: &[Handle],
+    targets: Vec<AcquireTarget<'_>>,
     options: &Options,
-    demand: Demand,
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    Call::new(handles, options, demand, blocking)?.run().await
+    Call::new(targets, options, blocking)?.run().await
 }
 
 /// As [`take`], if that needs no waiting.
 pub(super) async fn try_take(
-    handles: &[Handle],
+    targets: Vec<AcquireTarget<'_>>,
     options: &Options,
-    demand: Demand,
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    let mut call = Call::new(handles, options, demand, blocking)?;
+    let mut call = Call::new(targets, options, blocking)?;
     call.budget = Budget::new(Patience::NONE);
     call.run().await
 }
@@ -69,11 +68,10 @@ impl Slot {
 
 struct Call<'a> {
     /// In order, each once.
-    names: Vec<(&'a Handle, Target<'a>)>,
+    targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
     /// What was given back on the way, and the store may not have yet.
     given_back: Vec<Unlocked>,
-    demand: Demand,
     terms: Terms,
     budget: Budget,
     blocking: bool,
@@ -83,24 +81,22 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn new(
-        handles: &'a [Handle],
+        targets: Vec<AcquireTarget<'a>>,
         options: &Options,
-        demand: Demand,
         blocking: bool,
     ) -> Result<Self, LockError> {
-        let names = resolve(handles)?;
-        let (terms, patience) = options.apply(names[0].1.client.member().settings())?;
-        let mut slots = Vec::with_capacity(names.len());
-        for (handle, target) in &names {
-            let held = handle.held_already(target, options.reentrant, demand, blocking)?;
+        let targets = in_order(targets, |target| &target.name)?;
+        let (terms, patience) = options.apply(targets[0].client.member().settings())?;
+        let mut slots = Vec::with_capacity(targets.len());
+        for target in &targets {
+            let held = target.held_already(options.reentrant, ONE_OF_ONE, blocking)?;
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
         Ok(Self {
-            names,
+            targets,
             slots,
             given_back: Vec::new(),
-            demand,
             terms,
             budget: Budget::new(patience),
             blocking,
@@ -209,12 +205,11 @@ impl<'a> Call<'a> {
     }
 
     fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
-        let (handle, target) = &self.names[index];
         let terms = Terms {
             at_least: Duration::ZERO,
             ..self.terms
         };
-        handle.enter(target, self.demand, terms, patience, self.blocking)
+        self.targets[index].enter(ONE_OF_ONE, terms, patience, self.blocking)
     }
 
     /// Why what was obtained is not all there any more, if so.
@@ -264,8 +259,8 @@ impl<'a> Call<'a> {
             holding.nest(self.terms.expire);
         }
         let holds = holding.holds();
-        for ((handle, _), hold) in self.names.iter().zip(holds.all()) {
-            handle.obtained(hold, holds, self.blocking);
+        for (target, hold) in self.targets.iter().zip(holds.all()) {
+            target.obtained(hold, holds, self.blocking);
         }
         MultiGuard::new(holding, waited, self.budget.attempts())
     }

@@ -16,14 +16,14 @@ pub use ticket::Ticket;
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
 /// What a mutex takes of its name.
 pub(crate) const ONE_OF_ONE: Demand = Demand {
     units: 1,
     capacity: kind::MUTEX,
     takes_token: false,
-    nested: Nested::Refused,
+    may_add: false,
 };
 
 /// A lock that one holder in the whole cluster has at a time.
@@ -58,14 +58,14 @@ impl Client {
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control characters and what is not ASCII are
     /// percent-escaped in the store.
     pub fn mutex(&self, name: impl Into<String>) -> Mutex {
-        Mutex::of(Handle::named(Some(self.clone()), name))
+        Mutex::of(Handle::new(Some(self.clone()), name))
     }
 }
 
 impl Mutex {
     /// A mutex called `name`, of the client in force where it is used: see [`Client::mutex`].
     pub fn new(name: impl Into<String>) -> Self {
-        Self::of(Handle::named(None, name))
+        Self::of(Handle::new(None, name))
     }
 
     fn of(handle: Handle) -> Self {

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::Holding;
+use crate::handle::{Holding, want};
 use crate::lease::{Hold, Terms};
 use crate::name::Name;
-use crate::queue::{Acquire, Past, Patience, Want, home};
+use crate::queue::{Acquire, Patience};
 use crate::store::{self, Meta};
 
 /// A held lock, written down, for another process to take over with [`Client::adopt`].
@@ -118,20 +118,13 @@ impl Client {
 
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
         let member = self.member();
-        let want = Want {
-            share: ONE_OF_ONE.share(),
-            owner: None,
-            terms: Terms {
-                expire: member.settings().expire,
-                at_least: Duration::ZERO,
-            },
-            patience: Patience::Once { silence: None },
-            meta: Meta::write(member.host(), member.pid(), ticket.name(), None),
-            home: home(),
-            relies: false,
-            blocking,
-            past: Past::default(),
+        let terms = Terms {
+            expire: member.settings().expire,
+            at_least: Duration::ZERO,
         };
+        let patience = Patience::Once { silence: None };
+        let meta = Meta::write(member.host(), member.pid(), ticket.name(), None);
+        let want = want(ONE_OF_ONE.share(), terms, patience, meta, blocking);
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }

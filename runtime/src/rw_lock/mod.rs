@@ -11,14 +11,14 @@ pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
 /// What a reader takes of the name.
 pub(crate) const ONE_OF_ALL: Demand = Demand {
     units: 1,
     capacity: kind::RW_LOCK,
     takes_token: false,
-    nested: Nested::Refused,
+    may_add: false,
 };
 
 /// What a writer takes of the name.
@@ -62,14 +62,14 @@ pub struct RwLock {
 impl Client {
     /// A readers-writer lock called `name`, in this client's namespace: for the name, see [`mutex`](Self::mutex).
     pub fn rw_lock(&self, name: impl Into<String>) -> RwLock {
-        RwLock::of(Handle::named(Some(self.clone()), name))
+        RwLock::of(Handle::new(Some(self.clone()), name))
     }
 }
 
 impl RwLock {
     /// A readers-writer lock called `name`, of the client in force where it is used: see [`Client::rw_lock`].
     pub fn new(name: impl Into<String>) -> Self {
-        Self::of(Handle::named(None, name))
+        Self::of(Handle::new(None, name))
     }
 
     fn of(handle: Handle) -> Self {

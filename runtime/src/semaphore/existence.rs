@@ -2,7 +2,6 @@
 
 use super::Semaphore;
 use crate::error::LockError;
-use crate::handle::inspected;
 use crate::store::{NameRecord, Op, Reply};
 use crate::wait::block_on;
 
@@ -94,7 +93,7 @@ impl Semaphore {
 
     async fn inspect(&self) -> Result<NameRecord, LockError> {
         self.check()?;
-        Ok(inspected(self.handle.ask(&Op::Inspect)?.wait().await?))
+        self.handle.inspect().await
     }
 
     fn name(&self) -> Result<String, LockError> {

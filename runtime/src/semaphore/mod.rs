@@ -12,7 +12,7 @@ pub use permit::Permit;
 
 use crate::client::Client;
 use crate::error::{LockError, kind};
-use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
 /// Permits that the whole cluster shares: as many as there are can be held at a time.
 ///
@@ -51,7 +51,7 @@ impl Client {
     /// A semaphore called `name`, of `permits` permits, in this client's namespace: for the name, see
     /// [`mutex`](Self::mutex).
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
-        Semaphore::of(Handle::named(Some(self.clone()), name), permits)
+        Semaphore::of(Handle::new(Some(self.clone()), name), permits)
     }
 }
 
@@ -59,7 +59,7 @@ impl Semaphore {
     /// A semaphore called `name`, of `permits` permits, of the client in force where it is used: see
     /// [`Client::semaphore`].
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
-        Self::of(Handle::named(None, name), permits)
+        Self::of(Handle::new(None, name), permits)
     }
 
     fn of(handle: Handle, permits: u32) -> Self {
@@ -105,7 +105,7 @@ pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
         units,
         capacity: permits,
         takes_token: units == 1,
-        nested: Nested::Another,
+        may_add: true,
     })
 }
 

@@ -9,7 +9,7 @@ mod name;
 mod type_name;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use crate::name::Name;
 
@@ -76,8 +76,6 @@ pub enum Owner {
 /// What is found out while the program runs.
 #[derive(Debug)]
 pub struct State {
-    /// What the store is told, for people to read. Shared by all calls.
-    shown: OnceLock<Arc<str>>,
     /// The `Self` of the first call.
     first_type: OnceLock<&'static str>,
     /// For the client that called first: what does not vary from call to call.
@@ -101,7 +99,6 @@ impl State {
         reason = "each static gets one of its own"
     )]
     pub const NEW: Self = Self {
-        shown: OnceLock::new(),
         first_type: OnceLock::new(),
         of_client: OnceLock::new(),
     };
@@ -165,12 +162,8 @@ impl Site {
         !matches!(self.owner, Owner::SelfType)
     }
 
-    /// Who holds or waits, for others to read.
-    pub(crate) fn shown(&self) -> Arc<str> {
-        self.state.shown.get_or_init(|| self.place().into()).clone()
-    }
-
-    fn place(&self) -> String {
+    /// The place in the program, for people to read.
+    pub(crate) fn place(&self) -> String {
         let Self {
             module,
             function,
@@ -258,7 +251,7 @@ mod tests {
             "my-package:Ledger:close:{month} #[auto_mutex(expire = 100, key = month)] fn close"
         );
         assert_eq!(
-            &*with_options.shown(),
+            with_options.place(),
             "my_package::billing::ledger::close at src/ledger.rs:7"
         );
     }
