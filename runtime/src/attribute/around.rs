@@ -1,4 +1,4 @@
-//! Taking the lock and running the body under it.
+//! Runs a body under its lock.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
     task::enter(guard.holds())
 }
 
-/// Runs `body` under the lock; a lost lock drops it at its next await.
+/// Runs `body` under the lock. If the lock is lost, `body` is dropped at its next await.
 pub fn run<G: Guard, F: Future>(
     guard: &G,
     body: F,
@@ -25,7 +25,7 @@ pub fn run<G: Guard, F: Future>(
     task::run(guard.holds().clone(), body)
 }
 
-/// Runs `body` under the lock to its end, lost or not.
+/// Runs `body` under the lock to its end, even if the lock is lost.
 pub fn finish<G: Guard, F: Future>(
     guard: &G,
     body: F,
@@ -55,12 +55,12 @@ pin_project! {
     pub struct Around<A, G, F> {
         #[pin]
         acquire: Option<A>,
-        // Before the guard: what the body owns must be gone when the lock is released.
+        // Dropped before the guard: what the body owns must be gone when the lock is released.
         #[pin]
         body: Option<F>,
         guard: Option<G>,
         finishes: bool,
-        // The lock was waited for.
+        // It was polled before, so the lock is not fresh.
         waited: bool,
     }
 }
@@ -87,7 +87,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        // What was free a moment ago is not lost yet: to look at the clock is a good part of a call.
+        // A lock that was granted during this poll is not lost yet, and reading the clock is a good part of a call.
         let mut fresh = false;
         if let Some(acquire) = this.acquire.as_mut().as_pin_mut() {
             fresh = !std::mem::replace(this.waited, true);

@@ -1,8 +1,8 @@
-//! How a return type carries a [`LockError`] where no handler answers it.
+//! How a return type carries a [`LockError`] that no handler answers.
 
 use crate::error::LockError;
 
-/// A return type that can say that the body did not run.
+/// A return type that can carry a [`LockError`].
 #[diagnostic::on_unimplemented(
     message = "the return type `{Self}` cannot carry a `LockError`",
     label = "what should a call return that does not get the lock?",

@@ -15,20 +15,20 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, Text};
 
-/// Between two attempts, unless `interval` says otherwise.
+/// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a call asks for. It owns everything, so it may be kept across an await.
+/// What a call asks for. It borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
     site: &'static Site,
     self_type: &'static str,
     client: Option<Client>,
-    /// The parts of each key; nothing: there is no key.
+    /// The parts of each key; empty if there is no key.
     keys: Vec<Vec<String>>,
-    /// `keys = …` was given, even if it yields none.
+    /// `keys = …` was given, even if it yields nothing.
     several: bool,
-    /// The `Display` of some part did not work.
+    /// The `Display` of some part failed.
     key_failed: bool,
     expire: Option<Duration>,
     block: Option<Duration>,
@@ -42,13 +42,13 @@ pub struct Request<L> {
 }
 
 impl<L> Request<L> {
-    /// A request of a function whose name needs no `Self`.
+    /// The request of a function whose name does not depend on `Self`.
     #[must_use]
     pub fn new(site: &'static Site) -> Self {
         Self::of::<()>(site)
     }
 
-    /// A request of a function of the type `T`.
+    /// The request of a function of the type `T`.
     #[must_use]
     pub fn of<T: ?Sized>(site: &'static Site) -> Self {
         Self {
@@ -100,12 +100,12 @@ impl<L> Request<L> {
         self.interval = Some(interval.duration());
     }
 
-    /// One more part of the key.
+    /// Adds a part to the key.
     pub fn part<P: KeyPart + ?Sized>(&mut self, part: &P) {
         self.affixed("", part, "");
     }
 
-    /// One more part of the key, between two texts.
+    /// Adds a part to the key, between two texts.
     pub fn affixed<P: KeyPart + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let mut text = before.to_owned();
         self.key_failed |= !part.write(&mut text);
@@ -116,7 +116,7 @@ impl<L> Request<L> {
         }
     }
 
-    /// How it is asked for, and of whom.
+    /// The client, and how the lock is taken.
     #[inline]
     fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
@@ -160,7 +160,7 @@ impl<L> Request<L> {
         self.site.called(client.namespace(), self.self_type)
     }
 
-    /// What the site knows of `client`, if it is the one that it is usually called with.
+    /// What the site has cached for `client`, if that called it first.
     #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
@@ -174,7 +174,7 @@ impl<L> Request<L> {
         })
     }
 
-    /// Who asks, in the form of the store.
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     #[inline]
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
         match known {
@@ -203,7 +203,7 @@ impl<L> Request<L> {
 impl Request<MutexGuard> {
     /// `owner = …`
     pub fn owner<N: OwnerName + ?Sized>(&mut self, owner: &N) {
-        // One that cannot be displayed is none, and refused like an empty one.
+        // An owner whose `Display` fails is refused like an empty one.
         self.owner = Some(owner.name().unwrap_or_default());
     }
 }
@@ -214,13 +214,13 @@ impl Request<MultiGuard> {
         self.was = Some(was);
     }
 
-    /// One more key, whose parts follow.
+    /// Begins another key; its parts follow.
     pub fn another(&mut self) {
         self.several = true;
         self.keys.push(Vec::new());
     }
 
-    /// A key of one part each.
+    /// Adds a key of one part for each of `keys`.
     pub fn each<M, K>(&mut self, keys: K)
     where
         K: KeyList<M>,

@@ -1,4 +1,4 @@
-//! What options take: traits of their own, for what the compiler says of other types.
+//! What options accept. These are traits of their own so that the compiler can explain what is wrong with other types.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::answer::{AtOnce, Inside};
     note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display`"
 )]
 pub trait KeyPart {
-    /// `false`: it failed, and `text` is incomplete.
+    /// Returns `false` if the `Display` failed; then `text` is incomplete.
     fn write(&self, text: &mut String) -> bool;
 }
 
@@ -23,7 +23,7 @@ impl<T: Display + ?Sized> KeyPart for T {
     }
 }
 
-/// What `keys` takes. `M` tells values from references to references: an expression that is a place is borrowed.
+/// What `keys` accepts. Expressions that are places are borrowed, so `M` tells values from references to references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
@@ -31,7 +31,7 @@ impl<T: Display + ?Sized> KeyPart for T {
     note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
 )]
 pub trait KeyList<M> {
-    /// A key. What it can be is not asked here: the compiler shall say which of the two is wrong.
+    /// A key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
     type Key;
 
     /// All of them.
@@ -66,7 +66,7 @@ where
     note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display`"
 )]
 pub trait OwnerName {
-    /// `None`: it failed.
+    /// `None` if the `Display` failed.
     fn name(&self) -> Option<String>;
 }
 

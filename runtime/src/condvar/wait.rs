@@ -1,4 +1,4 @@
-//! Waiting to be notified.
+//! Waiting for a notification.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::wait::block_on;
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// `true`: the time was over; nobody had notified this waiter.
+    /// Whether the time was over before this waiter was notified.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
@@ -29,28 +29,25 @@ const SIGNALS_ONLY: u32 = 0;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
-    /// Releases the lock, waits until notified, and takes the lock again, with a new fencing token, for as long as that
-    /// takes. It may also return for no reason: look at the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new fencing
+    /// token. It may also return without a notification: check the condition again.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
     /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
-    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (Of a
-    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process's part is: the owner's other processes hold on.)
+    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
+    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes still
+    /// hold it.)
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue and releases the lock; a notification that had come goes to the next waiter.
+    /// Dropping the future leaves the queue and releases the lock. If a notification had come, the next waiter gets it.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
 
-    /// As [`wait`](Self::wait), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`wait`](Self::wait).
+    /// As [`wait`](Self::wait), blocking the thread. The errors are the same.
     pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }

@@ -24,7 +24,7 @@ pub(crate) struct Address {
 struct Resolved {
     client: u64,
     name: Name,
-    /// Who asks, in the form of the store.
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     meta: Text,
 }
 

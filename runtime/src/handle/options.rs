@@ -61,23 +61,23 @@ impl Options {
     }
 }
 
-/// Writes the options of a handle type, whose field `options` keeps them.
+/// Writes the options of a handle type, for its field `options`.
 macro_rules! option_methods {
     ($handle:ty) => {
         impl $handle {
-            /// How long a holder may hold at most; `refresh` restarts it. The client's setting (24 hours) by default.
+            /// How long a holder may hold the lock at most; `refresh` restarts this. The client's setting (24 hours) by default.
             ///
-            /// That of a nested call (see `reentrant`) bounds that call alone: when it is over, its guard is lost and its
-            /// async body ends, and the call around it goes on with the lock, as its own `expire` says.
+            /// The `expire` of a nested call (see `reentrant`) bounds that call only: when it is over, its guard is lost and
+            /// its async body ends, and the outer call keeps the lock for its own `expire`.
             ///
-            /// This is not the time after which the lock of a dead process is freed: that is the lease, which is
-            /// short and renewed in the background.
+            /// The lock of a dead process is free much sooner, after its lease, which is short and renewed in the
+            /// background.
             pub fn expire(mut self, expire: std::time::Duration) -> Self {
                 self.options.expire = Some(expire);
                 self
             }
 
-            /// A holder may hold for as long as its process lives.
+            /// A holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
                 self.options.expire = Some($crate::handle::FOREVER);
                 self

@@ -18,7 +18,7 @@ use crate::task;
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
-    /// Who asks, in the form of the store, without the owner.
+    /// Identifies the caller, without the owner: see [`Meta`].
     pub(super) meta: Text,
     /// Who shares the hold, if not the calling task.
     pub(super) owner: Option<&'a Owner>,
@@ -180,7 +180,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Who asks, in the form of the store.
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     pub(crate) fn meta(&self) -> Text {
         self.meta.clone()
     }

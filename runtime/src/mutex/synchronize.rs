@@ -1,11 +1,11 @@
-//! Running something under the lock.
+//! Running a body under the lock.
 
 use super::{Mutex, MutexGuard};
 use crate::error::LockError;
 use crate::task;
 
 impl Mutex {
-    /// Takes the lock, runs `body` with the guard, and releases it, also when `body` panics or is dropped.
+    /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
     ///
     /// Inside, calls of the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its next
     /// await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
@@ -34,8 +34,8 @@ impl Mutex {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. `body` runs to its end even if the lock is lost;
-    /// then its value comes all the same: ask the guard.
+    /// As [`synchronize`](Self::synchronize), blocking the thread. If the lock is lost, `body` still runs to its end and
+    /// its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///

@@ -1,20 +1,20 @@
-//! Taking the lock.
+//! The methods that take the lock.
 
 use super::{Mutex, MutexGuard, ONE_OF_ONE};
 use crate::error::LockError;
 
 impl Mutex {
-    /// Takes the lock; waits for it as `block` says.
+    /// Takes the lock; waits as long as `block` says.
     ///
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::Unavailable`] when the
-    /// store does not answer, and the others of [`LockError`] as they say.
+    /// store does not answer, and the others that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ONE).await;
         taken.map(MutexGuard::new)
@@ -22,8 +22,8 @@ impl Mutex {
 
     /// As [`lock`](Self::lock), blocking the thread.
     ///
-    /// On the thread of a single-threaded runtime, a lock that one of its own tasks holds can never come free
-    /// while this blocks: that is [`LockError::Deadlock`] instead.
+    /// On the thread of a single-threaded runtime, a lock that one of the runtime's tasks holds could never become free
+    /// while this call blocks: it returns [`LockError::Deadlock`] instead.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Mutex {
         taken.map(MutexGuard::new)
     }
 
-    /// Takes the lock if it is free, without waiting; `None` if somebody has it.
+    /// Takes the lock if it is free, without waiting; `None` if somebody holds it.
     ///
     /// # Errors
     ///

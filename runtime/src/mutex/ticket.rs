@@ -1,4 +1,4 @@
-//! [`Ticket`]: a hold on its way to another process.
+//! [`Ticket`]: a hold that is passed to another process.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,11 +14,11 @@ use crate::name::Name;
 use crate::queue::{Acquire, Patience};
 use crate::store::{self, Meta};
 
-/// A held lock, written down, for another process to take over with [`Client::adopt`].
+/// A held lock as a text, for another process to take over with [`Client::adopt`].
 ///
 /// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The
-/// store keeps it for what was left of the lease, at least two thirds of it: adopt it before. Whoever has the
-/// text can take the lock, once.
+/// store keeps the lock for the rest of its lease, at least two thirds of it: adopt it before that ends. Anybody who has
+/// the text can take the lock over, once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -71,10 +71,9 @@ impl FromStr for Ticket {
 }
 
 impl MutexGuard {
-    /// Ends this hold here, without releasing the lock, for another process to take over.
+    /// Ends this hold here without releasing the lock, so that another process can take it over.
     ///
-    /// The lease is not renewed from now on. Other guards that share the hold know that it is over. The store's
-    /// `at_least` goes with this hold.
+    /// The lease is not renewed from now on. Other guards that share the hold count as lost. `at_least` ends with this hold.
     ///
     /// # Errors
     ///
@@ -93,11 +92,11 @@ impl MutexGuard {
 }
 
 impl Client {
-    /// Takes over a lock that another process wrote down with [`MutexGuard::into_ticket`], with a new fencing token.
+    /// Takes over a lock from the ticket of another process ([`MutexGuard::into_ticket`]), with a new fencing token.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if it was adopted before, or its lease has ended meanwhile. [`LockError::Unavailable`], and
+    /// [`LockError::Lost`] if the ticket was adopted before, or the lease has ended. [`LockError::Unavailable`], and
     /// those of an unusable client.
     ///
     /// # Cancel safety
@@ -107,11 +106,7 @@ impl Client {
         Ok(adopted(self.adoption(ticket, false)?.await?))
     }
 
-    /// As [`adopt`](Self::adopt), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`adopt`](Self::adopt).
+    /// As [`adopt`](Self::adopt), blocking the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
         Ok(adopted(self.adoption(ticket, true)?.blocking()?))
     }
