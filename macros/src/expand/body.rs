@@ -11,7 +11,7 @@ use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
 use crate::tokens::{braced, ours, private_at};
 
-/// Everything that the expansion of a function depends on.
+/// What the expansion of a function depends on.
 pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
     pub(super) owner: Option<&'a str>,
@@ -64,8 +64,8 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// Where the answer to a timeout may use what the body consumes, or the body uses the guard, acquiring and
-    /// running are two steps.
+    /// If the answer to a timeout may use what the body consumes, or the body uses the guard, the lock is acquired in a
+    /// separate step.
     pub(super) fn in_future(
         &self,
         function: &Function,
@@ -167,7 +167,7 @@ impl Expansion<'_> {
     /// async move { match around(__request, __future).await { … } }
     /// ```
     ///
-    /// The closure keeps an early return of the body from slipping past the lock.
+    /// The closure keeps an early return of the body from skipping the lock.
     pub(super) fn made(
         &self,
         function: &Function,
@@ -210,8 +210,8 @@ impl Expansion<'_> {
         quote_spanned!(span=> async #braces)
     }
 
-    /// Tells the compiler what an async block returns, so that coercions, `?` and errors in it are those of
-    /// the function.
+    /// Tells the compiler the return type of an async block, so that coercions, `?` and type errors work as in the
+    /// function.
     fn edge(&self) -> TokenStream {
         let Some(ty) = &self.returns.ty else {
             return TokenStream::new();
@@ -227,12 +227,12 @@ impl Expansion<'_> {
         };
         let span = self.span;
         let ident = &guard.ident;
-        // A default of the block is not for every function.
+        // Inherited from the block, the guard need not be used by every function.
         let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
         quote_spanned!(span=> #allow let #ident = &__guard;)
     }
 
-    /// Finds a return type that is a future under a name of its own.
+    /// Rejects a return type that is a future under another name.
     fn probe(&self) -> TokenStream {
         match &self.returns.ty {
             Some(ty) if !self.returns.is_result => {
