@@ -73,10 +73,10 @@ impl AclRule {
         }
     }
 
-    /// The rule without its optional commands. `CONFIG GET` is for [`Client::guarantees`](crate::Client::guarantees) and
-    /// the warnings of set-up, but also lets the user read passwords in the configuration; without it, guarantees that
-    /// depend on it are `Unknown`. The shard channels of a cluster save work for its nodes; servers before Redis 7 do not
-    /// have them.
+    /// The rule without its optional commands. `CONFIG GET` is for [`Client::guarantees`](crate::Client::guarantees)
+    /// and the warnings of set-up, but also lets the user read passwords in the configuration; without it, guarantees
+    /// that depend on it are `Unknown`. The shard channels of a cluster save work for its nodes; servers before Redis 7
+    /// do not have them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();

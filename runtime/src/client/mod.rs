@@ -21,9 +21,9 @@ use crate::wait::{Promise, Wakes};
 
 /// One connected store, plus the defaults of its locks.
 ///
-/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for
-/// other stores, or for tests. It works in any runtime and in none: a thread of its own talks to the store, and ends when
-/// the last clone and the last guard are dropped.
+/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for other
+/// stores, or for tests. It works in any runtime and in none: a thread of its own talks to the store, and ends when the
+/// last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -89,8 +89,8 @@ impl Client {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks that it spawns are not
-    /// included.
+    /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks that it spawns are
+    /// not included.
     ///
     /// # Cancel safety
     ///
@@ -116,8 +116,8 @@ impl Client {
         run()
     }
 
-    /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards that
-    /// still exist are lost.
+    /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
+    /// that still exist are lost.
     ///
     /// Waits for the store for `patience` at most. Locks whose release it does not answer end with their lease.
     ///

@@ -1,7 +1,7 @@
 //! Local time for leases: a clock that keeps counting while the machine sleeps.
 //!
-//! `std::time::Instant` stops during suspend on Linux: a laptop or a virtual machine that wakes up would take a lease that
-//! ended long ago for valid.
+//! `std::time::Instant` stops during suspend on Linux: a laptop or a virtual machine that wakes up would take a lease
+//! that ended long ago for valid.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! [`Condvar`]: waiting until another process says that something has changed.
 //!
-//! A condition variable has a name of its own, whose capacity is 0: it hands out nothing but signals. Waiting is a place in
-//! the queue of that name, notifying adds signals for its waiters. So waiters are woken in order, a signal that a dead
-//! waiter does not take goes to the next one, and nothing polls. Waiting is in [`wait`], notifying in [`notify`].
+//! A condition variable has a name of its own, whose capacity is 0: it hands out nothing but signals. Waiting is a
+//! place in the queue of that name, notifying adds signals for its waiters. So waiters are woken in order, a signal
+//! that a dead waiter does not take goes to the next one, and nothing polls. Waiting is in [`wait`], notifying in
+//! [`notify`].
 
 mod notify;
 mod wait;
@@ -17,10 +18,10 @@ pub use wait::WaitTimeoutResult;
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process says that what the lock protects has changed.
 ///
-/// Waiting releases the lock, and takes it again before it returns. The waiter registers before the release, so
-/// no notification is lost; if the store forgets the waiter (a restart without data, a process that was suspended for longer
-/// than its lease), the wait returns. Waiters are woken in order. As with every condition variable, **a wait may return
-/// without a notification**: check the condition again, in a loop.
+/// Waiting releases the lock, and takes it again before it returns. The waiter registers before the release, so no
+/// notification is lost; if the store forgets the waiter (a restart without data, a process that was suspended for
+/// longer than its lease), the wait returns. Waiters are woken in order. As with every condition variable, **a wait may
+/// return without a notification**: check the condition again, in a loop.
 ///
 /// All waiters should use the same mutex. The condition variable may have the same name as the mutex.
 ///

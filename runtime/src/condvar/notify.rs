@@ -8,13 +8,14 @@ use crate::store::{Op, Reply, Signal, Ticket};
 impl Condvar {
     /// Wakes the waiter that has waited longest; `false` if nobody waits. The caller need not hold the mutex.
     ///
-    /// If the waiter does not take the notification within two seconds (its process died), the next waiter gets it less than
-    /// a second later. The same happens if the waiter is dropped, or dies and its lease ends, before it has the lock again.
+    /// If the waiter does not take the notification within two seconds (its process died), the next waiter gets it less
+    /// than a second later. The same happens if the waiter is dropped, or dies and its lease ends, before it has the
+    /// lock again.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and those of an
-    /// unusable client or name.
+    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and those
+    /// of an unusable client or name.
     ///
     /// # Cancel safety
     ///

@@ -29,16 +29,16 @@ const SIGNALS_ONLY: u32 = 0;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
-    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new fencing
-    /// token. It may also return without a notification: check the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new
+    /// fencing token. It may also return without a notification: check the condition again.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
     /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
     /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
-    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes still
-    /// hold it.)
+    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes
+    /// still hold it.)
     ///
     /// # Cancel safety
     ///
@@ -97,8 +97,8 @@ impl Condvar {
         // Dropped on the way, a notification goes to the next waiter.
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
-            // Where the store is in trouble, or has lost the place in its queue, the caller looks at the condition again.
-            // What is wrong is said when the lock is asked for.
+            // Where the store is in trouble, or has lost the place in its queue, the caller looks at the condition
+            // again. What is wrong is said when the lock is asked for.
             Err(LockError::Timeout { .. } | LockError::Unavailable { .. }) => None,
             Err(error) => return Err(error),
         };

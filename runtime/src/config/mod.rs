@@ -61,14 +61,14 @@ use crate::error::SetupError;
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
 /// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
 ///
-/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a user,
-/// a password or the content of a file.
+/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
+/// user, a password or the content of a file.
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3. The
-/// files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate
-/// needs no restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
+/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3.
+/// The files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate needs no
+/// restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
 /// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
@@ -93,14 +93,14 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`SetupError::InvalidUrl`] if the URL is invalid, [`SetupError::UnsupportedStore`] if this
-    /// build cannot serve it.
+    /// [`SetupError::InvalidUrl`] if the URL is invalid, [`SetupError::UnsupportedStore`] if this build cannot serve
+    /// it.
     pub fn new(url: impl AsRef<str>) -> Result<Self, SetupError> {
         url::parse(url.as_ref()).map(Self::at)
     }
 
-    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases or
-    /// sockets. Otherwise `redlock://h1,h2,h3` is shorter.
+    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases
+    /// or sockets. Otherwise `redlock://h1,h2,h3` is shorter.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -116,8 +116,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15 URLs,
-    /// or if two name the same server.
+    /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15
+    /// URLs, or if two name the same server.
     pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
         url::several(urls).map(Self::at)
     }
@@ -198,11 +198,12 @@ impl Config {
     }
 
     /// How often, and for how long after the store's grant, a released lock goes directly to the next waiter of the
-    /// same process, before it is the turn of other processes: 100 times and 5 ms by default, 1023 times at most. `0` times
-    /// turns this off.
+    /// same process, before it is the turn of other processes: 100 times and 5 ms by default, 1023 times at most. `0`
+    /// times turns this off.
     ///
-    /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and waiters
-    /// of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed over.
+    /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
+    /// waiters of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed
+    /// over.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -214,21 +215,22 @@ impl Config {
         self
     }
 
-    /// Whether a restarted server grants nothing until every lease has ended that it may have granted before. That takes as
-    /// long as after a failover, since the server may have been promoted just before (`longest_lease` and a second for a
-    /// server of a quorum). Without this guard, a server that has lost its data grants locks again that clients still hold.
+    /// Whether a restarted server grants nothing until every lease has ended that it may have granted before. That
+    /// takes as long as after a failover, since the server may have been promoted just before (`longest_lease` and a
+    /// second for a server of a quorum). Without this guard, a server that has lost its data grants locks again that
+    /// clients still hold.
     ///
     /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica has
-    /// become the primary, nothing is granted for the same time, whatever this option says. Calls that give up meanwhile get
-    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in this process does
-    /// not outlive its clients and needs no guard.
+    /// become the primary, nothing is granted for the same time, whatever this option says. Calls that give up
+    /// meanwhile get [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in
+    /// this process does not outlive its clients and needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.restart_guard = Some(on);
         self
     }
 
-    /// Removes the guard against failovers: two clients may then hold the same lock after one. Only for the tests that show
-    /// this.
+    /// Removes the guard against failovers: two clients may then hold the same lock after one. Only for the tests that
+    /// show this.
     #[doc(hidden)]
     pub fn without_failover_guard(mut self) -> Self {
         self.failover_guard = false;
@@ -236,7 +238,8 @@ impl Config {
     }
 
     /// The longest `lease` of any client of this store: 30 s by default and at most. After a failover, and after a
-    /// restart with [`restart_guard`](Self::restart_guard), nothing is granted for this time. A longer `lease` is refused.
+    /// restart with [`restart_guard`](Self::restart_guard), nothing is granted for this time. A longer `lease` is
+    /// refused.
     ///
     /// The server remembers the longest value that any client has given.
     ///
@@ -253,14 +256,14 @@ impl Config {
         self
     }
 
-    /// A grant counts only once `count` replicas of the server have it, for which a call waits up to `timeout` (WAIT). Off by
-    /// default.
+    /// A grant counts only once `count` replicas of the server have it, for which a call waits up to `timeout` (WAIT).
+    /// Off by default.
     ///
     /// With fewer replicas the lock is released again and the call fails with
-    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a replica
-    /// that has it takes over. Together with `min-replicas-to-write` on the server, which stops a primary that is cut off
-    /// from granting, that is the most that one primary with replicas can guarantee; it is not consensus. Costs a
-    /// second connection and another round trip for each grant of the store; renewals cost nothing extra.
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
+    /// replica that has it takes over. Together with `min-replicas-to-write` on the server, which stops a primary that
+    /// is cut off from granting, that is the most that one primary with replicas can guarantee; it is not consensus.
+    /// Costs a second connection and another round trip for each grant of the store; renewals cost nothing extra.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

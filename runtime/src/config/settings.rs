@@ -70,45 +70,13 @@ impl Handover {
 
 impl Settings {
     pub(super) fn check(config: Config) -> Result<Self, SetupError> {
-        let longest_lease = take("longest_lease", config.longest_lease)?.unwrap_or(LONGEST_LEASE);
-        if longest_lease > LONGEST_LEASE {
-            return Err(invalid("longest_lease", "it is longer than 30 s"));
-        }
-        if longest_lease < SHORTEST_LEASE {
-            return Err(invalid("longest_lease", "it is shorter than 100 ms"));
-        }
-        let lease = take("lease", config.lease)?;
-        let lease = lease.unwrap_or(DEFAULT_LEASE.min(longest_lease));
-        if lease < SHORTEST_LEASE {
-            return Err(invalid("lease", "it is shorter than 100 ms"));
-        }
-        if lease > LONGEST_LEASE {
-            return Err(invalid(
-                "lease",
-                "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder",
-            ));
-        }
-        if lease > longest_lease {
-            return Err(invalid("lease", "it is longer than `longest_lease`"));
-        }
+        let longest_lease = longest_lease(config.longest_lease)?;
+        let lease = lease(config.lease, longest_lease)?;
+        check_namespace(config.namespace.as_deref())?;
         let expire = match config.never_expire {
             true => None,
-            false => match take("expire", config.expire)? {
-                Some(expire) if expire < SHORTEST_EXPIRE => {
-                    return Err(invalid("expire", "it is shorter than 10 ms"));
-                }
-                expire => Some(expire.unwrap_or(DEFAULT_EXPIRE)),
-            },
+            false => Some(expire(config.expire)?),
         };
-        let namespace = config.namespace;
-        if let Some(namespace) = &namespace {
-            if namespace.is_empty() {
-                return Err(invalid("namespace", "it is empty"));
-            }
-            if namespace.len() > LONGEST_NAMESPACE {
-                return Err(invalid("namespace", "it is longer than 256 bytes"));
-            }
-        }
         let several = !matches!(
             config.endpoint,
             Endpoint::Memory { .. } | Endpoint::Redis(_)
@@ -119,7 +87,7 @@ impl Settings {
             failover_guard: config.failover_guard,
             longest_lease,
             endpoint: config.endpoint,
-            namespace,
+            namespace: config.namespace,
             lease,
             expire,
             block: take("block", config.block)?,
@@ -129,6 +97,49 @@ impl Settings {
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })
+    }
+}
+
+fn longest_lease(given: Option<Span>) -> Result<Duration, SetupError> {
+    let longest = take("longest_lease", given)?.unwrap_or(LONGEST_LEASE);
+    if longest > LONGEST_LEASE {
+        return Err(invalid("longest_lease", "it is longer than 30 s"));
+    }
+    if longest < SHORTEST_LEASE {
+        return Err(invalid("longest_lease", "it is shorter than 100 ms"));
+    }
+    Ok(longest)
+}
+
+fn lease(given: Option<Span>, longest: Duration) -> Result<Duration, SetupError> {
+    let lease = take("lease", given)?.unwrap_or(DEFAULT_LEASE.min(longest));
+    let reason = match lease {
+        _ if lease < SHORTEST_LEASE => "it is shorter than 100 ms",
+        _ if lease > LONGEST_LEASE => {
+            "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder"
+        }
+        _ if lease > longest => "it is longer than `longest_lease`",
+        _ => return Ok(lease),
+    };
+    Err(invalid("lease", reason))
+}
+
+fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
+    match take("expire", given)? {
+        Some(expire) if expire < SHORTEST_EXPIRE => {
+            Err(invalid("expire", "it is shorter than 10 ms"))
+        }
+        expire => Ok(expire.unwrap_or(DEFAULT_EXPIRE)),
+    }
+}
+
+fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
+    match namespace {
+        Some("") => Err(invalid("namespace", "it is empty")),
+        Some(namespace) if namespace.len() > LONGEST_NAMESPACE => {
+            Err(invalid("namespace", "it is longer than 256 bytes"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -24,12 +24,12 @@ pub enum LockError {
         holder: Option<Holder>,
     },
 
-    /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or
-    /// it was broken with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the
-    /// call around it holds it.)
+    /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or it was broken
+    /// with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the call around
+    /// it holds it.)
     ///
-    /// A call never returns a lock that was lost before the call could return: it goes on waiting, within its `block`. That
-    /// happens if the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
+    /// A call never returns a lock that was lost before the call could return: it goes on waiting, within its `block`.
+    /// That happens if the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
     /// is this error.
     #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
     Lost {
@@ -66,7 +66,8 @@ pub enum LockError {
         holder: Option<Holder>,
     },
 
-    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was released.
+    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was
+    /// released.
     #[error(
         "lock `{name}` was granted, but only {reached} of {wanted} replicas had that in time: it was released; see to the replicas of the lock store"
     )]
@@ -125,8 +126,8 @@ pub enum LockError {
         name: String,
     },
 
-    /// This kind of store cannot do this. For example, the servers of a quorum do not know of each other, so they cannot hand
-    /// out each token of a semaphore just once.
+    /// This kind of store cannot do this. For example, the servers of a quorum do not know of each other, so they
+    /// cannot hand out each token of a semaphore just once.
     #[error("the lock store ({store}) does not support {what}")]
     Unsupported {
         /// What was asked for, and why it cannot be had.

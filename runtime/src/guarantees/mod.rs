@@ -89,8 +89,8 @@ impl Guarantees {
         }
     }
 
-    /// What could let two clients think they hold the same lock, or is unknown, and what to do about it. Set-up logs a warning
-    /// for each.
+    /// What could let two clients think they hold the same lock, or is unknown, and what to do about it. Set-up logs a
+    /// warning for each.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)

@@ -128,8 +128,9 @@ macro_rules! unlock_methods {
             /// been lost before. While other guards share the hold (re-entry) nothing is released, and the result says
             /// whether it is still held.
             ///
-            /// If the next waiter is in this process and may have the lock ([`local_handover`](crate::Config::local_handover)),
-            /// it gets the lock at once. Then the store is not asked, and the result is that of the lease by the local clock.
+            /// If the next waiter is in this process and may have the lock
+            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once. Then the store is not
+            /// asked, and the result is that of the lease by the local clock.
             ///
             /// # Errors
             ///

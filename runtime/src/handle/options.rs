@@ -65,10 +65,11 @@ impl Options {
 macro_rules! option_methods {
     ($handle:ty) => {
         impl $handle {
-            /// How long a holder may hold the lock at most; `refresh` restarts this. The client's setting (24 hours) by default.
+            /// How long a holder may hold the lock at most; `refresh` restarts this. The client's setting (24 hours) by
+            /// default.
             ///
-            /// The `expire` of a nested call (see `reentrant`) bounds that call only: when it is over, its guard is lost and
-            /// its async body ends, and the outer call keeps the lock for its own `expire`.
+            /// The `expire` of a nested call (see `reentrant`) bounds that call only: when it is over, its guard is
+            /// lost and its async body ends, and the outer call keeps the lock for its own `expire`.
             ///
             /// The lock of a dead process is free much sooner, after its lease, which is short and renewed in the
             /// background.

@@ -1,7 +1,7 @@
 //! [`MultiLock`]: several locks, all or none.
 //!
-//! It is built of mutexes: no store knows about it. [`take`] has the algorithm, [`manage`] what works without the guard.
-//! What all locks have in common is in [`handle`](crate::handle).
+//! It is built of mutexes: no store knows about it. [`take`] has the algorithm, [`manage`] what works without the
+//! guard. What all locks have in common is in [`handle`](crate::handle).
 
 mod budget;
 mod guard;
@@ -22,11 +22,10 @@ use crate::handle::{Handle, Options, option_methods};
 ///
 /// All are tried at once: if they are free, that is one round trip to the store. If one is busy, the call waits for it
 /// in its queue. Meanwhile it keeps the locks that come before the busy one in the order of their names; those after it
-/// are free for others. So nobody waits for a name while holding one that comes after it: two calls cannot wait for each
-/// other, in whatever order the names are given, and nobody starves.
+/// are free for others. So nobody waits for a name while holding one that comes after it: two calls cannot wait for
+/// each other, in whatever order the names are given, and nobody starves.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use; `block` is for
-/// all locks together.
+/// A handle costs nothing until it is used. Options are set by value, before use; `block` is for all locks together.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -69,8 +68,8 @@ impl MultiLock {
         }
     }
 
-    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire` of the
-    /// inner call bounds that call only, and does not change that of the outer one.
+    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire` of
+    /// the inner call bounds that call only, and does not change that of the outer one.
     ///
     /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
     /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls

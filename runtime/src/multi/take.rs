@@ -5,8 +5,8 @@
 //! name while holding a greater one, so there are no deadlocks, and each lock is first come, first served.
 //!
 //! The [`Slot`]s have everything that was asked for or obtained: if the call is dropped, it gives that back in the
-//! background. A call that fails waits until the store has confirmed the releases, for a moment at most, so that its caller
-//! finds the other locks free.
+//! background. A call that fails waits until the store has confirmed the releases, for a moment at most, so that its
+//! caller finds the other locks free.
 
 use std::time::Duration;
 
@@ -177,8 +177,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Gives everything back, and waits until the store has confirmed. It waits for an unresponsive store as long as a call that
-    /// does not wait; after that the releases are sent in the background.
+    /// Gives everything back, and waits until the store has confirmed. It waits for an unresponsive store as long as a
+    /// call that does not wait; after that the releases are sent in the background.
     async fn give_back(&mut self) {
         let slots = self.slots.drain(..);
         self.given_back.extend(slots.filter_map(Slot::give_back));

@@ -6,7 +6,6 @@
 mod guard;
 mod manage;
 mod owner;
-mod synchronize;
 mod take;
 mod ticket;
 
@@ -27,8 +26,8 @@ pub(crate) const ONE_OF_ONE: Demand = Demand {
 
 /// A lock that one holder in the whole cluster has at a time.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options, and knows
-/// what was last obtained through the handle (see [`unlock`](Self::unlock)).
+/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options, and
+/// knows what was last obtained through the handle (see [`unlock`](Self::unlock)).
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -72,8 +71,8 @@ impl Mutex {
         Self { handle, options }
     }
 
-    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call bounds that
-    /// call only, and does not change that of the outer one.
+    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call bounds
+    /// that call only, and does not change that of the outer one.
     ///
     /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
     /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls

@@ -6,10 +6,10 @@ use crate::store::Owner;
 impl Mutex {
     /// All handles of this client that name the same owner share the lock, in any task or thread.
     ///
-    /// While one of them holds it, [`lock`](Self::lock) of the others returns at once; the guards share one hold, with one
-    /// fencing token, and the last one releases it. [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and
-    /// [`unlock`](Self::unlock) of such a handle act on what its owner holds. Sharing a hold does not restart
-    /// `expire`. Another owner has to wait, even inside a protected body of the same task.
+    /// While one of them holds it, [`lock`](Self::lock) of the others returns at once; the guards share one hold, with
+    /// one fencing token, and the last one releases it. [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and
+    /// [`unlock`](Self::unlock) of such a handle act on what its owner holds. Sharing a hold does not restart `expire`.
+    /// Another owner has to wait, even inside a protected body of the same task.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

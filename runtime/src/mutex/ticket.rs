@@ -16,9 +16,9 @@ use crate::store::{self, Meta};
 
 /// A held lock as a text, for another process to take over with [`Client::adopt`].
 ///
-/// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The
-/// store keeps the lock for the rest of its lease, at least two thirds of it: adopt it before that ends. Anybody who has
-/// the text can take the lock over, once.
+/// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The store
+/// keeps the lock for the rest of its lease, at least two thirds of it: adopt it before that ends. Anybody who has the
+/// text can take the lock over, once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -73,7 +73,8 @@ impl FromStr for Ticket {
 impl MutexGuard {
     /// Ends this hold here without releasing the lock, so that another process can take it over.
     ///
-    /// The lease is not renewed from now on. Other guards that share the hold count as lost. `at_least` ends with this hold.
+    /// The lease is not renewed from now on. Other guards that share the hold count as lost. `at_least` ends with this
+    /// hold.
     ///
     /// # Errors
     ///

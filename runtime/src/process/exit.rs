@@ -1,7 +1,7 @@
 //! Releases all locks when the process ends.
 //!
-//! The engines do that, not the thread that ends the process: its thread-locals may be gone, which subscribers and wakers
-//! need, and a signal may have interrupted it while it held any lock. So it only tells the engines and waits for
+//! The engines do that, not the thread that ends the process: its thread-locals may be gone, which subscribers and
+//! wakers need, and a signal may have interrupted it while it held any lock. So it only tells the engines and waits for
 //! them, up to [`LIMIT`]. It allocates nothing, runs no code of users, and never blocks on a lock.
 
 use std::mem::ManuallyDrop;

@@ -56,7 +56,8 @@ impl RwLock {
         Ok(tried.map(RwLockReadGuard::new))
     }
 
-    /// Takes the lock for reading, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
+    /// Takes the lock for reading, runs `body` with the guard, and releases the lock, even if `body` panics or is
+    /// dropped.
     ///
     /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
     /// `|guard| async { … }` cannot borrow the guard.
@@ -76,8 +77,8 @@ impl RwLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize_read`](Self::synchronize_read), blocking the thread. If the lock is lost, `body` still runs to its end and
-    /// its value is returned: call `guard.check()`.
+    /// As [`synchronize_read`](Self::synchronize_read), blocking the thread. If the lock is lost, `body` still runs to
+    /// its end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///

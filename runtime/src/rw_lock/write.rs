@@ -26,7 +26,8 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release the lock.
+    /// Those of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release the
+    /// lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
         let taken = self.handle.blocking_take(&self.options, ALL_OF_ALL);
         taken.map(RwLockWriteGuard::new)
@@ -56,7 +57,8 @@ impl RwLock {
         Ok(tried.map(RwLockWriteGuard::new))
     }
 
-    /// Takes the lock for writing, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
+    /// Takes the lock for writing, runs `body` with the guard, and releases the lock, even if `body` panics or is
+    /// dropped.
     ///
     /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
     /// `|guard| async { … }` cannot borrow the guard.
@@ -76,8 +78,8 @@ impl RwLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize_write`](Self::synchronize_write), blocking the thread. If the lock is lost, `body` still runs to its end and
-    /// its value is returned: call `guard.check()`.
+    /// As [`synchronize_write`](Self::synchronize_write), blocking the thread. If the lock is lost, `body` still runs
+    /// to its end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///

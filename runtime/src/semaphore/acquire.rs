@@ -123,8 +123,8 @@ impl Semaphore {
         task::run(permit.holding.holds().clone(), body(&permit)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. If the permit is lost, `body` still runs to its end and
-    /// its value is returned: call `permit.check()`.
+    /// As [`synchronize`](Self::synchronize), blocking the thread. If the permit is lost, `body` still runs to its end
+    /// and its value is returned: call `permit.check()`.
     ///
     /// # Errors
     ///

@@ -33,8 +33,8 @@ impl Semaphore {
         block_on(self.available())
     }
 
-    /// Whether the semaphore was used and not deleted since, or has tokens. The store forgets a semaphore without holders,
-    /// waiters and tokens, but not within ten minutes.
+    /// Whether the semaphore was used and not deleted since, or has tokens. The store forgets a semaphore without
+    /// holders, waiters and tokens, but not within ten minutes.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then the semaphore may
-    /// or may not be deleted. [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then the semaphore
+    /// may or may not be deleted. [`LockError::ForeignKey`], and those of an unusable client or name.
     ///
     /// # Cancel safety
     ///

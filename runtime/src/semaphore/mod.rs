@@ -1,7 +1,7 @@
 //! [`Semaphore`]: a number of holders in the whole cluster.
 //!
-//! [`acquire`] takes permits, [`existence`] says what is free and deletes the semaphore, [`signal`] adds tokens. What all
-//! locks have in common is in [`handle`](crate::handle).
+//! [`acquire`] takes permits, [`existence`] says what is free and deletes the semaphore, [`signal`] adds tokens. What
+//! all locks have in common is in [`handle`](crate::handle).
 
 mod acquire;
 mod existence;
@@ -20,8 +20,8 @@ use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 /// users of a name must give the same number of permits; a name in use with another number is
 /// [`LockError::PermitsMismatch`].
 ///
-/// A [signalled](Self::signal) token is one more permit that is handed out once; a semaphore without permits is a queue of
-/// tokens.
+/// A [signalled](Self::signal) token is one more permit that is handed out once; a semaphore without permits is a queue
+/// of tokens.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use.
 ///
@@ -70,9 +70,9 @@ impl Semaphore {
         }
     }
 
-    /// A task that holds at least as many permits as it asks for shares them instead of taking more. The `expire` of the
-    /// inner call bounds that call only, and does not change that of the outer one. Without this, every call takes its own
-    /// permits.
+    /// A task that holds at least as many permits as it asks for shares them instead of taking more. The `expire` of
+    /// the inner call bounds that call only, and does not change that of the outer one. Without this, every call takes
+    /// its own permits.
     ///
     /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For permits taken
     /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls outside

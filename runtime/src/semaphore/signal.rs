@@ -9,20 +9,20 @@ use crate::wait::block_on;
 const MAX_BYTES: usize = 64 * 1024;
 
 impl Semaphore {
-    /// Adds a token: one more permit, handed out once, to a call that acquires one permit. Tokens are handed out before plain
-    /// permits, in the order of signalling; the holder reads it from [`Permit::token`](super::Permit::token). A token is any
-    /// text of up to 64 KiB; equal texts are separate tokens.
+    /// Adds a token: one more permit, handed out once, to a call that acquires one permit. Tokens are handed out before
+    /// plain permits, in the order of signalling; the holder reads it from [`Permit::token`](super::Permit::token). A
+    /// token is any text of up to 64 KiB; equal texts are separate tokens.
     ///
-    /// A token is used up when its permit is released or dropped. If its holder panics, loses the lease or is broken with
-    /// [`force_unlock`](Self::force_unlock), or if the acquire is cancelled, the next waiter gets it, in the same order.
-    /// Tokens are kept while the name is in use, and a day after that. The number of permits is not compared:
+    /// A token is used up when its permit is released or dropped. If its holder panics, loses the lease or is broken
+    /// with [`force_unlock`](Self::force_unlock), or if the acquire is cancelled, the next waiter gets it, in the same
+    /// order. Tokens are kept while the name is in use, and a day after that. The number of permits is not compared:
     /// any call that acquires one permit of the name may get the token.
     ///
     /// # Errors
     ///
     /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then the token may or may not be
-    /// added. [`LockError::Unsupported`] on a quorum, whose servers cannot hand a token out just once. [`LockError::ForeignKey`], and
-    /// those of an unusable client or name.
+    /// added. [`LockError::Unsupported`] on a quorum, whose servers cannot hand a token out just once.
+    /// [`LockError::ForeignKey`], and those of an unusable client or name.
     ///
     /// # Cancel safety
     ///

@@ -1,5 +1,5 @@
-//! Warns of sites that derive the same name by accident: of types with the same bare name, or of functions with the same
-//! name in impls of one type. They exclude each other.
+//! Warns of sites that derive the same name by accident: of types with the same bare name, or of functions with the
+//! same name in impls of one type. They exclude each other.
 //!
 //! A name in `name = "…"` is intended. Names that depend on the type behind `Self` are compared at the first call with
 //! that type, all others when a client is made.
@@ -31,17 +31,13 @@ fn address(site: &'static Site) -> usize {
     ptr::from_ref(site).addr()
 }
 
-/// Sites that derive the same name.
-#[derive(Debug)]
-struct Duplicates {
-    name: String,
-    sites: Vec<&'static Site>,
-}
+/// A name, and the sites that derive it.
+type Duplicates = (String, Vec<&'static Site>);
 
 /// Compares the names that are known without a call, under the namespace of a new client.
 pub(crate) fn find_duplicates(namespace: Option<&str>) {
     let found = lock(&KNOWN).find(list::all(), namespace);
-    found.iter().for_each(Duplicates::warn);
+    found.iter().for_each(warn);
 }
 
 /// Compares the name of a call, which depends on the type behind `Self`.
@@ -53,7 +49,7 @@ pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &Na
     let _ = first_type.set(self_type);
     let found = lock(&KNOWN).add_type(site, self_type, scope);
     if let Some(found) = found {
-        found.warn();
+        warn(&found);
     }
 }
 
@@ -72,8 +68,8 @@ impl Known {
             .collect();
         // The last entry of each name has all of its sites.
         found.reverse();
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        found.dedup_by(|a, b| a.name == b.name);
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found.dedup_by(|(one, _), (other, _)| one == other);
         found
     }
 
@@ -98,10 +94,7 @@ impl Known {
         let news = sites.len() > 1
             && !sites.iter().all(|site| site.attribute.is_per_type())
             && self.reported.insert(address(site));
-        news.then(|| Duplicates {
-            name,
-            sites: sites.clone(),
-        })
+        news.then(|| (name, sites.clone()))
     }
 }
 
@@ -114,16 +107,14 @@ fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     name.into_text()
 }
 
-impl Duplicates {
-    fn warn(&self) {
-        let places: Vec<String> = self.sites.iter().map(|site| site.place()).collect();
-        tracing::warn!(
-            name = %self.name,
-            functions = %places.join(", "),
-            "annotated functions derive the same name, so they exclude each other: give one of them another name, \
-             or, if that is meant, both the same: `name = \"…\"`"
-        );
-    }
+fn warn((name, sites): &Duplicates) {
+    let places: Vec<String> = sites.iter().map(|site| site.place()).collect();
+    tracing::warn!(
+        name = %name,
+        functions = %places.join(", "),
+        "annotated functions derive the same name, so they exclude each other: give one of them another name, \
+         or, if that is meant, both the same: `name = \"…\"`"
+    );
 }
 
 #[cfg(test)]
@@ -140,7 +131,7 @@ mod tests {
         let found = known.find(sites.iter().copied(), namespace);
         found
             .iter()
-            .map(|found| format!("{} {}", found.name, found.sites.len()))
+            .map(|(name, sites)| format!("{name} {}", sites.len()))
             .collect()
     }
 

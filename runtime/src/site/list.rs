@@ -44,7 +44,8 @@ inventory::collect!(Listed);
 /// # let _ = Ledger.close(5);
 /// ```
 ///
-/// The linker leaves out unused libraries: in an integration test, name the library under test (`use my_library as _;`).
+/// The linker leaves out unused libraries: in an integration test, name the library under test (`use my_library as
+/// _;`).
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();

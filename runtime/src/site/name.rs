@@ -60,8 +60,8 @@ impl Site {
         name
     }
 
-    /// If the functions of a type share a lock, the function's part of a name with a key is empty, so that a key is never
-    /// taken for a function.
+    /// If the functions of a type share a lock, the function's part of a name with a key is empty, so that a key is
+    /// never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
         let has_function = matches!(self.owner, Owner::Named(_)) || !self.attribute.is_per_type();
         if parts > 0 && !has_function {

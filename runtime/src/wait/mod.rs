@@ -1,7 +1,7 @@
 //! Waiting for a value, in an async task of any executor or on a plain thread.
 //!
-//! The waiting side needs no runtime: tasks and threads in [`block_on`] are woken by their wakers, so it does not matter
-//! whether a runtime is missing or ends.
+//! The waiting side needs no runtime: tasks and threads in [`block_on`] are woken by their wakers, so it does not
+//! matter whether a runtime is missing or ends.
 
 mod aside;
 mod block_on;

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::{decode, invalid, number};
+use super::text::{decode, invalid, number};
 use crate::config::endpoint::{Address, Login};
 use crate::config::secret::Secret;
 use crate::error::SetupError;

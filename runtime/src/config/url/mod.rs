@@ -8,13 +8,13 @@ mod authority;
 mod parts;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
-
 use self::parts::Url;
+use self::text::{database, decode, invalid};
 use super::endpoint::{
     Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint,
 };
@@ -160,45 +160,4 @@ fn checked_quorum(nodes: Vec<RedisEndpoint>) -> Result<Vec<RedisEndpoint>, Setup
         return Err(invalid("a server of the quorum is named twice"));
     }
     Ok(nodes)
-}
-
-/// An empty text means database 0.
-fn database(text: &str) -> Result<u32, SetupError> {
-    // Redis has no database beyond an `int`.
-    match number::<u32>(text) {
-        _ if text.is_empty() => Ok(0),
-        Some(db) if i32::try_from(db).is_ok() => Ok(db),
-        _ => Err(invalid("the database is not a number")),
-    }
-}
-
-/// Digits only: `FromStr` would take a sign.
-fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
-}
-
-fn decode(text: &str) -> Result<String, SetupError> {
-    // The decoder accepts a stray `%`; here it is a sign of an unescaped password.
-    let escapes = text.split('%').skip(1);
-    for escape in escapes {
-        let hex = escape.as_bytes().get(..2);
-        if !hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
-            return Err(invalid(
-                "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
-            ));
-        }
-    }
-    match percent_decode_str(text).decode_utf8() {
-        Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(invalid("what is percent-encoded is not UTF-8")),
-    }
-}
-
-fn invalid(reason: impl Into<String>) -> SetupError {
-    SetupError::InvalidUrl {
-        reason: reason.into(),
-    }
 }

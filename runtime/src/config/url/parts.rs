@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::authority::{host_and_port, login, non_empty};
-use super::{database, decode, invalid};
+use super::text::{database, decode, invalid};
 use crate::config::endpoint::{Access, Address, Login, Tls};
 use crate::config::secret::Secret;
 use crate::error::SetupError;

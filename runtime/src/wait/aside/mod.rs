@@ -1,8 +1,8 @@
 //! Runs code of users that an engine's thread must not run: it may block, or panic, while leases must be renewed.
 //!
-//! That is wakers of tasks that were granted something, and events for `tracing` subscribers. An engine has a thread for
-//! each of the two, made when it is first needed, and ended with the engine. Wakers that are [`known`] not to block are
-//! called in place: most grants reach their tasks that way. On any other thread everything is done in place.
+//! That is wakers of tasks that were granted something, and events for `tracing` subscribers. An engine has a thread
+//! for each of the two, made when it is first needed, and ended with the engine. Wakers that are [`known`] not to block
+//! are called in place: most grants reach their tasks that way. On any other thread everything is done in place.
 
 mod known;
 mod lane;
