@@ -3,12 +3,12 @@
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// What is wrong so far.
+/// The errors so far.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// An option of a block is checked for each function: what is the same is said once.
+    /// Adds an error, unless it was added before: an option of a block is checked for each of its functions.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => {

@@ -1,6 +1,5 @@
-//! What to emit when something is wrong: every error, and the user's item as it was.
-//!
-//! So an editor goes on understanding the item, and the rest of the program sees it.
+//! The expansion in case of errors: all errors, and the user's item as it was, so that editors and the rest of the
+//! program still see it.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,7 +1,6 @@
-//! What may stand in the attributes, as functions of any text: `fuzz/` tries them with text that it makes up, and every
-//! test run with what is kept in `fuzz/corpus`.
+//! Fuzz targets for the attributes: `fuzz/` runs them with generated input, every test run with `fuzz/corpus`.
 //!
-//! None may panic or hang, and what an attribute makes of a sound item must be sound.
+//! They must not panic or hang, and the expansion of a valid item must be valid.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -12,7 +11,7 @@ use crate::errors::Errors;
 use crate::expand;
 use crate::kind::Kind;
 
-/// How deep brackets may lie in one another: the compiler gives up somewhere too, and syn uses the stack.
+/// How deep brackets may nest. The compiler has a limit too, and syn recurses.
 const DEEPEST: usize = 24;
 
 /// `#[auto_mutex(…)] item`, or another of the attributes.

@@ -1,4 +1,4 @@
-//! Which attribute it is, and what only some of them have.
+//! Which of the attributes it is.
 
 use proc_macro2::{Ident, Span};
 use syn::Attribute;
@@ -26,7 +26,7 @@ impl Kind {
         }
     }
 
-    /// What the runtime calls it.
+    /// Its name in the runtime.
     pub(crate) fn ident(self) -> Ident {
         let ident = match self {
             Self::Mutex => "Mutex",
@@ -37,7 +37,7 @@ impl Kind {
         Ident::new(ident, Span::mixed_site())
     }
 
-    /// The one that an attribute is, by the last word of its path.
+    /// The kind of an attribute, by the last word of its path.
     pub(crate) fn of(attribute: &Attribute) -> Option<Self> {
         let segment = attribute.path().segments.last()?;
         Self::named(&segment.ident.to_string())
@@ -47,7 +47,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Whether a lock of the one can be one of the other too.
+    /// Whether both kinds can use the same lock.
     pub(crate) fn shares_locks_with(self, other: Self) -> bool {
         let is_rw = |kind| matches!(kind, Self::Read | Self::Write);
         self == other || is_rw(self) && is_rw(other)

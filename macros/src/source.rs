@@ -1,11 +1,11 @@
-//! What the user wrote, as text, and where. Nobody knows where outside of the compiler: in tests and for the fuzzers.
+//! The user's tokens as text, and their place. Outside of the compiler, in tests and fuzzers, places are unknown.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// Input:  `expire   = 100 , key = (a,  b)` over several lines
 /// Output: `expire = 100 , key = (a, b)`
 ///
-/// Spaces are where there was room between two tokens. The compiler's own text of tokens varies between versions.
+/// Tokens that were apart are separated by a space. The compiler's own text of tokens varies between versions.
 pub(crate) fn text(tokens: TokenStream) -> String {
     let mut text = Text::default();
     text.add(tokens);
@@ -36,7 +36,7 @@ impl Text {
                             continue;
                         }
                     };
-                    // Not the delimiters' own spans: parsing does not keep them.
+                    // Parsing does not keep the delimiters' own spans.
                     let (start, end) = ends(group.span());
                     self.token(open, start, (start.0, start.1 + 1));
                     self.add(group.stream());

@@ -1,17 +1,17 @@
-//! Small things about tokens and spans that several steps need.
+//! Helpers for tokens and spans.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Expr, Path, Type};
 
-/// The place of `span`, with names resolved where the attribute is defined: what is written with it cannot
-/// meet a user's variable, and errors still point at the user's code.
+/// The place of `span`, with names resolved in this crate: identifiers with this span cannot clash with the user's
+/// variables, and errors still point at the user's code.
 pub(crate) fn ours(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
 
-/// Where the first token is; the attribute if there is none.
+/// The place of the first token; the attribute if there is none.
 pub(crate) fn start(tokens: &impl ToTokens) -> Span {
     tokens
         .to_token_stream()
@@ -20,7 +20,7 @@ pub(crate) fn start(tokens: &impl ToTokens) -> Span {
         .map_or_else(Span::call_site, |token| token.span())
 }
 
-/// All of an expression or type, as a single span where the compiler can join them.
+/// The span of all tokens if the compiler can join them, else that of the first.
 pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
     let mut spans = tokens
         .to_token_stream()
@@ -32,7 +32,7 @@ pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
     first.join(spans.last().unwrap_or(first)).unwrap_or(first)
 }
 
-/// The runtime's door for expansions.
+/// The path of the runtime's module for expansions.
 pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
     let span = Span::mixed_site();
     match runtime {
@@ -41,7 +41,7 @@ pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
     }
 }
 
-/// The same, with errors about what it leads to shown at `span`.
+/// As [`private`], with errors about the path shown at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let span = ours(span);
     let Some(path) = runtime else {
@@ -51,7 +51,7 @@ pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     quote_spanned!(span=> #path::__private)
 }
 
-/// The user's own tokens keep what they resolve to (`$crate`) and only move.
+/// The same tokens at another place. They still resolve as the user's (`$crate`).
 pub(crate) fn moved(tokens: TokenStream, span: Span) -> TokenStream {
     let token = |mut token: TokenTree| {
         token.set_span(token.span().located_at(span));
@@ -67,7 +67,7 @@ pub(crate) fn braced(tokens: TokenStream, span: Span) -> TokenTree {
     group.into()
 }
 
-/// Takes off the invisible groups that `macro_rules!` puts around a fragment.
+/// Removes the invisible groups that `macro_rules!` puts around a fragment.
 pub(crate) fn bare_expr(mut expr: &Expr) -> &Expr {
     while let Expr::Group(group) = expr {
         expr = &group.expr;
@@ -75,7 +75,7 @@ pub(crate) fn bare_expr(mut expr: &Expr) -> &Expr {
     expr
 }
 
-/// Takes off invisible groups and parentheses.
+/// Removes invisible groups and parentheses.
 pub(crate) fn bare_type(mut ty: &Type) -> &Type {
     loop {
         ty = match ty {

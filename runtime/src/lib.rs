@@ -17,16 +17,16 @@
 //! }
 //! ```
 //!
-//! Under the attribute lies a lock library that is also good to use by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`]. It works for
-//! sync and async functions, under any executor or none, in the process itself (`memory://`, for tests) and on
-//! Redis 6.2 or newer. What it promises, and what a lock with a lease cannot promise, is said in the README of the
-//! project. Linux and macOS.
+//! The attribute is built on a lock library that can be used directly: [`Mutex`], [`MultiLock`], [`Semaphore`],
+//! [`RwLock`], [`Condvar`]. It works for sync and async functions, under any executor or none, in the process itself
+//! (`memory://`, for tests) and on Redis 6.2 or newer, on Linux and macOS. The README of the project says what it
+//! guarantees, and what a lock with a lease cannot guarantee.
 //!
 //! # How it is built
 //!
 //! Each layer knows only those below it: the attribute and the handles; the local queue of each name and process, whose
-//! holds have a lease; the store. A thread of its own per client, the engine, owns the connection and the timers, so
-//! neither a missing nor a dying runtime matters.
+//! holds have a lease; the store. Each client has a thread, the engine, that owns the connection and the timers, so it
+//! does not matter whether a runtime is missing or ends.
 
 #[cfg(not(unix))]
 compile_error!(
@@ -76,7 +76,7 @@ pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
 
-/// For what the attributes expand to; not for people.
+/// What the attributes expand to. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;
@@ -87,7 +87,7 @@ pub mod __private {
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-/// The examples of the page for those who come from another library.
+/// The examples of the guide for users of other libraries.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/migration.md")]
 struct Migration;

@@ -1,4 +1,4 @@
-//! What to do instead of the body: `skip`, `panic`, the path of a function, or a closure.
+//! Handlers, which run instead of the body: `skip`, `panic`, the path of a function, or a closure.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{Error, Expr, ExprClosure, ExprPath, Result};
@@ -12,13 +12,13 @@ pub(crate) enum Handler {
     Skip(Span),
     /// Panics with the error's text.
     Panic(Span),
-    /// Is called.
+    /// Calls a function.
     Path {
         path: ExprPath,
-        /// How the block names the function that it must be, where the path could lead elsewhere.
+        /// The unambiguous path of the function in the block, if `path` could mean another one.
         own: Option<TokenStream>,
     },
-    /// Its body is put in place.
+    /// Runs the closure's body in place.
     Closure(Box<ExprClosure>),
 }
 
@@ -56,7 +56,7 @@ impl Handler {
     }
 }
 
-/// Whether a closure's answer is to be awaited.
+/// Whether the closure returns a future.
 pub(crate) fn is_awaited(closure: &ExprClosure) -> bool {
     closure.asyncness.is_some() || matches!(bare_expr(&closure.body), Expr::Async(_))
 }

@@ -1,26 +1,16 @@
-//! What a lock is per: an expression, a tuple of expressions, or a template like `"{user}:{order.id}"`.
+//! The parts of a key: texts, expressions, and placeholders like `{order.id}`.
 
 use proc_macro2::{Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
+use syn::{Expr, LitStr};
 
 use super::escape::escape;
-use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
 use crate::kind::Kind;
 use crate::source;
 use crate::suggest;
-use crate::tokens::{bare_expr, find_word};
-
-/// The value of `key`.
-#[derive(Clone)]
-pub(crate) enum Key {
-    /// `()`: no key, also none of the block.
-    Dropped,
-    /// Parts of the name, in order.
-    Parts(Vec<Part>),
-}
+use crate::tokens::find_word;
 
 /// One part of a name.
 #[derive(Clone)]
@@ -44,37 +34,7 @@ pub(crate) struct Place {
     pub(super) span: Span,
 }
 
-impl Key {
-    pub(crate) fn parse(value: Expr) -> Result<Self> {
-        match bare_expr(&value) {
-            Expr::Tuple(tuple) if tuple.elems.is_empty() => Ok(Self::Dropped),
-            Expr::Tuple(tuple) => tuple
-                .elems
-                .iter()
-                .map(element)
-                .collect::<Result<_>>()
-                .map(Self::Parts),
-            Expr::Lit(ExprLit {
-                lit: Lit::Str(text),
-                ..
-            }) => template::parse(text).map(Self::Parts),
-            Expr::Array(_) => Err(Error::new_spanned(
-                &value,
-                "several parts of one key are a tuple: `key = (a, b)`",
-            )),
-            _ => Ok(Self::Parts(vec![Part::Value(value)])),
-        }
-    }
-
-    /// Whether everything that it names is there.
-    pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
-        if let Self::Parts(parts) = self {
-            check_parts(parts, kind, params, inherited, errors);
-        }
-    }
-}
-
-/// Whether everything that they name is there.
+/// Reports parts that name missing parameters.
 pub(super) fn check_parts(
     parts: &[Part],
     kind: Kind,
@@ -91,7 +51,7 @@ pub(super) fn check_parts(
     }
 }
 
-/// Whether the `self` that it may use is there.
+/// Reports `self` where there is none.
 pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
     if !params.has_self()
         && let Some(span) = find_word(value.to_token_stream(), "self")
@@ -101,7 +61,7 @@ pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
 }
 
 impl Part {
-    /// As it is in the template of a name: texts escaped, what varies in braces.
+    /// The part in the template of a name: texts are escaped, what varies is in braces.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) => escape(&text.value()),
@@ -173,13 +133,13 @@ impl ToTokens for Place {
     }
 }
 
-/// The field of a tuple that `word` says.
+/// The index of a tuple's field, if `word` is one.
 pub(super) fn index(word: &str) -> Option<usize> {
     let digits = word.chars().all(|c| c.is_ascii_digit());
     word.parse().ok().filter(|_| digits)
 }
 
-/// What `word` names, if it can be a name: `type` is a parameter `r#type`, `self` cannot be raw, and `crate` is neither.
+/// The identifier for `word`, if it can be one: `type` becomes `r#type`, `self` stays, `crate` is none.
 pub(super) fn name(word: &str, span: Span) -> Option<Ident> {
     if word == "self" {
         return Some(Ident::new(word, span));
@@ -191,26 +151,6 @@ pub(super) fn name(word: &str, span: Span) -> Option<Ident> {
     })?;
     ident.set_span(span);
     Some(ident)
-}
-
-fn element(value: &Expr) -> Result<Part> {
-    let Expr::Lit(ExprLit {
-        lit: Lit::Str(text),
-        ..
-    }) = bare_expr(value)
-    else {
-        return Ok(Part::Value(value.clone()));
-    };
-    if text.value().is_empty() {
-        return Err(Error::new(text.span(), EMPTY));
-    }
-    if text.value().contains('{') {
-        return Err(Error::new(
-            text.span(),
-            "a template stands alone: write `key = \"{a}:{b}\"`, or name the values: `key = (a, b)`",
-        ));
-    }
-    Ok(Part::Text(text.clone()))
 }
 
 pub(super) const EMPTY: &str =

@@ -1,21 +1,83 @@
-//! Several locks at once: `[from, to]`, or an expression to iterate over.
+//! Which locks a call takes. `key` is an expression, a tuple of expressions, or a template like `"{user}:{order.id}"`;
+//! `keys` is a list of such keys, or an expression to iterate over.
 
 use quote::ToTokens;
-use syn::{Error, Expr, ExprArray, Result, UnOp};
+use syn::{Error, Expr, ExprArray, ExprLit, Lit, Result, UnOp};
 
-use super::key::{self, Key, Part};
+use super::key::{self, EMPTY, Part};
+use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
 use crate::kind::Kind;
 use crate::source;
 use crate::tokens::bare_expr;
 
+/// The value of `key`.
+#[derive(Clone)]
+pub(crate) enum Key {
+    /// `()`: no key, and none inherited from the block.
+    Dropped,
+    /// The parts of the key, in order.
+    Parts(Vec<Part>),
+}
+
+impl Key {
+    pub(crate) fn parse(value: Expr) -> Result<Self> {
+        match bare_expr(&value) {
+            Expr::Tuple(tuple) if tuple.elems.is_empty() => Ok(Self::Dropped),
+            Expr::Tuple(tuple) => tuple
+                .elems
+                .iter()
+                .map(element)
+                .collect::<Result<_>>()
+                .map(Self::Parts),
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) => template::parse(text).map(Self::Parts),
+            Expr::Array(_) => Err(Error::new_spanned(
+                &value,
+                "several parts of one key are a tuple: `key = (a, b)`",
+            )),
+            _ => Ok(Self::Parts(vec![Part::Value(value)])),
+        }
+    }
+
+    /// Reports parts that name missing parameters.
+    pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+        if let Self::Parts(parts) = self {
+            key::check_parts(parts, kind, params, inherited, errors);
+        }
+    }
+}
+
+/// An element of the tuple `(a, "text")`.
+fn element(value: &Expr) -> Result<Part> {
+    let Expr::Lit(ExprLit {
+        lit: Lit::Str(text),
+        ..
+    }) = bare_expr(value)
+    else {
+        return Ok(Part::Value(value.clone()));
+    };
+    if text.value().is_empty() {
+        return Err(Error::new(text.span(), EMPTY));
+    }
+    if text.value().contains('{') {
+        return Err(Error::new(
+            text.span(),
+            "a template stands alone: write `key = \"{a}:{b}\"`, or name the values: `key = (a, b)`",
+        ));
+    }
+    Ok(Part::Text(text.clone()))
+}
+
 /// The value of `keys`.
 #[derive(Clone)]
 pub(crate) enum Keys {
-    /// The parts of each.
+    /// The parts of each key.
     List(Vec<Vec<Part>>),
-    /// What yields them, one part each.
+    /// Yields keys of one part each.
     Each(Expr),
 }
 
@@ -45,7 +107,7 @@ impl Keys {
         }
     }
 
-    /// Whether everything that it names is there.
+    /// Reports keys that name missing parameters.
     pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
         match self {
             Self::List(keys) => {
@@ -57,7 +119,7 @@ impl Keys {
         }
     }
 
-    /// As it is in the template of a name, in the place of a key.
+    /// The keys in the template of a name.
     pub(crate) fn shown(&self) -> String {
         let keys = match self {
             Self::List(keys) => {
@@ -73,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Whether it is a place in memory, which the body may use as well: then it is only borrowed.
+/// Whether the expression is a place in memory. The body may use it too, so it is only borrowed.
 pub(crate) fn is_place(value: &Expr) -> bool {
     match value {
         Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,

@@ -7,7 +7,7 @@ use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Result, UnOp};
 
 use crate::tokens::bare_expr;
 
-/// How long, as far as it is known here.
+/// A length of time.
 #[derive(Clone)]
 pub(crate) enum Length {
     Known(Duration),
@@ -15,7 +15,7 @@ pub(crate) enum Length {
     Given(Expr),
 }
 
-/// How often, as far as it is known here.
+/// A count.
 #[derive(Clone)]
 pub(crate) enum Count {
     Known(u32),
@@ -23,15 +23,15 @@ pub(crate) enum Count {
     Given(Expr),
 }
 
-/// The shortest time that an option takes. A store counts milliseconds.
+/// The shortest time that an option accepts. The resolution of a store is a millisecond.
 #[derive(Clone, Copy)]
 pub(crate) enum Least {
-    /// Not to wait is a length too.
+    /// Zero is allowed: it means not to wait.
     Zero,
     Milliseconds(u32),
 }
 
-/// The longest that a store can be told: a century is for ever, and every clock can still count it.
+/// The longest time that a store accepts: a century, which no clock overflows with.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 const UNITS: &[(&str, f64)] = &[
@@ -115,7 +115,7 @@ impl Count {
     }
 }
 
-/// Seconds.
+/// The seconds that a literal stands for.
 fn literal(option: &str, lit: &Lit) -> Result<f64> {
     let wrong = |message: String| Error::new(lit.span(), message);
     let (digits, suffix) = match lit {
@@ -157,7 +157,7 @@ fn with_unit(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// How many seconds it has.
+/// The length of a unit in seconds.
 fn unit(word: &str) -> Option<f64> {
     let (_, seconds) = UNITS.iter().find(|(known, _)| *known == word)?;
     Some(*seconds)

@@ -3,7 +3,7 @@
 use super::{Guard, OnLost, Options, word};
 
 impl Options {
-    /// These options where they are given, the block's elsewhere.
+    /// These options, with the block's as defaults.
     pub(crate) fn over(self, block: &Self) -> Self {
         let block = block.without(|word| self.rules_out(word, block));
         Self {
@@ -40,11 +40,11 @@ impl Options {
         }
     }
 
-    /// Whether the block's `word` is not for a function with these options.
+    /// Whether the block's `word` does not apply to a function with these options.
     fn rules_out(&self, word: &str, block: &Self) -> bool {
         let given = |word| self.word(word).is_some();
         let excluded = match word {
-            // To queue and to poll exclude each other, so the nearer one decides.
+            // Queueing and polling exclude each other, so the function's option wins.
             "block" => given("retries") || given("interval"),
             "retries" | "interval" => given("block"),
             "key" => given("keys"),
@@ -73,7 +73,7 @@ impl Options {
                     "was" => left.was = None,
                     "owner" => left.owner = None,
                     "permits" => left.permits = None,
-                    // Overridden, or nothing that a function has.
+                    // Overridden by `over`, or not for functions.
                     _ => {}
                 }
             }

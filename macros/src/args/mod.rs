@@ -1,7 +1,7 @@
 //! The options between the parentheses of an attribute.
 //!
-//! Each is read on its own, so that one wrong option does not hide the next. What an option means together
-//! with others is checked here too; what it means for a given function is not.
+//! Each option is parsed on its own, so that one wrong option does not hide the next. Conflicts between options are
+//! checked here too; whether an option suits the function is not.
 
 mod escape;
 mod handler;
@@ -23,8 +23,8 @@ use crate::kind::Kind;
 use crate::tokens::bare_expr;
 
 pub(crate) use handler::{Handler, is_awaited};
-pub(crate) use key::{Key, Part};
-pub(crate) use keys::{Keys, is_place};
+pub(crate) use key::Part;
+pub(crate) use keys::{Key, Keys, is_place};
 pub(crate) use length::{Count, Length};
 pub(crate) use word::DONE;
 
@@ -32,7 +32,7 @@ pub(crate) use word::DONE;
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) kind: Kind,
-    /// Where the attribute is.
+    /// The place of the attribute.
     pub(crate) span: Span,
     /// In the order given.
     given: Vec<Given>,
@@ -48,7 +48,7 @@ pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,
     pub(crate) key: Option<Key>,
     pub(crate) keys: Option<Keys>,
-    /// Key or keys are the block's.
+    /// `key` or `keys` are inherited from the block.
     key_inherited: bool,
     pub(crate) was: Option<LitStr>,
     pub(crate) owner: Option<Expr>,
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     pub(crate) guard: Option<Guard>,
     pub(crate) client: Option<Expr>,
     pub(crate) runtime: Option<Path>,
-    /// Protect the marked functions of a block only.
+    /// Only the marked functions of a block are protected.
     pub(crate) explicit: Option<Span>,
     /// See [`word::DONE`].
     pub(crate) done: bool,
@@ -85,7 +85,7 @@ pub(crate) struct Guard {
 }
 
 impl Options {
-    /// None given.
+    /// No options.
     pub(crate) fn of(kind: Kind, span: Span) -> Self {
         Self {
             kind,
@@ -115,7 +115,7 @@ impl Options {
         }
     }
 
-    /// What the options mean together, and whether what they name is there.
+    /// Reports conflicts between options, and names that do not exist.
     pub(crate) fn check(&self, params: &Params, errors: &mut Errors) {
         self.check_kind(errors);
         if let (Some(retries), Some(_)) = (self.word("retries"), self.word("block")) {
@@ -183,7 +183,7 @@ impl Options {
         }
     }
 
-    /// `on_timeout` and `on_error`, where they are given.
+    /// `on_timeout` and `on_error`, if they are given.
     pub(crate) fn handlers(&self) -> impl Iterator<Item = (&'static str, &Handler)> {
         let both = [
             ("on_timeout", &self.on_timeout),
@@ -210,7 +210,7 @@ impl Options {
         words.find(|word| *word == option)
     }
 
-    /// What was written about locks.
+    /// The options as written, except `crate`.
     pub(crate) fn text(&self) -> String {
         let given = self.given.iter().filter(|given| given.word != "crate");
         let texts: Vec<&str> = given.map(|given| given.text.as_str()).collect();
@@ -237,7 +237,7 @@ impl OnLost {
         }
     }
 
-    /// `cancel`, asked for on this very function.
+    /// Whether this function itself asks for `cancel`.
     pub(crate) fn insists_on_cancel(&self) -> bool {
         !self.finish && !self.inherited
     }

@@ -1,4 +1,4 @@
-//! Reads `word = value, …`, each option on its own.
+//! Parses `word = value, …`, each option on its own.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::buffer::Cursor;
@@ -14,14 +14,14 @@ use crate::kind::Kind;
 use crate::source;
 use crate::tokens::bare_expr;
 
-/// A shorter hold would be over before it could be used; the runtime refuses it too.
+/// A shorter hold would end before it could be used. The runtime refuses it too.
 const EXPIRE: Least = Least::Milliseconds(10);
 
-/// From here on a store means a readers-writer lock.
+/// The next number is the capacity of a readers-writer lock.
 const MOST_PERMITS: u32 = (1 << 30) - 1;
 
 impl Options {
-    /// Reads everything that can be read and notes the rest.
+    /// Parses all options that are valid, and reports the others.
     pub(crate) fn parse(kind: Kind, span: Span, tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::of(kind, span);
         let read = |input: ParseStream| {
@@ -61,7 +61,7 @@ impl Options {
         let word = input.call(Ident::parse_any)?;
         let text = word.to_string();
         if self.word(&text).is_some() {
-            // Read on behind the value, so that only this is reported.
+            // Skip the value, so that only this is reported.
             if input.parse::<Option<Token![=]>>()?.is_some() {
                 input.parse::<Expr>()?;
             }
@@ -160,7 +160,7 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
     tokens
 }
 
-/// A text that is not empty.
+/// A non-empty text.
 fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
     let Expr::Lit(ExprLit {
         lit: Lit::Str(text),
@@ -183,7 +183,7 @@ fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
     Ok(text.clone())
 }
 
-/// A whole name.
+/// The value of `was`: a whole name.
 fn old_name(example: &str, value: &Expr) -> Result<LitStr> {
     let name = literal("was", example, value)?;
     if !name.value().contains(':') {
@@ -197,7 +197,7 @@ fn old_name(example: &str, value: &Expr) -> Result<LitStr> {
     Ok(name)
 }
 
-/// Goes on to the comma before the next option.
+/// Skips to the comma before the next option.
 fn skip_option(input: ParseStream) -> Result<()> {
     while !input.is_empty() {
         if input.peek(Token![,]) {

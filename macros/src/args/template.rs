@@ -1,4 +1,4 @@
-//! Reads a key's template: texts and placeholders, in parts separated by colons.
+//! Parses the template of a key: texts and placeholders, in parts separated by colons.
 
 use proc_macro2::Span;
 use syn::{Error, LitStr, Result};
@@ -56,6 +56,7 @@ pub(super) fn parse(text: &LitStr) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
+/// A part that is not complete yet.
 #[derive(Default)]
 struct Draft {
     before: String,

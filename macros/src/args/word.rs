@@ -1,4 +1,4 @@
-//! The option names: which exist, how each is written, and what to say of the others.
+//! The names of options, an example of each, and the errors for other words.
 
 use proc_macro2::Ident;
 use syn::Error;
@@ -6,7 +6,7 @@ use syn::Error;
 use crate::kind::Kind;
 use crate::suggest;
 
-/// Every option, with an example of it. [`misplaced`] says which attributes have it.
+/// Every option with an example. [`misplaced`] says which attributes accept it.
 const KNOWN: &[(&str, &str)] = &[
     ("expire", "expire = 100"),
     ("block", "block = 10"),
@@ -28,14 +28,14 @@ const KNOWN: &[(&str, &str)] = &[
     ("crate", "crate = ::my_crate::auto_mutex"),
 ];
 
-/// The bare word for blocks.
+/// The option without a value, for blocks.
 pub(crate) const EXPLICIT: &str = "explicit";
 
-/// Marks what this attribute has dealt with already, so that the compiler still sees the user's path to the
-/// attribute as used. Never written by users.
+/// Marks attributes that were expanded already. They stay on the item so that the compiler counts the user's import of
+/// the attribute as used. Never written by users.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
-/// Words that users of other libraries try.
+/// Words from other libraries.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "timeout",
@@ -49,7 +49,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// How the option is written, if `word` is one.
+/// An example of the option, if `word` is one.
 pub(crate) fn example(word: &str) -> Option<&'static str> {
     KNOWN
         .iter()
@@ -57,7 +57,7 @@ pub(crate) fn example(word: &str) -> Option<&'static str> {
         .map(|(_, example)| *example)
 }
 
-/// What to say of an option that this attribute does not have; `None` if it has it.
+/// The error for an option that this attribute does not accept; `None` if it does.
 pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
     Some(match (word, kind) {
         ("permits", Kind::Mutex) => {
@@ -79,7 +79,7 @@ pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
     })
 }
 
-/// What to say of a word that is no option.
+/// The error for a word that is not an option.
 pub(crate) fn unknown(word: &Ident, kind: Kind) -> Error {
     let text = word.to_string();
     if let Some((_, message)) = ELSEWHERE.iter().find(|(known, _)| *known == text) {

@@ -1,4 +1,5 @@
-//! What is returned when the lock was not obtained or not kept: the handlers, or the return type itself.
+//! What a call returns if the lock was not obtained or was lost: the answer of a handler, or the error in the return
+//! type.
 
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -8,11 +9,11 @@ use crate::args::{Handler, Options};
 use crate::flavor::Returns;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
-/// Everything that the answers of a function depend on.
+/// What the answers of a function depend on.
 pub(crate) struct Answers<'a> {
     pub(crate) options: &'a Options,
     pub(crate) returns: &'a Returns,
-    /// The function's own arguments; `None` if a pattern hides one (then nothing here needs them).
+    /// The function's own arguments, or an error if a pattern hides one.
     pub(crate) arguments: Result<Vec<TokenStream>>,
     pub(crate) has_self: bool,
     /// Whether the answer is given in a future.
@@ -28,7 +29,7 @@ impl Answers<'_> {
         Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
     }
 
-    /// The arm for a timeout and the answer to `__error`, or what is wrong with both.
+    /// The arm for a timeout and the answer to `__error`, or the errors of both.
     pub(crate) fn both(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
@@ -43,7 +44,7 @@ impl Answers<'_> {
         }
     }
 
-    /// The arm for a timeout, where it is answered in another way than other errors.
+    /// The arm for a timeout, if its answer differs from that to other errors.
     fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
@@ -58,7 +59,7 @@ impl Answers<'_> {
         let private = private(self.options.runtime.as_ref());
         let answer = wrap(answer);
         Ok(Some(quote_spanned! {span=>
-            #private::Err(__error) if #private::is_timeout(&__error) => #answer,
+            #private::Err(__error) if __error.is_timeout() => #answer,
         }))
     }
 
@@ -112,7 +113,7 @@ impl Answers<'_> {
     /// Input:  `Self::busy` for `on_timeout`
     /// Output: `return { Self::busy(self, month) }`; in a future `answer(Self::busy(self, month)).await`
     ///
-    /// The path becomes `own(Self::busy, <Self as Book>::busy)` where it could lead past the block.
+    /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside of the block.
     fn call(
         &self,
         option: &str,
@@ -164,7 +165,7 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 /// Input:  `busy()`
 /// Output: `{ return { busy() }; }`
 ///
-/// The braces are ours, so no lint of the user's looks at them. The answer may never return.
+/// The braces have our span, so that lints do not apply to them. The answer may diverge.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let span = Span::mixed_site();
     let block = braced(answer, span);

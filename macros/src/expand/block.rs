@@ -1,4 +1,4 @@
-//! An annotated block: which of its functions are protected, and with which options.
+//! Expands an annotated block: which of its functions are protected, and with which options.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -11,7 +11,7 @@ use crate::errors::Errors;
 use crate::fallback;
 use crate::item::{Block, Function, Marks, Member, is_mark, second_mark};
 
-/// A function of the block and what is said about it.
+/// A function of the block and its attributes.
 pub(super) struct Candidate {
     pub(super) function: Function,
     pub(super) marks: Marks,
@@ -21,7 +21,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     for second in block.attrs.iter().filter(|attribute| is_mark(attribute)) {
         errors.on(second, second_mark(defaults.kind, second));
     }
-    // `Err` is what is no function.
+    // `Err` for items other than functions.
     let explicit = defaults.explicit.is_some();
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
@@ -75,7 +75,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
 }
 
 impl Candidate {
-    /// Whether nothing but the attribute on the block says that it has a lock.
+    /// Whether the function is protected only because of the attribute on the block.
     pub(super) fn is_by_default(&self, defaults: &Options) -> bool {
         defaults.explicit.is_none()
             && self.function.body.is_some()

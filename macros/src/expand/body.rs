@@ -11,7 +11,7 @@ use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
 use crate::tokens::{braced, ours, private_at};
 
-/// Everything that the expansion of a function depends on.
+/// What the expansion of a function depends on.
 pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
     pub(super) owner: Option<&'a str>,
@@ -42,7 +42,7 @@ impl Expansion<'_> {
         Ok(quote_spanned! {*span=>
             #request
             #probe
-            match #private::blocking_acquire(__request) {
+            match #private::Lock::blocking_acquire(__request) {
                 #private::Ok(__guard) => {
                     let __scope = #private::enter(&__guard);
                     #guard
@@ -64,8 +64,8 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// Where the answer to a timeout may use what the body consumes, or the body uses the guard, acquiring and
-    /// running are two steps.
+    /// If the answer to a timeout may use what the body consumes, or the body uses the guard, the lock is acquired in a
+    /// separate step.
     pub(super) fn in_future(
         &self,
         function: &Function,
@@ -92,7 +92,7 @@ impl Expansion<'_> {
             let arms = self.answers.arms()?;
             return Ok(quote_spanned! {*span=>
                 #request
-                match #private::acquire(__request).await {
+                match #private::Lock::acquire(__request).await {
                     #private::Ok(__guard) => {
                         #guard
                         #private::finish(&__guard, #body).await
@@ -104,7 +104,7 @@ impl Expansion<'_> {
         let (timeout, error) = self.answers.both(returned)?;
         Ok(quote_spanned! {*span=>
             #request
-            let __error = match #private::acquire(__request).await {
+            let __error = match #private::Lock::acquire(__request).await {
                 #private::Ok(__guard) => {
                     #guard
                     match #private::run(&__guard, #body).await {
@@ -167,7 +167,7 @@ impl Expansion<'_> {
     /// async move { match around(__request, __future).await { … } }
     /// ```
     ///
-    /// The closure keeps an early return of the body from slipping past the lock.
+    /// The closure keeps an early return of the body from skipping the lock.
     pub(super) fn made(
         &self,
         function: &Function,
@@ -210,8 +210,8 @@ impl Expansion<'_> {
         quote_spanned!(span=> async #braces)
     }
 
-    /// Tells the compiler what an async block returns, so that coercions, `?` and errors in it are those of
-    /// the function.
+    /// Tells the compiler the return type of an async block, so that coercions, `?` and type errors work as in the
+    /// function.
     fn edge(&self) -> TokenStream {
         let Some(ty) = &self.returns.ty else {
             return TokenStream::new();
@@ -227,12 +227,12 @@ impl Expansion<'_> {
         };
         let span = self.span;
         let ident = &guard.ident;
-        // A default of the block is not for every function.
+        // Inherited from the block, the guard need not be used by every function.
         let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
         quote_spanned!(span=> #allow let #ident = &__guard;)
     }
 
-    /// Finds a return type that is a future under a name of its own.
+    /// Rejects a return type that is a future under another name.
     fn probe(&self) -> TokenStream {
         match &self.returns.ty {
             Some(ty) if !self.returns.is_result => {

@@ -1,4 +1,4 @@
-//! Handlers that are closures: their bodies are put in place.
+//! Handlers that are closures: their bodies are inserted in place.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -112,7 +112,7 @@ impl Answers<'_> {
     }
 }
 
-/// A block that lints about braces leave alone: here its braces are needed.
+/// The block with braces of our span, so that lints about braces do not apply.
 fn quiet(block: &syn::Block) -> TokenStream {
     let statements = block.stmts.iter().map(ToTokens::to_token_stream).collect();
     let span = ours(block.brace_token.span.join());

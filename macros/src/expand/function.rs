@@ -1,4 +1,4 @@
-//! A protected function: what is checked about it, and its new body.
+//! Checks and expands a protected function.
 
 use proc_macro2::{Span, TokenStream};
 
@@ -20,7 +20,7 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
     protect(function, options, None, errors)
 }
 
-/// A function of a block or alone, under all of its options; `owner` is the type in the block's header.
+/// A function, alone or of a block, with all of its options; `owner` is the type in the block's header.
 pub(crate) fn protect(
     mut function: Function,
     options: &Options,
@@ -42,7 +42,7 @@ pub(crate) fn protect(
     }
     check_flavor(&flavor, options, errors);
 
-    // Only a handler that gets the arguments makes them nameable.
+    // Parameters need names only for handlers that get them.
     let needs_arguments = options
         .handlers()
         .any(|(_, handler)| matches!(handler, Handler::Path { .. } | Handler::Closure(_)));

@@ -1,8 +1,8 @@
-//! Handlers that call a function of their own block. It answers for others, so it takes no lock: it would wait for the
-//! very lock that was not to be had, and its handler would call it again.
+//! Handlers that are functions of the same block. Such a function takes no lock: it would wait for the lock that its
+//! caller did not get, and its own handler would call it again.
 //!
-//! Only what certainly is the block's function goes without a lock. Where the path could lead to another one, the
-//! user says which.
+//! That applies only if the path certainly means the block's function. If it could mean another one, the user has to
+//! say which.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -63,7 +63,7 @@ fn unclear(name: &str, header: &Header) -> String {
     )
 }
 
-/// Refuses options of a protected function of a block whose handler calls this function again.
+/// Refuses a handler of a protected function that calls this function again.
 pub(super) fn refuse_circle(
     candidate: &Candidate,
     options: &Options,
@@ -80,12 +80,12 @@ pub(super) fn refuse_circle(
                 same_name
                     && match header.named_by(path) {
                         Named::This | Named::OfType => true,
-                        // The function has its lock whatever it is.
+                        // The function is protected in any case.
                         Named::Unclear => inherited && candidate.marks.options.is_some(),
                         Named::Another => false,
                     }
             }
-            // A closure of its own that calls it again is meant.
+            // In a closure on the function itself, the call is intended.
             Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
             Handler::Skip(_) | Handler::Panic(_) => false,
         };

@@ -1,4 +1,4 @@
-//! Writes what the attributes expand to. This file: the way from tokens to tokens.
+//! Expands the attributes, from tokens to tokens.
 
 mod answer;
 mod block;
@@ -39,7 +39,7 @@ pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> To
     }
 }
 
-/// `#[no_auto_mutex(args)] item`: a block takes it off its functions, so here it stands alone.
+/// `#[no_auto_mutex(args)] item` outside of an annotated block, which would have removed it.
 pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
     if args.to_string() == DONE {
         return item;

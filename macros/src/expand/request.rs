@@ -1,4 +1,4 @@
-//! The beginning of every expansion: what is asked for.
+//! The request that every expansion begins with.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -106,7 +106,7 @@ fn settings(options: &Options) -> TokenStream {
     settings.tokens
 }
 
-/// Statements that set an option each.
+/// Statements, each of which sets an option.
 struct Settings<'a> {
     runtime: Option<&'a Path>,
     tokens: TokenStream,

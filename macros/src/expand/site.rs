@@ -1,4 +1,4 @@
-//! The static description of an annotated function, entered into the list of all.
+//! The static description of an annotated function, submitted to the list of all.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;

@@ -1,4 +1,4 @@
-//! Which return types are futures: those that are spelled as one. The compiler finds the others.
+//! Recognizes return types that are spelled as futures. The compiler finds the others.
 
 use syn::{GenericArgument, PathArguments, Type, TypeParamBound, TypePath};
 

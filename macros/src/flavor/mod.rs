@@ -1,4 +1,4 @@
-//! How a function's body runs: at the call, or in a future; and what it returns in the end.
+//! How the body of a function runs, at the call or in a future, and what it returns.
 
 mod block;
 mod future;
@@ -52,7 +52,7 @@ impl Flavor {
         matches!(self, Self::Sync)
     }
 
-    /// Whether the body was made by one of these attributes already.
+    /// Whether one of these attributes has expanded the body before.
     pub(crate) fn is_protected(&self, body: &Body) -> bool {
         let tokens: &TokenStream = match self {
             Self::Block(block) => &block.body.tokens,

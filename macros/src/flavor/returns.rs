@@ -8,15 +8,15 @@ use crate::tokens::{bare_type, ours, whole};
 
 /// What the body returns.
 pub(crate) struct Returns {
-    /// With `_` for each `impl Trait`; `None` if nothing else is left, or for `!`, which has no name either.
+    /// The type, with `_` for each `impl Trait`; `None` if that is all there is, or for `!`, which cannot be named.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) span: Span,
-    /// Spelled `Result<…>` or not at all: then nobody needs to ask whether it is a future.
+    /// Whether it is spelled `Result<…>`, or omitted, so that it cannot be a future.
     pub(crate) is_result: bool,
 }
 
 impl Returns {
-    /// `()`, where no type is written; `span` is where it could be.
+    /// `()`, if no type is written; `span` is where it would be.
     pub(super) fn nothing(span: Span) -> Self {
         Self {
             ty: Some(quote_spanned!(ours(span)=> ())),
@@ -37,7 +37,7 @@ impl Returns {
         };
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
-            // `<A + B as T>` is no path.
+            // `<A + B as T>` is not a path.
             Type::TraitObject(_) => Some(quote_spanned!(ours(span)=> (#ty))),
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };

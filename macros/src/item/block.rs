@@ -10,7 +10,7 @@ use crate::tokens::braced;
 
 /// A block of functions.
 pub(crate) struct Block {
-    /// Of the block, `#![…]` among them.
+    /// The attributes of the block, including inner ones (`#![…]`).
     pub(crate) attrs: Vec<Attribute>,
     /// Everything before the braces.
     head: TokenStream,

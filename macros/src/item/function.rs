@@ -1,4 +1,4 @@
-//! A function: its attributes and signature, and its body as raw tokens.
+//! A function: its attributes, its signature, and its body as tokens.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -9,9 +9,9 @@ use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::tokens::{braced, find_word, ours};
 
-/// A function, wherever it stands.
+/// A function, alone or in a block.
 pub(crate) struct Function {
-    /// Those of its body (`#![…]`) are among them.
+    /// Including inner attributes of the body (`#![…]`).
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     /// `default` of a specialised impl.
@@ -21,15 +21,15 @@ pub(crate) struct Function {
     pub(crate) body: Option<Body>,
 }
 
-/// What is between the braces.
+/// The tokens between the braces.
 pub(crate) struct Body {
     pub(crate) tokens: TokenStream,
-    /// Of the braces.
+    /// The span of the braces.
     pub(crate) span: Span,
 }
 
 impl Function {
-    /// Whether the tokens behind attributes and visibility begin a function.
+    /// Whether the tokens after attributes and visibility begin a function.
     pub(crate) fn is_next(input: ParseStream) -> bool {
         let ahead = input.fork();
         let mut first = true;
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// The tokens as they were, without the attributes that were taken out.
+    /// The function as it was, without the attributes that were taken out.
     pub(crate) fn untouched(&self) -> TokenStream {
         match &self.body {
             Some(body) => self.with_body(braced(body.tokens.clone(), body.span)),
@@ -73,8 +73,8 @@ impl Function {
 
     /// Whether the signature shows that there is a `Self`.
     ///
-    /// Only the signature: editing a body must not rename a lock. What `#[async_trait]` adds depends on the
-    /// body, so it is left out.
+    /// The body does not count, since editing a body must not rename a lock. What `#[async_trait]` adds depends on the
+    /// body, so it does not count either.
     pub(crate) fn knows_self(&self) -> bool {
         let sig = &self.sig;
         if sig.receiver().is_some() {
@@ -99,7 +99,7 @@ impl Function {
             .any(|tokens| find_word(tokens, "Self").is_some())
     }
 
-    /// What no lock can be put around.
+    /// Reports functions that cannot be protected.
     pub(crate) fn check(&self, kind: Kind, errors: &mut Errors) {
         let sig = &self.sig;
         if self.body.is_none() {
@@ -122,7 +122,7 @@ impl Function {
         }
     }
 
-    /// `main` and tests become sync by an attribute, which must have done its work.
+    /// The attribute that makes `main` or a test sync must have been expanded before.
     fn check_runtime(&self, kind: Kind, errors: &mut Errors) {
         let attribute = kind.word();
         let runtime = self.attrs.iter().find(|attribute| {
@@ -150,7 +150,7 @@ impl Function {
 }
 
 impl Body {
-    /// `{ … }` inside of an expansion: lints about braces are not for these.
+    /// `{ … }` with a span of ours, so that lints about braces do not apply.
     pub(crate) fn group(&self) -> TokenTree {
         braced(self.tokens.clone(), ours(self.span))
     }
@@ -185,7 +185,7 @@ impl Parse for Function {
     }
 }
 
-/// The braces of a body, out of the invisible group that `$body:block` of a macro puts around them.
+/// The braces of a body, without the invisible group that `$body:block` of a macro puts around them.
 fn braces(token: TokenTree) -> Result<Group> {
     let place = token.span();
     let missing = || Error::new(place, "expected the body of the function, `{ … }`");

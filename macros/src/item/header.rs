@@ -1,4 +1,4 @@
-//! The header of a block: whose functions are in it, and which paths name one of them.
+//! The header of a block: which type or trait it belongs to, and which paths name one of its functions.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ use syn::{
 
 use crate::tokens::{bare_type, words};
 
-/// What the functions of a block belong to.
+/// The type or trait that the functions of a block belong to.
 pub(crate) enum Header {
     /// `impl Type`
     Own { generics: Generics, ty: Type },
@@ -25,12 +25,12 @@ pub(crate) enum Header {
     Trait(TokenStream),
 }
 
-/// What a path whose last word is the name of a function of the block names.
+/// What a path means that ends in the name of a function of the block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// This very function.
+    /// The function of the block.
     This,
-    /// A function of the block's type: this one, unless the type has another of that name outside of the trait.
+    /// The function of the block, unless the type has another function of that name outside of the trait.
     OfType,
     /// Only the compiler knows.
     Unclear,
@@ -69,7 +69,7 @@ impl Header {
         matches!(self, Self::Trait(_))
     }
 
-    /// Whether some of the block's items could stand in another block of the type.
+    /// Whether the items of the block could be split into several blocks.
     pub(crate) fn is_divisible(&self) -> bool {
         matches!(self, Self::Own { .. })
     }
@@ -87,7 +87,7 @@ impl Header {
         (!is_parameter).then_some(name)
     }
 
-    /// What `path` names, if its last word is the name of a function of this block.
+    /// What `path` means, whose last word is the name of a function of this block.
     pub(crate) fn named_by(&self, path: &ExprPath) -> Named {
         let segments = &path.path.segments;
         let (leading, last) = (path.path.leading_colon, segments.len() - 1);
@@ -118,7 +118,7 @@ impl Header {
         }
     }
 
-    /// The path that names a function of this block and no other.
+    /// The unambiguous path of a function of this block.
     pub(crate) fn path_of(&self, function: &Ident) -> TokenStream {
         match self.own_trait() {
             Some(path) => quote!(<Self as #path>::#function),
@@ -126,7 +126,7 @@ impl Header {
         }
     }
 
-    /// The same for a message.
+    /// As [`path_of`](Self::path_of), for a message.
     pub(crate) fn spelled(&self, function: &str) -> String {
         match self.own_trait() {
             Some(path) => format!("<Self as {}>::{function}", words(path).concat()),
@@ -141,7 +141,7 @@ impl Header {
         }
     }
 
-    /// Whether the path before `::function` is the block's type. Its parameters may be left to the compiler.
+    /// Whether the path before `::function` is the block's type, with or without its parameters.
     fn is_own_path(&self, path: &TokenStream) -> bool {
         let path = words(path.clone());
         path == ["Self"]
@@ -183,7 +183,7 @@ impl Header {
 /// Input:  `&mut crate::billing::Ledger<'a, T>`
 /// Output: `Ledger`
 ///
-/// `None` where only the compiler knows (a tuple, a slice): then the runtime asks it.
+/// `None` for types without an identifier (a tuple, a slice): the runtime asks the compiler for their names.
 fn identifier(ty: &Type) -> Option<String> {
     let path = match bare_type(ty) {
         Type::Reference(reference) => return identifier(&reference.elem),

@@ -1,4 +1,4 @@
-//! The attributes on the functions of a block: `#[auto_mutex]` and its kind, `#[no_auto_mutex]`.
+//! The attributes of this crate on the functions of a block.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,19 +11,19 @@ use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::tokens::start;
 
-/// What a function of a block is marked with.
+/// The attributes of this crate on a function of a block.
 #[derive(Default)]
 pub(crate) struct Marks {
-    /// `#[auto_mutex(…)]`, or another that protects.
+    /// Those of `#[auto_mutex(…)]`, or of another attribute that protects.
     pub(crate) options: Option<Options>,
     /// `#[no_auto_mutex]`
     pub(crate) left_out: bool,
-    /// The marks again, in a form that lets the item pass: without them the user's import would be unused.
+    /// The attributes again, marked as [`DONE`]: without them, the user's import would be unused.
     pub(crate) passed: TokenStream,
 }
 
 impl Marks {
-    /// Takes the marks off a function.
+    /// Removes the attributes from a function.
     pub(crate) fn take(function: &mut Function, errors: &mut Errors) -> Self {
         let mut marks = Self::default();
         let (found, attrs): (Vec<_>, _) = std::mem::take(&mut function.attrs)
@@ -39,7 +39,7 @@ impl Marks {
         marks
     }
 
-    /// Takes `#[no_auto_mutex]` off an item that is no function.
+    /// Removes `#[no_auto_mutex]` from an item that is not a function.
     pub(super) fn take_no_lock(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Self {
         let mut marks = Self::default();
         let (found, rest): (Vec<_>, _) = std::mem::take(attrs)
@@ -84,7 +84,7 @@ impl Marks {
     }
 }
 
-/// What to say of a second attribute behind one of a kind.
+/// The error for a second attribute after one of kind `first`.
 pub(crate) fn second_mark(first: Kind, second: &Attribute) -> String {
     match Kind::of(second) {
         Some(second) if second == first => twice(first),
@@ -124,7 +124,7 @@ fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
     }
 }
 
-/// One `cfg_attr` may stand in another.
+/// One `cfg_attr` may be inside another.
 fn refuse_inside(list: &MetaList, errors: &mut Errors) {
     if !list.path.is_ident("cfg_attr") {
         return;

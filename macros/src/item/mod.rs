@@ -1,7 +1,7 @@
-//! What was annotated: a function, or a block of functions.
+//! The annotated item: a function, or a block of functions.
 //!
-//! Signatures are parsed; bodies stay the tokens that they are, so a body may be anything that the compiler
-//! understands, and half-written code keeps its own error messages.
+//! Signatures are parsed; bodies stay tokens, so a body may be anything that the compiler understands, and half-written
+//! code gets the compiler's own errors.
 
 mod block;
 mod function;
@@ -24,7 +24,7 @@ pub(crate) use marks::{Marks, is_mark, second_mark};
 pub(crate) use other::Other;
 pub(crate) use params::{Params, forwarded};
 
-/// What the attribute stands on.
+/// An item that can be annotated.
 pub(crate) enum Item {
     Function(Box<Function>),
     Block(Box<Block>),

@@ -1,5 +1,5 @@
-//! What a block has besides functions: constants, types, macro calls. A body may hide in it, where no lock can be put
-//! around it.
+//! Items of a block other than functions: constants, types, macro calls. They may contain functions that no lock can
+//! protect.
 
 use proc_macro2::{Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -12,18 +12,18 @@ use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::tokens::start;
 
-/// An item of a block that is no function.
+/// An item of a block that is not a function.
 pub(crate) struct Other {
     attrs: Vec<Attribute>,
     item: TokenStream,
     hides: Option<Hides>,
 }
 
-/// Where a body may be.
+/// Where an unprotected function may be.
 enum Hides {
-    /// In what a macro makes.
+    /// In the expansion of a macro.
     Macro,
-    /// In a constant, here.
+    /// In a constant, at this place.
     Code(Span),
 }
 
@@ -48,7 +48,7 @@ impl Other {
         Ok(Self { attrs, item, hides })
     }
 
-    /// The item again. An error where it may hide a body and nothing says that it needs no lock.
+    /// The item again. Reports an error if it may contain a function and is not marked as needing no lock.
     pub(crate) fn expand(
         mut self,
         kind: Kind,
@@ -98,7 +98,7 @@ impl Hides {
     }
 }
 
-/// Where a function or a closure begins.
+/// The place of the first function or closure.
 fn code(tokens: TokenStream) -> Option<Span> {
     let mut before: Option<TokenTree> = None;
     let mut tokens = tokens.into_iter().peekable();
@@ -119,7 +119,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
                 if before.as_ref().is_none_or(comes_before_a_value) {
                     return Some(bar.span());
                 }
-                // The other half of an `or`.
+                // The second bar of `||`, which is an `or` here.
                 if bar.spacing() == Spacing::Joint {
                     tokens.next();
                 }
@@ -131,7 +131,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
     None
 }
 
-/// Whether an expression begins after it: then `|` begins a closure, and else it is an `or`.
+/// Whether an expression may begin after `token`: then `|` begins a closure, otherwise it is an `or`.
 fn comes_before_a_value(token: &TokenTree) -> bool {
     match token {
         TokenTree::Ident(word) => ["move", "async", "static", "return", "break"]

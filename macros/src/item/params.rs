@@ -1,4 +1,4 @@
-//! The parameters of a function: what options may name, and how a handler is called with them.
+//! The parameters of a function, which options may name and handlers get as arguments.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -29,7 +29,7 @@ impl Params {
         }
     }
 
-    /// A parameter that a text names in braces, as if the text were a template.
+    /// The first parameter that `text` names in braces like a template.
     pub(crate) fn placeholder_in(&self, text: &str) -> Option<&str> {
         self.names()
             .find(|param| text.contains(&format!("{{{param}}}")))
@@ -43,15 +43,13 @@ impl Params {
         self.has_self
     }
 
-    /// What the patterns bind, without `r#`.
+    /// The names that the patterns bind, without `r#`.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 }
 
-/// The arguments of a call with the function's own arguments, `self` first.
-///
-/// A parameter `_` gets a name for it.
+/// The function's parameters as arguments for a handler, `self` first. Gives parameters `_` a name.
 pub(crate) fn forwarded(sig: &mut Signature) -> Result<Vec<TokenStream>> {
     let mut arguments = Vec::new();
     for (i, input) in sig.inputs.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! [`acl_rule`]: what the library must be allowed to do, as Redis writes it down.
+//! [`acl_rule`]: which commands the library needs, as a Redis ACL rule.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,8 +7,8 @@ use crate::config::{Config, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::store::rights;
 
-/// The ACL rule for a user that does exactly what this library does with such a [`Config`], or URL: on each server,
-/// and, see [`AclRule::sentinels`], on each sentinel. Nothing is connected to.
+/// The ACL rule for a user that may do exactly what this library does with this [`Config`] or URL, on each server; that
+/// for sentinels is [`AclRule::sentinels`]. Does not connect.
 ///
 /// # Errors
 ///
@@ -29,8 +29,8 @@ where
     Ok(AclRule::of(&config.try_into()?.validate()?))
 }
 
-/// What [`acl_rule`] returns. Its Display is the words of the rule for the servers, as `ACL SETUSER` takes them: keys,
-/// channels, commands.
+/// What [`acl_rule`] returns. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
+/// commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AclRule {
     commands: BTreeSet<String>,
@@ -58,14 +58,10 @@ impl AclRule {
                 optional.extend(rights::SHARD_CHANNELS);
             }
             Endpoint::Sentinel(_) => {
-                let channels: Vec<_> = rights::SENTINEL_CHANNELS
-                    .iter()
-                    .map(|channel| format!("&{channel}"))
-                    .collect();
                 sentinels = Some(format!(
                     "resetkeys resetchannels {} -@all {}",
-                    channels.join(" "),
-                    allowed(rights::SENTINEL)
+                    listed('&', rights::SENTINEL_CHANNELS),
+                    listed('+', rights::SENTINEL)
                 ));
             }
         }
@@ -77,23 +73,23 @@ impl AclRule {
         }
     }
 
-    /// The rule without what it does without too. `CONFIG GET` serves [`Client::guarantees`](crate::Client::guarantees) and the
-    /// warnings of set-up, but who may do that may read passwords that are in the configuration; what then is not known, is said.
-    /// The shard channels of a cluster save its nodes work, and servers before Redis 7 do not know them.
+    /// The rule without its optional commands. `CONFIG GET` is for [`Client::guarantees`](crate::Client::guarantees)
+    /// and the warnings of set-up, but also lets the user read passwords in the configuration; without it, guarantees
+    /// that depend on it are `Unknown`. The shard channels of a cluster save work for its nodes; servers before Redis 7
+    /// do not have them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();
         self
     }
 
-    /// The rule for the users of the sentinels, which are others than those of the servers; `None` where there are no
-    /// sentinels.
+    /// The rule for the users of the sentinels, which have users of their own; `None` where there are no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {
         self.sentinels.as_deref()
     }
 
-    /// The commands of the servers, as `command` or `command|subcommand`, in the order of the alphabet.
+    /// The commands for the servers, as `command` or `command|subcommand`, in alphabetical order.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         let all: BTreeSet<_> = self.commands.union(&self.optional).collect();
         all.into_iter().map(String::as_str)
@@ -102,18 +98,18 @@ impl AclRule {
 
 impl fmt::Display for AclRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let commands: Vec<_> = self.commands().collect();
         write!(
             f,
             "resetkeys ~auto_mutex:* resetchannels &auto_mutex:* -@all {}",
-            allowed(&commands)
+            listed('+', self.commands())
         )
     }
 }
 
-fn allowed(commands: &[&str]) -> String {
-    let commands: Vec<_> = commands.iter().map(|name| format!("+{name}")).collect();
-    commands.join(" ")
+/// `+get +set`, as ACL rules list commands and channels.
+pub(crate) fn listed<T: fmt::Display>(sign: char, names: impl IntoIterator<Item = T>) -> String {
+    let names = names.into_iter().map(|name| format!("{sign}{name}"));
+    names.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Handlers: values or futures, defaults, panics.
+//! What handlers return, and what `skip` and `panic` do.
 
 use std::future::{Future, Ready, ready};
 
 use crate::error::LockError;
 
-/// Marks a handler that returns the answer.
+/// Marks a type that is what is asked for.
 #[derive(Debug)]
 pub struct AtOnce(());
-/// Marks a handler that returns a future of the answer, or a default inside a `Result`.
+/// Marks a type that has what is asked for inside: a future, a `Result`, a reference.
 #[derive(Debug)]
 pub struct Inside(());
 
@@ -18,7 +18,7 @@ pub struct Inside(());
     note = "a handler returns what the function it answers for returns; it may be sync or async"
 )]
 pub trait Answer<M, R> {
-    /// When the answer is there.
+    /// Completes with the answer.
     type Future: Future<Output = R>;
 
     /// The answer.
@@ -41,7 +41,7 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
     }
 }
 
-/// Whether a handler is the block's function `F`, of which it has the name.
+/// Whether a handler is `F`, the function of the same name in the block.
 #[diagnostic::on_unimplemented(
     message = "this handler has the name of a function in this block, but names another one",
     label = "not the function in this block",
@@ -50,10 +50,10 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
 pub trait IsOwn<F> {}
 
 impl<F> IsOwn<F> for F {}
-/// With a second one the compiler does not conclude `F` from the handler, to complain of its type.
+/// A second implementation, so that the compiler does not infer `F` from the handler and then report its type.
 impl<F> IsOwn<Option<F>> for F {}
 
-/// The handler, if it is the block's function and no other of that name.
+/// Returns the handler. Compiles only if it is the block's function, not another one of that name.
 pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
@@ -86,7 +86,7 @@ impl<T: Default, E> Skip<Inside> for Result<T, E> {
     }
 }
 
-/// What `panic` does: the user asked for it.
+/// What `panic` does.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Taking the lock and running the body under it.
+//! Runs a body under its lock.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,44 +12,12 @@ use crate::error::LockError;
 use crate::handle::Guard;
 use crate::task;
 
-/// Takes the lock.
-///
-/// # Errors
-///
-/// Those of the lock, and an unusable key.
-///
-/// # Cancel safety
-///
-/// Nothing stays behind.
-pub fn acquire<L: Lock>(
-    request: Request<L>,
-) -> impl Future<Output = Result<L::Guard, LockError>> + Send {
-    L::acquire(request)
+/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter.
+pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
+    task::enter(guard.holds())
 }
 
-/// As [`acquire`], blocking the thread.
-///
-/// # Errors
-///
-/// Those of [`acquire`], and [`LockError::Deadlock`].
-pub fn blocking_acquire<L: Lock>(request: Request<L>) -> Result<L::Guard, LockError> {
-    L::blocking_acquire(request)
-}
-
-/// While it lives, calls of the same lock on this thread re-enter.
-#[must_use]
-pub struct Scope {
-    _entered: task::Entered,
-}
-
-/// Opens the scope of a sync body.
-pub fn enter(guard: &impl Guard) -> Scope {
-    Scope {
-        _entered: task::enter(guard.holds()),
-    }
-}
-
-/// Runs `body` under the lock; a lost lock drops it at its next await.
+/// Runs `body` under the lock. If the lock is lost, `body` is dropped at its next await.
 pub fn run<G: Guard, F: Future>(
     guard: &G,
     body: F,
@@ -57,7 +25,7 @@ pub fn run<G: Guard, F: Future>(
     task::run(guard.holds().clone(), body)
 }
 
-/// Runs `body` under the lock to its end, lost or not.
+/// Runs `body` under the lock to its end, even if the lock is lost.
 pub fn finish<G: Guard, F: Future>(
     guard: &G,
     body: F,
@@ -65,20 +33,20 @@ pub fn finish<G: Guard, F: Future>(
     task::finish(guard.holds().clone(), body)
 }
 
-/// [`acquire`] and [`run`] in one.
+/// Takes the lock, then [`run`]s `body`.
 pub fn around<L: Lock, F: Future>(
     request: Request<L>,
     body: F,
-) -> Around<impl Future<Output = Result<L::Guard, LockError>>, L::Guard, F> {
-    Around::new(acquire(request), body, false)
+) -> Around<impl Future<Output = Result<L, LockError>>, L, F> {
+    Around::new(L::acquire(request), body, false)
 }
 
-/// [`acquire`] and [`finish`] in one.
+/// Takes the lock, then [`finish`]es `body`.
 pub fn around_finishing<L: Lock, F: Future>(
     request: Request<L>,
     body: F,
-) -> Around<impl Future<Output = Result<L::Guard, LockError>>, L::Guard, F> {
-    Around::new(acquire(request), body, true)
+) -> Around<impl Future<Output = Result<L, LockError>>, L, F> {
+    Around::new(L::acquire(request), body, true)
 }
 
 pin_project! {
@@ -87,12 +55,12 @@ pin_project! {
     pub struct Around<A, G, F> {
         #[pin]
         acquire: Option<A>,
-        // Before the guard: what the body owns must be gone when the lock is released.
+        // Dropped before the guard: what the body owns must be gone when the lock is released.
         #[pin]
         body: Option<F>,
         guard: Option<G>,
         finishes: bool,
-        // The lock was waited for.
+        // It was polled before, so the lock is not fresh.
         waited: bool,
     }
 }
@@ -119,7 +87,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        // What was free a moment ago is not lost yet: to look at the clock is a good part of a call.
+        // A lock that was granted during this poll is not lost yet, and reading the clock is a good part of a call.
         let mut fresh = false;
         if let Some(acquire) = this.acquire.as_mut().as_pin_mut() {
             fresh = !std::mem::replace(this.waited, true);

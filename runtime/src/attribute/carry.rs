@@ -1,8 +1,8 @@
-//! How a return type carries a [`LockError`] where no handler answers it.
+//! How a return type carries a [`LockError`] that no handler answers.
 
 use crate::error::LockError;
 
-/// A return type that can say that the body did not run.
+/// A return type that can carry a [`LockError`].
 #[diagnostic::on_unimplemented(
     message = "the return type `{Self}` cannot carry a `LockError`",
     label = "what should a call return that does not get the lock?",
@@ -39,10 +39,4 @@ impl<E: From<LockError>> ErrorFromLockError for E {
     fn error_from_lock_error(error: LockError) -> Self {
         error.into()
     }
-}
-
-/// Whether `on_timeout` answers it.
-#[must_use]
-pub fn is_timeout(error: &LockError) -> bool {
-    error.is_timeout()
 }

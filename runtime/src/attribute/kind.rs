@@ -1,21 +1,21 @@
-//! Small helpers of expansions about types: is it a future, and what does the body return.
+//! What expansions ask the compiler about types: is it a future, and what does the body return?
 
 use std::future::Future;
 use std::marker::PhantomData;
 
-/// Asks whether `R` is a future: an inherent method comes before a trait's.
+/// Asks whether `R` is a future. If it is, the inherent method exists, and takes precedence over the trait's.
 #[derive(Debug)]
 pub struct Probe<R>(PhantomData<fn() -> R>);
 
 impl<R> Probe<R> {
-    /// The question.
+    /// A probe to call the method on.
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// It is.
+/// The answer for a future.
 #[derive(Debug)]
 pub struct IsFuture(());
-/// It is not.
+/// The answer for anything else.
 #[derive(Debug)]
 pub struct IsValue(());
 
@@ -27,7 +27,7 @@ impl<R: Future> Probe<R> {
     }
 }
 
-/// The answer for what is no future.
+/// Has the method that is found for what is no future.
 pub trait Otherwise {
     /// The answer.
     fn __auto_mutex_kind(&self) -> IsValue {
@@ -50,16 +50,16 @@ impl Value for IsValue {}
 /// Does not compile for a future.
 pub fn require_value<K: Value>(_: K) {}
 
-/// Calls `make` once. Written as a call in the expansion, lints about users' code would apply.
+/// Calls `make`. A call written in the expansion itself would get clippy's lints about redundant closures.
 pub fn make<T>(make: impl FnOnce() -> T) -> T {
     make()
 }
 
-/// Stands for a return that never happens, so that its type is known.
+/// A value for a `return` that never runs and only tells the compiler the type.
 ///
 /// # Panics
 ///
-/// If it does happen.
+/// If it does run.
 #[must_use]
 pub fn never<R>() -> R {
     unreachable!("this only tells the compiler a type")

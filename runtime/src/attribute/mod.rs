@@ -1,9 +1,8 @@
-//! What the attributes expand to calls: re-exported as `auto_mutex::__private`, for expansions only.
+//! What the attributes expand to calls of, re-exported as `auto_mutex::__private`.
 //!
-//! [`Site`] describes an annotated function, [`request`] collects what a call asks for, [`value`] says what options take, [`lock`] what each attribute locks, [`around`] runs the body
-//! under the lock, [`carry`] and [`answer`] say what is returned without it. Locks themselves are
-//! the handles' business. Nothing here is covered by semantic versioning: the macro crate is pinned to the
-//! very version of this one.
+//! [`Site`] describes an annotated function, [`request`] collects what a call asks for, [`value`] says what options
+//! accept, [`lock`] takes the lock, [`around`] runs the body under it, [`carry`] and [`answer`] say what a call returns
+//! that does not get it. Nothing here is covered by semantic versioning: the macro crate requires exactly this version.
 
 mod answer;
 mod around;
@@ -19,13 +18,15 @@ pub use std::result::Result::{Err, Ok};
 pub use std::time::Duration;
 
 pub use crate::handle::Guard;
+pub use crate::multi::MultiGuard as Multi;
+pub use crate::mutex::MutexGuard as Mutex;
+pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
+pub use crate::semaphore::Permit as Semaphore;
 pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
-pub use around::{
-    Around, Scope, acquire, around, around_finishing, blocking_acquire, enter, finish, run,
-};
-pub use carry::{ErrorFromLockError, FromLockError, is_timeout};
+pub use around::{Around, around, around_finishing, enter, finish, run};
+pub use carry::{ErrorFromLockError, FromLockError};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
-pub use lock::{Lock, Multi, Mutex, Read, Semaphore, Write};
+pub use lock::Lock;
 pub use request::Request;
 pub use value::{IsDuration, KeyList, KeyPart, OwnerName};
 

@@ -4,30 +4,31 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use super::lock::{Multi, Mutex, Semaphore};
 use super::value::{IsDuration, KeyList, KeyPart, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Demand, Expire, Handle, Options, Sought, Started};
+use crate::handle::{AcquireTarget, Demand, Options, Taking};
+use crate::multi::MultiGuard;
+use crate::mutex::MutexGuard;
 use crate::name::{Name, NameBuilder};
-use crate::semaphore;
+use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, Text};
 
-/// Between two attempts, unless `interval` says otherwise.
+/// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a call asks for. It owns everything, so it may be kept across an await.
+/// What a call asks for. It borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
     site: &'static Site,
     self_type: &'static str,
     client: Option<Client>,
-    /// The parts of each key; nothing: there is no key.
+    /// The parts of each key; empty if there is no key.
     keys: Vec<Vec<String>>,
-    /// `keys = …` was given, even if it yields none.
+    /// `keys = …` was given, even if it yields nothing.
     several: bool,
-    /// The `Display` of some part did not work.
+    /// The `Display` of some part failed.
     key_failed: bool,
     expire: Option<Duration>,
     block: Option<Duration>,
@@ -41,13 +42,13 @@ pub struct Request<L> {
 }
 
 impl<L> Request<L> {
-    /// A request of a function whose name needs no `Self`.
+    /// The request of a function whose name does not depend on `Self`.
     #[must_use]
     pub fn new(site: &'static Site) -> Self {
         Self::of::<()>(site)
     }
 
-    /// A request of a function of the type `T`.
+    /// The request of a function of the type `T`.
     #[must_use]
     pub fn of<T: ?Sized>(site: &'static Site) -> Self {
         Self {
@@ -99,12 +100,12 @@ impl<L> Request<L> {
         self.interval = Some(interval.duration());
     }
 
-    /// One more part of the key.
+    /// Adds a part to the key.
     pub fn part<P: KeyPart + ?Sized>(&mut self, part: &P) {
         self.affixed("", part, "");
     }
 
-    /// One more part of the key, between two texts.
+    /// Adds a part to the key, between two texts.
     pub fn affixed<P: KeyPart + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let mut text = before.to_owned();
         self.key_failed |= !part.write(&mut text);
@@ -115,7 +116,7 @@ impl<L> Request<L> {
         }
     }
 
-    /// How it is asked for, and of whom.
+    /// The client, and how the lock is taken.
     #[inline]
     fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
@@ -123,7 +124,7 @@ impl<L> Request<L> {
             None => Client::in_force()?,
         };
         let options = Options {
-            expire: self.expire.map(Expire::After),
+            expire: self.expire,
             block: self.block,
             retries: self
                 .retries
@@ -136,22 +137,18 @@ impl<L> Request<L> {
 
     /// Asks for `demand` of the lock.
     #[inline]
-    pub(super) fn start(&self, demand: Demand, blocking: bool) -> Result<Started, LockError> {
+    pub(super) fn start(&self, demand: Demand, blocking: bool) -> Result<Taking, LockError> {
         let (client, options) = self.terms()?;
-        if !client.member().is_open() {
-            client.member().check()?;
-        }
+        client.member().check()?;
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
             _ => Cow::Owned(self.keyed(&client)?),
         };
         let owner = self.owner.as_deref().map(|owner| Owner::Here(owner.into()));
-        let meta = match &owner {
-            None => self.meta_of(known, &client),
-            Some(owner) => Meta::owned(&self.meta_of(known, &client), owner),
-        };
-        Sought::new(&client, &name, owner.as_ref()).start(&meta, &options, demand, None, blocking)
+        let meta = self.meta(known, &client);
+        let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner.as_ref());
+        target.start(&options, demand, None, blocking)
     }
 
     fn keyed(&self, client: &Client) -> Result<Name, LockError> {
@@ -163,7 +160,7 @@ impl<L> Request<L> {
         self.site.called(client.namespace(), self.self_type)
     }
 
-    /// What the site knows of `client`, if it is the one that it is usually called with.
+    /// What the site has cached for `client`, if that called it first.
     #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
@@ -177,9 +174,9 @@ impl<L> Request<L> {
         })
     }
 
-    /// Who asks, in the form of the store.
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     #[inline]
-    fn meta_of(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
+    fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
         match known {
             Some(known) => Text::Fixed(&known.meta),
             None => self.write_meta(client),
@@ -188,7 +185,7 @@ impl<L> Request<L> {
 
     fn write_meta(&self, client: &Client) -> Text {
         let member = client.member();
-        Meta::write(member.host(), member.pid(), &self.site.shown(), None)
+        Meta::write(member.host(), member.pid(), &self.site.place(), None)
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
@@ -203,27 +200,27 @@ impl<L> Request<L> {
     }
 }
 
-impl Request<Mutex> {
+impl Request<MutexGuard> {
     /// `owner = …`
     pub fn owner<N: OwnerName + ?Sized>(&mut self, owner: &N) {
-        // One that cannot be displayed is none, and refused like an empty one.
+        // An owner whose `Display` fails is refused like an empty one.
         self.owner = Some(owner.name().unwrap_or_default());
     }
 }
 
-impl Request<Multi> {
+impl Request<MultiGuard> {
     /// `was = …`
     pub fn was(&mut self, was: &'static str) {
         self.was = Some(was);
     }
 
-    /// One more key, whose parts follow.
+    /// Begins another key; its parts follow.
     pub fn another(&mut self) {
         self.several = true;
         self.keys.push(Vec::new());
     }
 
-    /// A key of one part each.
+    /// Adds a key of one part for each of `keys`.
     pub fn each<M, K>(&mut self, keys: K)
     where
         K: KeyList<M>,
@@ -237,29 +234,28 @@ impl Request<Multi> {
     }
 
     /// The locks that are asked for, and how.
-    pub(super) fn handles(mut self) -> Result<(Vec<Handle>, Options), LockError> {
+    pub(super) fn targets(mut self) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
         let (client, options) = self.terms()?;
+        client.member().check()?;
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
-        let (scope, meta) = (
-            self.scope(&client),
-            self.meta_of(self.known(&client), &client),
-        );
-        let mut handles = Vec::new();
+        let scope = self.scope(&client);
+        let meta = self.meta(self.known(&client), &client);
+        let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
             let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
                 let name = Cow::Owned(self.finish(name)?);
-                handles.push(Handle::at(client.clone(), name, meta.clone()));
+                targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));
             }
         }
-        Ok((handles, options))
+        Ok((targets, options))
     }
 }
 
-impl Request<Semaphore> {
+impl Request<Permit> {
     /// `permits = …`
     pub fn permits(&mut self, permits: u32) {
         self.permits = permits;

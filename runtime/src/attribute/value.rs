@@ -1,7 +1,9 @@
-//! What options take: traits of their own, for what the compiler says of other types.
+//! What options accept. These are traits of their own so that the compiler can explain what is wrong with other types.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
+
+use super::answer::{AtOnce, Inside};
 
 /// What can be a part of a key.
 #[diagnostic::on_unimplemented(
@@ -10,7 +12,7 @@ use std::time::Duration;
     note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display`"
 )]
 pub trait KeyPart {
-    /// `false`: it failed, and `text` is incomplete.
+    /// Returns `false` if the `Display` failed; then `text` is incomplete.
     fn write(&self, text: &mut String) -> bool;
 }
 
@@ -21,14 +23,7 @@ impl<T: Display + ?Sized> KeyPart for T {
     }
 }
 
-/// Marks what is iterated over as it is.
-#[derive(Debug)]
-pub struct AsItIs(());
-/// Marks a reference to what is.
-#[derive(Debug)]
-pub struct Behind(());
-
-/// What `keys` takes. `M` tells values from references to references: an expression that is a place is borrowed.
+/// What `keys` accepts. Expressions that are places are borrowed, so `M` tells values from references to references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
@@ -36,7 +31,7 @@ pub struct Behind(());
     note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
 )]
 pub trait KeyList<M> {
-    /// A key. What it can be is not asked here: the compiler shall say which of the two is wrong.
+    /// A key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
     type Key;
 
     /// All of them.
@@ -44,7 +39,7 @@ pub trait KeyList<M> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: IntoIterator> KeyList<AsItIs> for T {
+impl<T: IntoIterator> KeyList<AtOnce> for T {
     type Key = T::Item;
 
     fn list(self) -> impl Iterator<Item = T::Item> {
@@ -53,7 +48,7 @@ impl<T: IntoIterator> KeyList<AsItIs> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'a, T: ?Sized> KeyList<Behind> for &&'a T
+impl<'a, T: ?Sized> KeyList<Inside> for &&'a T
 where
     &'a T: IntoIterator,
 {
@@ -71,7 +66,7 @@ where
     note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display`"
 )]
 pub trait OwnerName {
-    /// `None`: it failed.
+    /// `None` if the `Display` failed.
     fn name(&self) -> Option<String>;
 }
 

@@ -11,18 +11,17 @@ use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();
-/// Two set-ups at once: the second must not connect for nothing.
+/// Held during set-up, so that the second of two at once does not connect in vain.
 static SETTING_UP: Mutex<()> = Mutex::new(());
 
 /// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
-/// An ordinary function: works with and without a runtime, and blocks until the store has been reached and
-/// checked, for `connect_timeout` at most.
+/// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
 ///
 /// # Errors
 ///
-/// A [`SetupError`] that says what is wrong; [`SetupError::AlreadySetUp`] the second time, and then the first
-/// client stays in force. After an error it may be called again.
+/// A [`SetupError`] that says what is wrong; [`SetupError::AlreadySetUp`] if there is a global client already, which
+/// stays in force. After any other error it may be called again.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,7 +43,7 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The client in force here: that of the innermost [`Client::scope`], else the global one.
+/// The client in force here: the one of the innermost [`Client::scope`], else the global one.
 ///
 /// # Errors
 ///
@@ -53,7 +52,7 @@ pub fn client() -> Result<Client, LockError> {
     in_force().map(Cow::into_owned)
 }
 
-/// As [`client`], without a clone of the global one.
+/// As [`client`], without cloning the global one.
 #[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     let current = scope::current().map(Cow::Owned);

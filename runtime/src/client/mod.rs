@@ -21,9 +21,9 @@ use crate::wait::{Promise, Wakes};
 
 /// One connected store, plus the defaults of its locks.
 ///
-/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for
-/// other stores, or for tests. It works in any runtime and in none: a thread of its own does the talking. When
-/// the last clone and the last guard are gone, the thread ends.
+/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for other
+/// stores, or for tests. It works in any runtime and in none: a thread of its own talks to the store, and ends when the
+/// last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -37,15 +37,15 @@ use crate::wait::{Promise, Wakes};
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    handle: Arc<Handle>,
+    shared: Arc<Shared>,
 }
 
-/// Notices when the last clone is gone.
-struct Handle {
+/// What the clones of a client share; dropped with the last one.
+struct Shared {
     member: Arc<Member>,
 }
 
-impl Drop for Handle {
+impl Drop for Shared {
     fn drop(&mut self) {
         self.member.orphan();
     }
@@ -54,8 +54,8 @@ impl Drop for Handle {
 impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
-    /// Blocks until the store has been reached and checked, for `connect_timeout` at most. Works with and
-    /// without a runtime. Warns (by `tracing`) of each [`Weakness`](crate::Weakness) that it finds.
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and
+    /// without a runtime. Logs a warning (by `tracing`) for each [`Weakness`](crate::Weakness) that it finds.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Client {
         }
         site::find_duplicates(member.settings().namespace.as_deref());
         Ok(Self {
-            handle: Arc::new(Handle { member }),
+            shared: Arc::new(Shared { member }),
         })
     }
 
@@ -83,14 +83,14 @@ impl Client {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the locks of this client are worth on the servers that it is connected to, as found at set-up.
+    /// What the locks of this client are worth on the servers that it uses, as found at set-up.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks spawned
-    /// inside are not inside.
+    /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks that it spawns are
+    /// not included.
     ///
     /// # Cancel safety
     ///
@@ -116,10 +116,10 @@ impl Client {
         run()
     }
 
-    /// Releases all locks of this client, sends what has not been sent, and closes the connection. Later calls
-    /// get [`LockError::ShutDown`]; guards that still live are lost.
+    /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
+    /// that still exist are lost.
     ///
-    /// Waits for the store for one `patience` at most; what it does not answer ends with its lease.
+    /// Waits for the store for `patience` at most. Locks whose release it does not answer end with their lease.
     ///
     /// # Cancel safety
     ///
@@ -127,7 +127,7 @@ impl Client {
     pub async fn shutdown(&self) {
         let done = Arc::new(Promise::new());
         let (client, signal) = (self.clone(), done.clone());
-        // Rare, so a thread: this must work where there is no runtime.
+        // On a thread of its own, since there may be no runtime.
         let spawned = thread::Builder::new()
             .name("auto-mutex-shutdown".to_owned())
             .spawn(move || {
@@ -150,7 +150,7 @@ impl Client {
         }
     }
 
-    /// The client in force here: the innermost scope's, else the global one.
+    /// The client in force here: the one of the innermost scope, else the global one.
     #[inline]
     pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
         global::in_force()
@@ -162,7 +162,7 @@ impl Client {
     }
 
     pub(crate) fn member(&self) -> &Arc<Member> {
-        &self.handle.member
+        &self.shared.member
     }
 }
 

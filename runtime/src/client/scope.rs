@@ -1,4 +1,4 @@
-//! Which client is in force on this thread, while a scoped future is polled or a scoped closure runs.
+//! Which client is in force on this thread while a scoped future is polled or a scoped closure runs.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -13,7 +13,7 @@ thread_local! {
     static STACK: RefCell<Vec<Client>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A client in force until this is dropped, innermost first.
+/// Keeps a client in force until it is dropped. Dropped in reverse order of creation.
 #[must_use]
 pub(super) struct Entered(std::marker::PhantomData<*const ()>);
 
@@ -31,7 +31,7 @@ pub(super) fn current() -> Option<Client> {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // Dropped after the borrow: the last handle of a client ends its engine.
+        // Dropped after the borrow: the last clone of a client ends its engine.
         let client = STACK.try_with(|stack| stack.borrow_mut().pop());
         drop(client);
     }

@@ -1,7 +1,7 @@
-//! Local time for leases: a clock that goes on while the machine sleeps.
+//! Local time for leases: a clock that keeps counting while the machine sleeps.
 //!
-//! `std::time::Instant` stops during suspend on Linux, so a laptop or a virtual machine that wakes up would
-//! believe in a lease that ended long ago. Only points in time live here; who waits for them does not.
+//! `std::time::Instant` stops during suspend on Linux: a laptop or a virtual machine that wakes up would take a lease
+//! that ended long ago for valid.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// How much a validity is shortened for clocks that drift: 1 % and 2 ms.
+/// How much earlier a grant counts as over here, since clocks drift: 1 % and 2 ms.
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
@@ -52,13 +52,13 @@ impl Instant {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// Until `later`; zero if that is over.
+    /// The time until `later`; zero if `later` has passed.
     #[inline]
     pub(crate) fn until(self, later: Self) -> Duration {
         Duration::from_nanos(later.0.saturating_sub(self.0))
     }
 
-    /// When a grant of `lease` that was asked for at `self` ends for us, with the allowance for drift.
+    /// Until when a grant of `lease` is valid here that was asked for at `self`, with the allowance for drift.
     #[inline]
     pub(crate) fn validity(self, lease: Duration) -> Self {
         let shortened = lease.saturating_sub(lease / DRIFT_DIVISOR + DRIFT_FLOOR);
@@ -66,7 +66,7 @@ impl Instant {
     }
 }
 
-/// A clock that a test moves by hand, for its own thread.
+/// A clock that a test sets by hand, for its own thread.
 #[cfg(test)]
 pub(crate) mod by_hand {
     use std::cell::Cell;

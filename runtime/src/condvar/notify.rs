@@ -1,4 +1,4 @@
-//! Waking who waits.
+//! Waking waiters.
 
 use super::Condvar;
 use crate::error::LockError;
@@ -6,17 +6,16 @@ use crate::queue::Answered;
 use crate::store::{Op, Reply, Signal, Ticket};
 
 impl Condvar {
-    /// Wakes the one that has waited for the longest; `false` if nobody waits. Whether the caller has the mutex
-    /// does not matter.
+    /// Wakes the waiter that has waited longest; `false` if nobody waits. The caller need not hold the mutex.
     ///
-    /// A waiter that does not take the notification within two seconds (its process died) passes it on to the next, which
-    /// gets it less than a second later. So does one that is dropped, or dies (then its lease ends first), before it has
-    /// the lock again.
+    /// If the waiter does not take the notification within two seconds (its process died), the next waiter gets it less
+    /// than a second later. The same happens if the waiter is dropped, or dies and its lease ends, before it has the
+    /// lock again.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then somebody may or may not have been woken. [`LockError::ForeignKey`], and those of an
-    /// unusable client or name.
+    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and those
+    /// of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -25,16 +24,12 @@ impl Condvar {
         Ok(count(&self.notify(Signal::One)?.wait().await?) > 0)
     }
 
-    /// As [`notify_one`](Self::notify_one), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`notify_one`](Self::notify_one).
+    /// As [`notify_one`](Self::notify_one), blocking the thread. The errors are the same.
     pub fn blocking_notify_one(&self) -> Result<bool, LockError> {
         Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
     }
 
-    /// Wakes all that wait, and says how many. They go on one after another, as they obtain the mutex.
+    /// Wakes all waiters, and says how many. They go on one after another, as they get the mutex.
     ///
     /// # Errors
     ///

@@ -1,14 +1,13 @@
-//! Waiting to be notified.
+//! Waiting for a notification.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::Condvar;
 use crate::error::LockError;
-use crate::handle::{Guard, Holding, Origin};
+use crate::handle::{Guard, Holding, want};
 use crate::lease::{Hold, Terms};
 use crate::mutex::MutexGuard;
-use crate::queue::{Acquire, Past, Patience, Want, home};
+use crate::queue::{Acquire, Patience, Want};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
@@ -17,39 +16,38 @@ use crate::wait::block_on;
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// `true`: the time was over; nobody had notified this waiter.
+    /// Whether the time was over before this waiter was notified.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// Nothing but a signal.
+/// The capacity of a name that hands out nothing but signals.
 const SIGNALS_ONLY: u32 = 0;
+/// A wait of no time at all would not get a place in the queue.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
-    /// Releases the lock, waits until notified, and takes the lock again, with a new fencing token, for as long as that
-    /// takes. It may also return for no reason: look at the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new
+    /// fencing token. It may also return without a notification: check the condition again.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
     /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
-    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (Of a
-    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process's part is: the owner's other processes hold on.)
+    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
+    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes
+    /// still hold it.)
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue and releases the lock; a notification that had come goes to the next waiter.
+    /// Dropping the future leaves the queue and releases the lock. If a notification had come, the next waiter gets it.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
 
-    /// As [`wait`](Self::wait), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`wait`](Self::wait).
+    /// As [`wait`](Self::wait), blocking the thread. The errors are the same.
     pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
@@ -92,20 +90,26 @@ impl Condvar {
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
         let place = self.register(&guard, timeout, blocking)?;
         place.registered().await;
-        let again = Again::of(&guard);
+        let (released, origin) = (guard.holds().first().clone(), guard.holding.origin());
         drop(guard);
-        let notified = woken(place.await)?;
-        let hold = again.enter(blocking)?.await?;
-        let timed_out = WaitTimeoutResult(matches!(notified, Woken::TimedOut));
-        // Not before: who gives up on the lock, or dies, has not used the notification.
-        if let Woken::Notified(notification) = notified {
-            drop(notification.leave());
-        }
-        let holding = Holding::again(hold, again.origin, blocking);
-        Ok((MutexGuard::new(holding), timed_out))
+        let notified = place.await;
+        let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
+        // Dropped on the way, a notification goes to the next waiter.
+        let notification = match notified {
+            Ok(notified) => Some(Holding::unused(notified)),
+            // Where the store is in trouble, or has lost the place in its queue, the caller looks at the condition
+            // again. What is wrong is said when the lock is asked for.
+            Err(LockError::Timeout { .. } | LockError::Unavailable { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let hold = take_again(&released, blocking)?.await?;
+        // Not before: a call that gives up on the lock, or dies, has not used the notification.
+        drop(notification.map(Holding::leave));
+        let holding = Holding::again(hold, origin, blocking);
+        Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
     }
 
-    /// Joins the queue of those who wait.
+    /// Joins the queue of the waiters.
     fn register(
         &self,
         guard: &MutexGuard,
@@ -113,92 +117,41 @@ impl Condvar {
         blocking: bool,
     ) -> Result<Acquire, LockError> {
         guard.check()?;
-        let hold = only(guard);
+        let hold = guard.holds().first();
         if hold.is_shared() {
             return Err(LockError::AlreadyHeld {
                 name: hold.name().to_string(),
             });
         }
         let target = self.target()?;
-        let want = Want {
-            share: Share {
-                takes: true,
-                ..Share::of(1, SIGNALS_ONLY)
-            },
-            owner: None,
-            terms: Terms {
-                expire: None,
-                at_least: Duration::ZERO,
-            },
-            // A place in the queue, however short.
-            patience: Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST))),
-            meta: self.handle.meta(&target.client)?,
-            home: home(),
+        let share = Share {
+            takes: true,
+            ..Share::of(1, SIGNALS_ONLY)
+        };
+        let terms = Terms {
+            expire: None,
+            at_least: Duration::ZERO,
+        };
+        let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
+        target.join(&Want {
             relies: true,
-            blocking,
-            past: Past::default(),
-        };
-        target.enter(&want)
+            ..want(share, terms, patience, target.meta(), blocking)
+        })
     }
 }
 
-/// A wait of no time at all would not be a place in the queue.
-const SHORTEST: Duration = Duration::from_millis(1);
-
-fn only(guard: &MutexGuard) -> &Arc<Hold> {
-    guard.holds().first()
-}
-
-/// Why a wait ended.
-enum Woken {
-    /// The notification goes to the next waiter if it is dropped.
-    Notified(Holding),
-    TimedOut,
-    /// The store is in trouble, or has lost the place in its queue: a reason to look at the condition again. The lock is asked for next, and says what is
-    /// wrong.
-    ForNoReason,
-}
-
-fn woken(ended: Result<Arc<Hold>, LockError>) -> Result<Woken, LockError> {
-    match ended {
-        Ok(notified) => Ok(Woken::Notified(Holding::unused(notified))),
-        Err(LockError::Timeout { .. }) => Ok(Woken::TimedOut),
-        Err(LockError::Unavailable { .. }) => Ok(Woken::ForNoReason),
-        Err(error) => Err(error),
-    }
-}
-
-/// How to take the lock again.
-struct Again {
-    released: Arc<Hold>,
-    origin: Origin,
-}
-
-impl Again {
-    fn of(guard: &MutexGuard) -> Self {
-        Self {
-            released: only(guard).clone(),
-            origin: guard.holding.origin(),
-        }
-    }
-
-    fn enter(&self, blocking: bool) -> Result<Acquire, LockError> {
-        let grant = self.released.grant();
-        let want = Want {
-            share: Share {
-                owner: Owner::in_store(grant.owner.as_ref()),
-                ..Share::of(grant.units, grant.capacity)
-            },
-            owner: grant.owner.clone(),
-            terms: self.released.terms(),
-            patience: Patience::Queue(None),
-            meta: grant.meta.clone(),
-            home: home(),
-            relies: false,
-            blocking,
-            past: Past::default(),
-        };
-        let member = self.released.local().member();
-        member.with_local(self.released.name(), |local| local.enter(&want))?
-    }
+/// Asks for the lock that was released, on the same terms.
+fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
+    let grant = released.grant();
+    let share = Share {
+        owner: Owner::in_store(grant.owner.as_ref()),
+        ..Share::of(grant.units, grant.capacity)
+    };
+    let (terms, patience) = (released.terms(), Patience::Queue(None));
+    let want = Want {
+        owner: grant.owner.clone(),
+        ..want(share, terms, patience, grant.meta.clone(), blocking)
+    };
+    let member = released.local().member();
+    member.with_local(released.name(), |local| local.enter(&want))?
 }

@@ -1,4 +1,4 @@
-//! [`Endpoint`]: where the store is, as a URL says it, with the credentials kept apart.
+//! [`Endpoint`]: where the store is and how to log in there, as a URL says it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,14 +8,15 @@ use super::secret::Secret;
 /// Where the locks live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// In this process; `shared` by all clients that give the same name.
+    /// In this process; `shared` by all clients with the same name.
     Memory {
         shared: Option<String>,
     },
     Redis(RedisEndpoint),
     Sentinel(SentinelEndpoint),
     Cluster(ClusterEndpoint),
-    Quorum(QuorumEndpoint),
+    /// Independent servers, of which a majority decides.
+    Quorum(Vec<RedisEndpoint>),
 }
 
 impl Endpoint {
@@ -38,29 +39,23 @@ pub(crate) struct RedisEndpoint {
     pub(crate) access: Access,
 }
 
-/// The primary of a service that sentinels watch over.
+/// The primary of a service that sentinels monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentinelEndpoint {
     pub(crate) sentinels: Vec<Address>,
     /// For the sentinels, which have users and passwords of their own.
     pub(crate) login: Login,
     pub(crate) service: String,
-    /// For the servers. TLS is for the sentinels too.
+    /// For the servers. TLS applies to the sentinels too.
     pub(crate) access: Access,
 }
 
 /// A Redis Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterEndpoint {
-    /// Some of its nodes: they know the others.
+    /// Some of the nodes: they know the others.
     pub(crate) nodes: Vec<Address>,
     pub(crate) access: Access,
-}
-
-/// Independent servers, of which a majority decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QuorumEndpoint {
-    pub(crate) nodes: Vec<RedisEndpoint>,
 }
 
 /// How a server is talked to.
@@ -68,25 +63,25 @@ pub(crate) struct QuorumEndpoint {
 pub(crate) struct Access {
     pub(crate) login: Login,
     pub(crate) db: u32,
-    /// `None`: in the clear.
+    /// `None`: plain TCP.
     pub(crate) tls: Option<Tls>,
 }
 
-/// Who logs in.
+/// A user and password.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
     /// `None`: the default user.
     pub(crate) user: Option<Secret>,
-    /// `None`: no login at all.
+    /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
 }
 
-/// Whom to trust, and who we are.
+/// Which certificates to trust, and which one to present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tls {
-    /// The file of the certificates to trust; `None`: the system's.
+    /// The file of trusted certificates; `None`: the system's.
     pub(crate) ca: Option<PathBuf>,
-    /// The files of our own certificate and its key.
+    /// The files of the client certificate and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
     /// The name that the server's certificate must have; `None`: that of the address.
     pub(crate) server_name: Option<String>,
@@ -100,31 +95,27 @@ pub(crate) enum Address {
 }
 
 impl Endpoint {
-    /// The database; 0 only if it is on all servers.
-    pub(crate) fn db(&self) -> u32 {
+    /// How each of its servers is talked to.
+    fn accesses(&self) -> Vec<&Access> {
         match self {
-            Self::Memory { .. } | Self::Cluster(_) => 0,
-            Self::Redis(server) => server.access.db,
-            Self::Sentinel(service) => service.access.db,
-            Self::Quorum(quorum) => {
-                let databases = quorum.nodes.iter().map(|node| node.access.db);
-                databases.max().unwrap_or(0)
-            }
+            Self::Memory { .. } => Vec::new(),
+            Self::Redis(server) => vec![&server.access],
+            Self::Sentinel(service) => vec![&service.access],
+            Self::Cluster(cluster) => vec![&cluster.access],
+            Self::Quorum(nodes) => nodes.iter().map(|node| &node.access).collect(),
         }
     }
 
-    /// What is said about TLS.
+    /// The database; 0 only if every server uses that one.
+    pub(crate) fn db(&self) -> u32 {
+        let databases = self.accesses().into_iter().map(|access| access.db);
+        databases.max().unwrap_or(0)
+    }
+
+    /// The TLS options, if servers are talked to by TLS.
     pub(crate) fn tls(&self) -> Option<&Tls> {
-        match self {
-            Self::Memory { .. } => None,
-            Self::Redis(server) => server.access.tls.as_ref(),
-            Self::Sentinel(service) => service.access.tls.as_ref(),
-            Self::Cluster(cluster) => cluster.access.tls.as_ref(),
-            Self::Quorum(quorum) => quorum
-                .nodes
-                .iter()
-                .find_map(|node| node.access.tls.as_ref()),
-        }
+        let mut accesses = self.accesses().into_iter();
+        accesses.find_map(|access| access.tls.as_ref())
     }
 }
 

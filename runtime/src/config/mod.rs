@@ -1,7 +1,6 @@
 //! [`Config`]: which store, and the defaults of its locks.
 //!
-//! Here the options are collected; `url` takes the address apart, `settings` checks the whole. Nothing here
-//! connects.
+//! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
 
 mod endpoint;
 mod environment;
@@ -10,21 +9,19 @@ mod secret;
 mod settings;
 mod url;
 
-use std::time::Duration;
-
 pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, QuorumEndpoint, RedisEndpoint,
-    SentinelEndpoint, Tls,
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
 };
 pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
+use self::seconds::Span;
 use crate::error::SetupError;
 
 /// Which store to use, and the defaults of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is asked for. Spans of time are in [`Seconds`]: an integer, a
-/// float or a [`Duration`]. A value that cannot work is reported by `setup` and `Client::connect`.
+/// A URL alone is enough wherever a `Config` is accepted. Lengths of time are [`Seconds`]: an integer, a
+/// float or a [`Duration`](std::time::Duration). A value that cannot work is reported by `setup` and `Client::connect`.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -44,66 +41,66 @@ use crate::error::SetupError;
 /// |---|---|
 /// | `memory://` | in this process, private to the client |
 /// | `memory://name` | in this process, shared by all clients with that URL |
-/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the port is 6379 unless said |
+/// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the default port is 6379 |
 /// | `rediss://…` | the same by TLS (feature `tls`) |
 /// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`) |
-/// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their port is 26379 unless said |
+/// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
 /// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
-/// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers, all of which are named: 3, 5, 7… |
+/// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… |
 ///
-/// What may stand behind a question mark, with `&` between one and the next:
+/// Query parameters:
 ///
 /// | parameter | with | meaning |
 /// |---|---|---|
-/// | `tls=true` | every scheme over TCP | talk by TLS to all servers, and to sentinels; `rediss://` says the same |
-/// | `ca=/path` | TLS | trust the authorities whose certificates are in this file, instead of those of the system |
-/// | `cert=/path`, `key=/path` | TLS | our own certificate (with those between it and its authority) and its private key, where the server asks for one (`tls-auth-clients`) |
-/// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host or address that is connected to |
-/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login at the sentinels; that before the `@` is for the servers |
-/// | `db=…` | `unix://` | the database; elsewhere it stands in the path |
-/// | `user=…`, `pass=…` | `unix://` | the login; elsewhere it stands before the `@` |
-/// | `protocol=resp3` | all but `memory://` | nothing: it is always RESP3. For URLs that other libraries need too |
+/// | `tls=true` | every scheme over TCP | use TLS for all servers and sentinels, like `rediss://` |
+/// | `ca=/path` | TLS | trust the certificate authorities in this file instead of the system's |
+/// | `cert=/path`, `key=/path` | TLS | the client certificate (with intermediate ones) and its private key, if the server asks for one (`tls-auth-clients`) |
+/// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host in the URL |
+/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login for the sentinels; the one before the `@` is for the servers |
+/// | `db=…` | `unix://` | the database; with other schemes it is in the path |
+/// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
+/// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
 ///
-/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a user,
-/// a password or the content of a file.
+/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
+/// user, a password or the content of a file.
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3. The
-/// files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate
-/// needs no restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
+/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3.
+/// The files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate needs no
+/// restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
 /// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
     endpoint: Endpoint,
     namespace: Option<String>,
-    lease: Option<Result<Duration, &'static str>>,
-    expire: Option<Result<Duration, &'static str>>,
+    lease: Option<Span>,
+    expire: Option<Span>,
     never_expire: bool,
-    block: Option<Result<Duration, &'static str>>,
-    patience: Option<Result<Duration, &'static str>>,
-    connect_timeout: Option<Result<Duration, &'static str>>,
-    handover: Option<(u32, Result<Duration, &'static str>)>,
+    block: Option<Span>,
+    patience: Option<Span>,
+    connect_timeout: Option<Span>,
+    handover: Option<(u32, Span)>,
     restart_guard: Option<bool>,
     failover_guard: bool,
-    longest_lease: Option<Result<Duration, &'static str>>,
-    replicas: Option<(u32, Result<Duration, &'static str>)>,
+    longest_lease: Option<Span>,
+    replicas: Option<(u32, Span)>,
 }
 
 impl Config {
-    /// The store at `url`, with the usual defaults.
+    /// The store at `url`, with default options.
     ///
     /// # Errors
     ///
-    /// [`SetupError::InvalidUrl`] if the URL cannot be understood, [`SetupError::UnsupportedStore`] if this
-    /// build cannot serve it.
+    /// [`SetupError::InvalidUrl`] if the URL is invalid, [`SetupError::UnsupportedStore`] if this build cannot serve
+    /// it.
     pub fn new(url: impl AsRef<str>) -> Result<Self, SetupError> {
         url::parse(url.as_ref()).map(Self::at)
     }
 
-    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases or
-    /// sockets. Where all that is the same, `redlock://h1,h2,h3` says it shorter.
+    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases
+    /// or sockets. Otherwise `redlock://h1,h2,h3` is shorter.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -119,8 +116,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`SetupError::InvalidUrl`] if a URL cannot be understood or is not that of one server, if there are not 3, 5, 7 … 15 of
-    /// them, or if two name the same server.
+    /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15
+    /// URLs, or if two name the same server.
     pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
         url::several(urls).map(Self::at)
     }
@@ -153,20 +150,20 @@ impl Config {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// The first part of every name, so that several programs or stages can share a store.
+    /// The first part of every name. It lets several programs or environments share a store.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// How long the store keeps what this process holds without hearing from it: 100 ms to 30 s, 10 s unless
-    /// said, and no longer than `longest_lease`. Renewed in the background; a killed process frees its locks within one lease.
+    /// How long the store keeps a lock without a renewal: 100 ms to 30 s, 10 s by default, and at most `longest_lease`.
+    /// Leases are renewed in the background; the locks of a killed process are free within one lease.
     pub fn lease(mut self, seconds: impl Seconds) -> Self {
         self.lease = Some(seconds::span(seconds));
         self
     }
 
-    /// How long a lock may be held at most: 24 hours unless said.
+    /// How long a lock may be held at most: 24 hours by default.
     pub fn expire(mut self, seconds: impl Seconds) -> Self {
         self.expire = Some(seconds::span(seconds));
         self.never_expire = false;
@@ -180,32 +177,33 @@ impl Config {
         self
     }
 
-    /// How long to wait for a lock: as long as it takes unless said. `0` does not wait.
+    /// How long to wait for a lock: as long as it takes by default. `0` does not wait.
     pub fn block(mut self, seconds: impl Seconds) -> Self {
         self.block = Some(seconds::span(seconds));
         self
     }
 
-    /// How long a call puts up with a store that does not answer before it fails: one lease unless said. One that does not
-    /// wait, for a second at most; and a process that has stood still for a while (its machine slept) gives the store
-    /// a second to answer after that.
+    /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not wait
+    /// tolerates a second at most. After a process was stopped for a while (its machine slept), the store gets another
+    /// second to answer.
     pub fn patience(mut self, seconds: impl Seconds) -> Self {
         self.patience = Some(seconds::span(seconds));
         self
     }
 
-    /// How long the first connection may take: 5 s unless said.
+    /// How long the first connection may take: 5 s by default.
     pub fn connect_timeout(mut self, seconds: impl Seconds) -> Self {
         self.connect_timeout = Some(seconds::span(seconds));
         self
     }
 
-    /// How often, and for how long after the store's grant, a released lock goes straight to the next waiter of the
-    /// same process, before waiters of other processes have their turn: 100 times and 5 ms unless said, 1023 times
-    /// at most. `0` times turns it off.
+    /// How often, and for how long after the store's grant, a released lock goes directly to the next waiter of the
+    /// same process, before it is the turn of other processes: 100 times and 5 ms by default, 1023 times at most. `0`
+    /// times turns this off.
     ///
-    /// A hand-over costs no round trip. Every holder still has a fencing token and an `expire` of its own, and waiters
-    /// of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed over.
+    /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
+    /// waiters of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed
+    /// over.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -217,31 +215,33 @@ impl Config {
         self
     }
 
-    /// Whether a server that was restarted grants nothing until every lease has ended that it may have given before:
-    /// for as long after its start as after a failover, since it may have been promoted just before (a server of a quorum for
-    /// `longest_lease` and a second). Without it a server that comes back without its data hands out
-    /// again at once what somebody still believes to hold.
+    /// Whether a restarted server grants nothing until every lease has ended that it may have granted before. That
+    /// takes as long as after a failover, since the server may have been promoted just before (`longest_lease` and a
+    /// second for a server of a quorum). Without this guard, a server that has lost its data grants locks again that
+    /// clients still hold.
     ///
-    /// On for Sentinel, Cluster and quorum URLs unless said, off for the others. After a *failover*, when a replica has
-    /// become the primary, nothing is granted for as long whatever is said here. Calls that give up meanwhile get
-    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in this process does
-    /// not outlive its clients and needs no guard.
+    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica has
+    /// become the primary, nothing is granted for the same time, whatever this option says. Calls that give up
+    /// meanwhile get [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in
+    /// this process does not outlive its clients and needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.restart_guard = Some(on);
         self
     }
 
-    /// Takes the guard against failovers away: two may then hold the same lock after one. For the campaign that shows it.
+    /// Removes the guard against failovers: two clients may then hold the same lock after one. Only for the tests that
+    /// show this.
     #[doc(hidden)]
     pub fn without_failover_guard(mut self) -> Self {
         self.failover_guard = false;
         self
     }
 
-    /// No client of this store has a longer lease: 30 s unless said, 30 s at most. For as long nothing is granted after a
-    /// failover, and after a restart with [`restart_guard`](Self::restart_guard). A `lease` beyond it is refused.
+    /// The longest `lease` of any client of this store: 30 s by default and at most. After a failover, and after a
+    /// restart with [`restart_guard`](Self::restart_guard), nothing is granted for this time. A longer `lease` is
+    /// refused.
     ///
-    /// The server remembers the longest that any client has said.
+    /// The server remembers the longest value that any client has given.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -256,14 +256,14 @@ impl Config {
         self
     }
 
-    /// A grant counts only when `count` replicas of the server have it, which is waited for up to `timeout` (WAIT): unless said,
-    /// none are.
+    /// A grant counts only once `count` replicas of the server have it, for which a call waits up to `timeout` (WAIT).
+    /// Off by default.
     ///
-    /// Otherwise the lock is released again and the call fails with
-    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant outlives the loss of the primary, if the replica
-    /// that takes over is one that had it. Together with `min-replicas-to-write` on the server, which ends the grants of a
-    /// primary that is cut off, that is the most that one primary with replicas can give; it is not consensus. Costs a
-    /// second connection and, for each grant of the store, another round trip; renewals cost nothing more.
+    /// With fewer replicas the lock is released again and the call fails with
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
+    /// replica that has it takes over. Together with `min-replicas-to-write` on the server, which stops a primary that
+    /// is cut off from granting, that is the most that one primary with replicas can guarantee; it is not consensus.
+    /// Costs a second connection and another round trip for each grant of the store; renewals cost nothing extra.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

@@ -1,22 +1,24 @@
-//! [`Seconds`]: what the options of [`Config`](super::Config) take for a span of time.
+//! [`Seconds`]: how the options of [`Config`](super::Config) accept a length of time.
 
 use std::time::Duration;
 
 /// A number of seconds, or a [`Duration`].
 ///
-/// Implemented for `i32`, `u32`, `i64`, `u64`, `f32`, `f64` and `Duration`; sealed. A number that is no span
-/// of time (negative, not a number, too large) is reported by `setup` and `Client::connect`.
+/// Implemented for `i32`, `u32`, `i64`, `u64`, `f32`, `f64` and `Duration`; sealed. An unusable number (negative, NaN,
+/// too large) is reported by `setup` and `Client::connect`.
 pub trait Seconds: sealed::ToDuration {}
 
 impl<T: sealed::ToDuration> Seconds for T {}
 
-/// Longer than anybody waits, and far from every overflow: a hundred years.
+/// A hundred years: longer than anybody waits, and far from any overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
 
-/// The span of time, or what is wrong with it.
+/// A duration, or what is wrong with it.
+pub(super) type Span = Result<Duration, &'static str>;
+
 pub(super) fn span(seconds: impl Seconds) -> Result<Duration, &'static str> {
     match seconds.to_duration()? {
         duration if duration > LONGEST => Err(HUGE),

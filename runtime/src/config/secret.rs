@@ -1,4 +1,4 @@
-//! [`Secret`]: text that no Debug, log or error shows.
+//! [`Secret`]: text that no `Debug` output, log or error shows.
 
 use std::fmt;
 

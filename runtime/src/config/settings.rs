@@ -1,21 +1,22 @@
-//! [`Settings`]: a configuration that can only hold values that work.
+//! [`Settings`]: a checked configuration.
 
 use std::time::Duration;
 
 use super::Config;
 use super::endpoint::Endpoint;
+use super::seconds::Span;
 use crate::error::SetupError;
 use crate::store::limits::LONGEST_LEASE_MS;
 
-/// Below this, what is left of a grant when it arrives can hardly be shown to be valid.
+/// A shorter grant would mostly be over when it arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
-/// After a failover nothing is granted for as long as a lease can last, so it is bounded.
+/// Bounded, since nothing is granted for this time after a failover.
 const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The store counts in milliseconds.
+/// The resolution of the store.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_NAMESPACE: usize = 256;
 
@@ -24,23 +25,23 @@ const LONGEST_NAMESPACE: usize = 256;
 pub(crate) struct Settings {
     pub(crate) endpoint: Endpoint,
     pub(crate) namespace: Option<String>,
-    /// How long the store keeps a ticket without hearing from its member.
+    /// How long the store keeps a lock, or a place in a queue, without a renewal.
     pub(crate) lease: Duration,
     /// How long a holder may hold at most; `None`: for ever.
     pub(crate) expire: Option<Duration>,
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
-    /// How long a call puts up with a store that does not answer.
+    /// How long a call tolerates an unresponsive store.
     pub(crate) patience: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) handover: Handover,
-    /// Whether a server that was restarted grants nothing for a while.
+    /// Whether a restarted server grants nothing for a while.
     pub(crate) restart_guard: bool,
-    /// Whether a replica that became the primary does.
+    /// Whether a promoted replica grants nothing for a while.
     pub(crate) failover_guard: bool,
-    /// No client of the store has a longer lease.
+    /// The longest lease of any client of the store.
     pub(crate) longest_lease: Duration,
-    /// Which replicas must have a grant.
+    /// How many replicas must have a grant.
     pub(crate) replicas: Option<Replicas>,
 }
 
@@ -51,12 +52,12 @@ pub(crate) struct Replicas {
     pub(crate) timeout: Duration,
 }
 
-/// How much a process may hand on before other processes have their turn.
+/// How often a process may hand a lock on before it is the turn of other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handover {
-    /// How often; zero: not at all.
+    /// Zero: never.
     pub(crate) times: u32,
-    /// For how long after the store's grant.
+    /// How long after the store's grant.
     pub(crate) time: Duration,
 }
 
@@ -69,45 +70,13 @@ impl Handover {
 
 impl Settings {
     pub(super) fn check(config: Config) -> Result<Self, SetupError> {
-        let longest_lease = take("longest_lease", config.longest_lease)?.unwrap_or(LONGEST_LEASE);
-        if longest_lease > LONGEST_LEASE {
-            return Err(invalid("longest_lease", "it is longer than 30 s"));
-        }
-        if longest_lease < SHORTEST_LEASE {
-            return Err(invalid("longest_lease", "it is shorter than 100 ms"));
-        }
-        let lease = take("lease", config.lease)?;
-        let lease = lease.unwrap_or(DEFAULT_LEASE.min(longest_lease));
-        if lease < SHORTEST_LEASE {
-            return Err(invalid("lease", "it is shorter than 100 ms"));
-        }
-        if lease > LONGEST_LEASE {
-            return Err(invalid(
-                "lease",
-                "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder",
-            ));
-        }
-        if lease > longest_lease {
-            return Err(invalid("lease", "it is longer than `longest_lease`"));
-        }
+        let longest_lease = longest_lease(config.longest_lease)?;
+        let lease = lease(config.lease, longest_lease)?;
+        check_namespace(config.namespace.as_deref())?;
         let expire = match config.never_expire {
             true => None,
-            false => match take("expire", config.expire)? {
-                Some(expire) if expire < SHORTEST_EXPIRE => {
-                    return Err(invalid("expire", "it is shorter than 10 ms"));
-                }
-                expire => Some(expire.unwrap_or(DEFAULT_EXPIRE)),
-            },
+            false => Some(expire(config.expire)?),
         };
-        let namespace = config.namespace;
-        if let Some(namespace) = &namespace {
-            if namespace.is_empty() {
-                return Err(invalid("namespace", "it is empty"));
-            }
-            if namespace.len() > LONGEST_NAMESPACE {
-                return Err(invalid("namespace", "it is longer than 256 bytes"));
-            }
-        }
         let several = !matches!(
             config.endpoint,
             Endpoint::Memory { .. } | Endpoint::Redis(_)
@@ -118,7 +87,7 @@ impl Settings {
             failover_guard: config.failover_guard,
             longest_lease,
             endpoint: config.endpoint,
-            namespace,
+            namespace: config.namespace,
             lease,
             expire,
             block: take("block", config.block)?,
@@ -131,10 +100,53 @@ impl Settings {
     }
 }
 
-/// A fencing token has room for so many.
+fn longest_lease(given: Option<Span>) -> Result<Duration, SetupError> {
+    let longest = take("longest_lease", given)?.unwrap_or(LONGEST_LEASE);
+    if longest > LONGEST_LEASE {
+        return Err(invalid("longest_lease", "it is longer than 30 s"));
+    }
+    if longest < SHORTEST_LEASE {
+        return Err(invalid("longest_lease", "it is shorter than 100 ms"));
+    }
+    Ok(longest)
+}
+
+fn lease(given: Option<Span>, longest: Duration) -> Result<Duration, SetupError> {
+    let lease = take("lease", given)?.unwrap_or(DEFAULT_LEASE.min(longest));
+    let reason = match lease {
+        _ if lease < SHORTEST_LEASE => "it is shorter than 100 ms",
+        _ if lease > LONGEST_LEASE => {
+            "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder"
+        }
+        _ if lease > longest => "it is longer than `longest_lease`",
+        _ => return Ok(lease),
+    };
+    Err(invalid("lease", reason))
+}
+
+fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
+    match take("expire", given)? {
+        Some(expire) if expire < SHORTEST_EXPIRE => {
+            Err(invalid("expire", "it is shorter than 10 ms"))
+        }
+        expire => Ok(expire.unwrap_or(DEFAULT_EXPIRE)),
+    }
+}
+
+fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
+    match namespace {
+        Some("") => Err(invalid("namespace", "it is empty")),
+        Some(namespace) if namespace.len() > LONGEST_NAMESPACE => {
+            Err(invalid("namespace", "it is longer than 256 bytes"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A fencing token has 10 bits for them.
 const MOST_HANDOVERS: u32 = 1023;
 
-fn handover(given: Option<(u32, Result<Duration, &'static str>)>) -> Result<Handover, SetupError> {
+fn handover(given: Option<(u32, Span)>) -> Result<Handover, SetupError> {
     let Some((times, time)) = given else {
         return Ok(Handover::DEFAULT);
     };
@@ -146,7 +158,7 @@ fn handover(given: Option<(u32, Result<Duration, &'static str>)>) -> Result<Hand
 }
 
 fn replicas(
-    given: Option<(u32, Result<Duration, &'static str>)>,
+    given: Option<(u32, Span)>,
     endpoint: &Endpoint,
     lease: Duration,
 ) -> Result<Option<Replicas>, SetupError> {
@@ -167,15 +179,13 @@ fn replicas(
     Err(invalid("replicas", reason))
 }
 
-type Given = Option<Result<Duration, &'static str>>;
-
-fn take(option: &'static str, given: Given) -> Result<Option<Duration>, SetupError> {
+fn take(option: &'static str, given: Option<Span>) -> Result<Option<Duration>, SetupError> {
     given.transpose().map_err(|reason| invalid(option, reason))
 }
 
 fn at_least_a_millisecond(
     option: &'static str,
-    given: Given,
+    given: Option<Span>,
 ) -> Result<Option<Duration>, SetupError> {
     match take(option, given)? {
         Some(Duration::ZERO) => Err(invalid(option, "it is zero")),

@@ -1,5 +1,7 @@
 //! The options of a configuration, one by one.
 
+use std::time::Duration;
+
 use super::*;
 
 fn memory() -> Config {

@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use super::kind::Kind;
-use super::{StoreError, StoreErrorKind};
+use super::{StoreError, StoreErrorKind, kind};
 
 /// Why a lock was not obtained, or not kept.
 ///
@@ -25,12 +24,12 @@ pub enum LockError {
         holder: Option<Holder>,
     },
 
-    /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or
-    /// it was broken with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the
-    /// call around it holds it.)
+    /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or it was broken
+    /// with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the call around
+    /// it holds it.)
     ///
-    /// A call never returns a lock that was lost before the call could return: it waits on, within its `block`. This
-    /// happens where the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
+    /// A call never returns a lock that was lost before the call could return: it goes on waiting, within its `block`.
+    /// That happens if the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
     /// is this error.
     #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
     Lost {
@@ -49,10 +48,10 @@ pub enum LockError {
         name: String,
     },
 
-    /// Waiting could never end: the holder cannot go on before the waiter does.
+    /// Waiting would never end: the holder cannot go on before the waiter does.
     #[error("waiting for {} would never end: {}", .cycle.first().map_or("the lock", String::as_str), .cycle.join(" -> "))]
     Deadlock {
-        /// The locks that wait for each other.
+        /// The locks that block each other.
         cycle: Vec<String>,
     },
 
@@ -67,7 +66,8 @@ pub enum LockError {
         holder: Option<Holder>,
     },
 
-    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was released.
+    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was
+    /// released.
     #[error(
         "lock `{name}` was granted, but only {reached} of {wanted} replicas had that in time: it was released; see to the replicas of the lock store"
     )]
@@ -76,12 +76,12 @@ pub enum LockError {
         name: String,
         /// How many were asked for.
         wanted: u32,
-        /// How many had it.
+        /// How many had it in time.
         reached: u32,
     },
 
-    /// The store does not answer or cannot serve; or it was restarted or failed over, and grants nothing yet (see
-    /// [`Config::restart_guard`](crate::Config::restart_guard)). Nothing is known about the lock.
+    /// The store does not answer or cannot serve, or it was restarted or failed over and grants nothing yet (see
+    /// [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
     #[error("the lock store is unavailable: {source}")]
     Unavailable {
         /// What the store or the connection said.
@@ -92,8 +92,8 @@ pub enum LockError {
     /// readers-writer lock 2^30.
     #[error(
         "`{name}` is in use as {}, asked for as {}: all users of a name must agree",
-        Kind(*.found),
-        Kind(*.expected)
+        kind::of(*.found),
+        kind::of(*.expected)
     )]
     PermitsMismatch {
         /// The lock.
@@ -104,20 +104,20 @@ pub enum LockError {
         found: u32,
     },
 
-    /// It cannot be deleted while somebody holds or waits for it.
+    /// A semaphore that somebody holds or waits for cannot be deleted.
     #[error(
         "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when nobody is left, or break it with `force_unlock` first"
     )]
     InUse {
         /// The lock.
         name: String,
-        /// How many hold some of it.
+        /// How many holders there are.
         holders: u64,
-        /// How many wait for it.
+        /// How many waiters there are.
         waiters: u64,
     },
 
-    /// The key of the lock holds something that this library did not write. It was left alone.
+    /// The key of the lock holds data that this library did not write. It was not changed.
     #[error(
         "the key of lock `{name}` holds data that is not a lock of this library; choose another name or namespace, or delete the key"
     )]
@@ -126,13 +126,13 @@ pub enum LockError {
         name: String,
     },
 
-    /// The store cannot do this at all. The servers of a quorum, who know nothing of each other, cannot hand out the tokens of
-    /// a semaphore once each, for example.
+    /// This kind of store cannot do this. For example, the servers of a quorum do not know of each other, so they
+    /// cannot hand out each token of a semaphore just once.
     #[error("the lock store ({store}) does not support {what}")]
     Unsupported {
         /// What was asked for, and why it cannot be had.
         what: String,
-        /// The store, as its URL begins.
+        /// The scheme of the store's URL.
         store: &'static str,
     },
 
@@ -150,7 +150,7 @@ pub enum LockError {
     #[error("the lock client was shut down")]
     ShutDown,
 
-    /// The name cannot be used.
+    /// The name is invalid.
     #[error("invalid lock name `{name}`: {reason}")]
     InvalidName {
         /// The name, or its beginning.
@@ -159,7 +159,7 @@ pub enum LockError {
         reason: &'static str,
     },
 
-    /// An option has a value that cannot work.
+    /// The value of an option is invalid.
     #[error("invalid `{option}`: {reason}")]
     InvalidOption {
         /// The option.
@@ -170,7 +170,7 @@ pub enum LockError {
 }
 
 impl LockError {
-    /// The name of the lock, where the error is about one.
+    /// The name of the lock, if the error is about one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -187,27 +187,27 @@ impl LockError {
         }
     }
 
-    /// Whether waiting helps: the lock was held by somebody else, or the store grants nothing yet.
+    /// Whether waiting helps: somebody else held the lock, or the store grants nothing yet.
     pub(crate) fn is_passing(&self) -> bool {
         let closed =
             matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::Closed);
         self.is_timeout() || closed
     }
 
-    /// Whether the lock was just held by somebody else: `Timeout` or `TooManyAttempts`.
+    /// Whether somebody else held the lock all the time: `Timeout` or `TooManyAttempts`.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
     }
 }
 
-/// Who holds a lock.
+/// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
     /// The machine's host name.
     pub host: String,
-    /// The process.
+    /// The process id.
     pub pid: u32,
     /// The place in the program: an annotated function, or the handle's name.
     pub site: String,

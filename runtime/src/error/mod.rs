@@ -1,4 +1,4 @@
-//! Everything that can go wrong, typed: [`LockError`] for locks, [`SetupError`] for set-up.
+//! The errors: [`LockError`] for locks, [`SetupError`] for set-up, and their causes.
 //!
 //! No error of this crate ever contains a password: addresses are shown without user information.
 

@@ -10,14 +10,14 @@ use super::{StoreError, TlsError};
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The URL cannot be understood.
+    /// The URL is invalid.
     #[error("invalid store URL: {reason}")]
     InvalidUrl {
         /// What is wrong, without repeating the URL (it may hold a password).
         reason: String,
     },
 
-    /// The URL is understood, but this build cannot serve it.
+    /// The URL is valid, but this build does not support its store.
     #[error("store `{scheme}://` is not available: {reason}")]
     UnsupportedStore {
         /// The scheme of the URL.
@@ -26,7 +26,7 @@ pub enum SetupError {
         reason: &'static str,
     },
 
-    /// An option has a value that cannot work.
+    /// The value of an option is invalid.
     #[error("invalid `{option}`: {reason}")]
     InvalidOption {
         /// The option of `Config`.
@@ -48,16 +48,16 @@ pub enum SetupError {
     #[error("auto_mutex::setup was already called: call it once, at the top of main")]
     AlreadySetUp,
 
-    /// The server cannot be reached, or is there and does not serve: then the `source` has a code.
+    /// The server cannot be reached, or it refuses to serve: then the `source` has a code.
     #[error("{} {address}: {source}", reached(.source))]
     Unreachable {
-        /// Where it was looked for, without credentials.
+        /// The server, without credentials.
         address: String,
         /// What the connection said.
         source: StoreError,
     },
 
-    /// The server is there, but TLS with it fails, or it insists on TLS.
+    /// The server was reached, but TLS with it fails, or it insists on TLS.
     #[error("no connection to the lock store at {address}: {source}")]
     Tls {
         /// The server, without credentials.
@@ -75,7 +75,7 @@ pub enum SetupError {
         source: StoreError,
     },
 
-    /// The user may not run what the locks need.
+    /// The user may not run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right: {source}")]
     Permission {
         /// The server, without credentials.
@@ -111,7 +111,7 @@ pub enum SetupError {
         source: StoreError,
     },
 
-    /// No sentinel that answers watches over a service of this name.
+    /// No sentinel that answers monitors a service of this name.
     #[error(
         "the sentinels at {address} know no service `{service}`: compare it with `sentinel monitor` in their configuration"
     )]
@@ -122,7 +122,7 @@ pub enum SetupError {
         address: String,
     },
 
-    /// What the sentinels say is the primary cannot be reached, or is none, for all of `connect_timeout`.
+    /// For all of `connect_timeout`, the primary that the sentinels name could not be reached, or was no primary.
     #[error("service `{service}` has no primary at present: {source}")]
     NoPrimary {
         /// The name in the URL.
@@ -145,7 +145,7 @@ impl From<Infallible> for SetupError {
     }
 }
 
-/// A server that has said something was reached.
+/// A server that answered with a code was reached.
 fn reached(source: &StoreError) -> &'static str {
     match source.code() {
         Some(_) => "set-up is refused by the lock store at",

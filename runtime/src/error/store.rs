@@ -1,4 +1,4 @@
-//! [`StoreError`]: the cause behind an unavailable store. The types of the Redis client stay inside.
+//! [`StoreError`]: why a store is unavailable. The types of the Redis client stay private.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,31 +10,31 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
-    /// Length of the server's code, with which the message then begins; 0: it is not the server's word.
+    /// The length of the server's code, which the message begins with; 0 if the error is not the server's.
     code: u8,
     message: Arc<str>,
 }
 
-/// What kind of failure it is; decides what the callers do about it.
+/// The kind of failure, which decides what callers do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreErrorKind {
-    /// No connection, or it broke: the request may or may not have run.
+    /// There is no connection, or it broke: the request may or may not have run.
     Disconnected,
-    /// The server is there but busy; that passes by itself (BUSY, TRYAGAIN…).
+    /// The server is busy for a while (BUSY, TRYAGAIN…).
     Busy,
-    /// The server was restarted or failed over and grants nothing yet; that passes at a known time.
+    /// The server was restarted or failed over, and grants nothing until a known time.
     Closed,
-    /// The server is there and refuses (OOM, MISCONF…).
+    /// The server refuses (OOM, MISCONF…).
     Refused,
-    /// Wrong credentials, or a right is missing.
+    /// The credentials are wrong, or a right is missing.
     Forbidden,
-    /// The state under the name is not ours.
+    /// The data under the name is not ours.
     Foreign,
-    /// The reply makes no sense.
+    /// The reply is not what the protocol says.
     Protocol,
-    /// This kind of store cannot do it at all.
+    /// This kind of store cannot do it.
     Unsupported,
-    /// Too few replicas have a grant.
+    /// Too few replicas have the grant.
     Unreplicated { wanted: u32, reached: u32 },
 }
 
@@ -47,7 +47,7 @@ impl StoreError {
         }
     }
 
-    /// What a server said: a code, and the rest.
+    /// The error of a server: a code, and the rest.
     pub(crate) fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
             kind,
@@ -56,7 +56,7 @@ impl StoreError {
         }
     }
 
-    /// The same words of another kind.
+    /// The same error as another kind.
     pub(crate) fn as_kind(&self, kind: StoreErrorKind) -> Self {
         Self {
             kind,
@@ -64,7 +64,7 @@ impl StoreError {
         }
     }
 
-    /// What a server said behind the code.
+    /// The server's text after the code.
     pub(crate) fn details(&self) -> &str {
         let rest = self.message.get(usize::from(self.code)..);
         rest.unwrap_or_default().trim_start()
@@ -78,7 +78,7 @@ impl StoreError {
         self.kind
     }
 
-    /// The code of the server's error, such as `OOM` or `NOREPLICAS`; `None` where the server has said nothing.
+    /// The code of the server's error, such as `OOM` or `NOREPLICAS`; `None` if the error is not the server's.
     ///
     /// ```
     /// # fn told(error: &auto_mutex::StoreError) -> bool {
@@ -91,7 +91,7 @@ impl StoreError {
         (!code.is_empty()).then_some(code)
     }
 
-    /// Whether the connection is the trouble: the request may or may not have run.
+    /// Whether the connection is the problem: the request may or may not have run.
     #[must_use]
     pub fn is_disconnected(&self) -> bool {
         self.kind == StoreErrorKind::Disconnected

@@ -1,11 +1,10 @@
-//! [`TlsError`]: why there is no TLS with a server. The types of the TLS library stay inside.
+//! [`TlsError`]: why TLS with a server fails. The types of the TLS library stay private.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a server cannot be talked to by TLS, or not without it. Every text says what to change; none shows what is in a
-/// file.
+/// Why TLS with a server fails, or why it is needed. Every text says what to change; none shows the content of a file.
 ///
 /// Found as the `source` of [`SetupError::Tls`](crate::SetupError::Tls).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -20,14 +19,14 @@ pub enum TlsError {
         reason: String,
     },
 
-    /// The system trusts nobody.
+    /// The system has no trusted certificates.
     #[error(
         "this system has no certificates of authorities: install them (Debian: ca-certificates), or name a file of \
          them by `ca` in the URL"
     )]
     NoSystemRoots,
 
-    /// A certificate can never have this name.
+    /// No certificate can have this name.
     #[error(
         "`{name}` is no name that a certificate could have: give the one that it has as `server_name` in the URL"
     )]
@@ -36,7 +35,7 @@ pub enum TlsError {
         name: String,
     },
 
-    /// Nobody who is trusted has signed the server's certificate.
+    /// No trusted authority has signed the server's certificate.
     #[error(
         "the server's certificate is not signed by anybody who is trusted: name the file of its authority's \
          certificate by `ca` in the URL"
@@ -50,53 +49,53 @@ pub enum TlsError {
         listed(names)
     )]
     WrongName {
-        /// Those that it has, as far as known.
+        /// The names that it has, as far as known.
         names: Vec<String>,
     },
 
-    /// The server's certificate is too old.
+    /// The server's certificate has expired.
     #[error(
         "the server's certificate has expired: renew it there (or correct the clock of this machine)"
     )]
     Expired,
 
-    /// The server's certificate is too new.
+    /// The server's certificate is not valid yet.
     #[error(
         "the server's certificate is not valid yet: correct the clock of this machine (or the certificate)"
     )]
     NotYetValid,
 
-    /// The server's certificate is no good for another reason.
+    /// The server's certificate is invalid for another reason.
     #[error("the server's certificate cannot be used: {reason}")]
     BadCertificate {
         /// What is wrong with it.
         reason: String,
     },
 
-    /// The server wants to know who we are.
+    /// The server asks for a client certificate.
     #[error(
         "the server asks for a certificate of its clients: name its files by `cert` and `key` in the URL"
     )]
     ClientCertificateRequired,
 
-    /// The server does not accept our certificate.
+    /// The server refuses the client certificate.
     #[error(
         "the server refuses the client's certificate ({reason}): give `cert` and `key` of one that its authority has \
          signed and that is valid"
     )]
     ClientCertificateRefused {
-        /// What the server says about it.
+        /// What the server says.
         reason: String,
     },
 
-    /// What was answered is not TLS.
+    /// The answer is not TLS.
     #[error(
         "the server does not speak TLS here: does this port speak TLS? (`tls-port` of the server; else write \
          `redis://`)"
     )]
     NotTls,
 
-    /// The server said nothing.
+    /// The server did not answer the handshake.
     #[error(
         "the server does not answer the TLS handshake: does this port speak TLS? (`tls-port` of the server; else write \
          `redis://`)"
@@ -110,11 +109,11 @@ pub enum TlsError {
     /// The handshake failed for another reason.
     #[error("the TLS handshake fails: {reason}")]
     Handshake {
-        /// What was said about it.
+        /// What went wrong.
         reason: String,
     },
 
-    /// The server speaks nothing but TLS.
+    /// The server accepts TLS only.
     #[error("the server speaks TLS here: write `rediss://`, or add `tls=true` to the URL")]
     Required,
 }

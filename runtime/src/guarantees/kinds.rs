@@ -1,47 +1,47 @@
-//! What can be said about one event. Each from the best to the worst: of two servers the greater counts.
+//! What may happen to locks in one event. Ordered from the best to the worst: of two servers the greater counts.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What becomes of held locks when a server is killed and starts again.
+/// What happens to held locks when a server is killed and starts again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AfterRestart {
     /// The locks are in this process, and end with it.
     NoServer,
-    /// They are there again: every write is on disk before it is answered.
+    /// Locks survive: every write is on disk before it is answered.
     Kept,
-    /// They may be forgotten, but nothing is granted until every lease of before has ended.
+    /// Locks may be lost, but nothing is granted until every earlier lease has ended.
     Closed {
-        /// For so long, from the start of the server on.
+        /// How long, from the start of the server.
         time: Duration,
     },
-    /// Those of the last seconds or minutes may be forgotten, and granted to somebody else at once.
+    /// The locks of the last seconds or minutes may be lost, and granted to somebody else at once.
     LastForgotten,
-    /// All are forgotten, and granted to somebody else at once.
+    /// All locks are lost, and may be granted to somebody else at once.
     Forgotten,
-    /// Not known, for want of a right.
+    /// Unknown, since the user lacks a right.
     Unknown,
 }
 
-/// What becomes of held locks when a replica takes the place of its primary.
+/// What happens to held locks when a replica replaces its primary.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AfterFailover {
-    /// There is no replica that could.
+    /// There are no replicas.
     NoReplicas,
-    /// Some may be forgotten, but nothing is granted until every lease of before has ended, and the old primary grants
+    /// Locks may be lost, but nothing is granted until every earlier lease has ended, and the old primary grants
     /// nothing without replicas (`min-replicas-to-write`).
     Closed {
-        /// For so long, from when the first client saw the new primary.
+        /// How long, from when the first client saw the new primary.
         time: Duration,
     },
-    /// As `Closed`, but an old primary that is cut off from its replicas goes on granting.
+    /// As `Closed`, but an old primary that is cut off from its replicas still grants.
     OldPrimaryGoesOn {
-        /// For so long the new one is closed.
+        /// How long the new primary grants nothing.
         time: Duration,
     },
-    /// Not known, for want of a right.
+    /// Unknown, since the user lacks a right.
     Unknown,
 }
 
@@ -49,19 +49,19 @@ pub enum AfterFailover {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Eviction {
-    /// No.
+    /// Locks are never evicted.
     Never,
-    /// Not before somebody sets `maxmemory`.
+    /// Locks are not evicted while `maxmemory` is not set.
     NoLimit {
         /// The `maxmemory-policy` of the server.
         policy: String,
     },
-    /// Yes.
+    /// Locks may be evicted.
     Possible {
         /// The `maxmemory-policy` of the server.
         policy: String,
     },
-    /// Not known, for want of a right.
+    /// Unknown, since the user lacks a right.
     Unknown,
 }
 

@@ -1,7 +1,6 @@
-//! [`Guarantees`]: what a deployment really gives, as far as can be found out.
+//! [`Guarantees`]: what the locks of a deployment are worth, as far as the store can find out.
 //!
-//! Here is what is said about it; `kinds.rs` has the possible answers, `weakness.rs` what to do about the bad ones. Who finds
-//! out is the store.
+//! `kinds` has the possible answers, `weakness` what to do about the bad ones.
 
 mod kinds;
 #[cfg(test)]
@@ -11,14 +10,16 @@ mod weakness;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::acl::listed;
+
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
 
-/// What the locks of a client are worth on the servers that it is connected to: returned by
-/// [`Client::guarantees`](crate::Client::guarantees), found out at set-up. Of several servers it is the weakest that counts.
+/// What the locks of a client are worth on the servers that it uses, as found at set-up: see
+/// [`Client::guarantees`](crate::Client::guarantees). Of several servers the weakest counts.
 ///
-/// While everything runs, a lock has no more holders than it may have. The fields say what becomes of that when
-/// something does not run.
+/// While everything runs, a lock never has more holders than it may have. The fields say what happens when something
+/// fails.
 ///
 /// ```
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -34,19 +35,19 @@ pub use self::weakness::Weakness;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Guarantees {
-    /// What becomes of held locks when a server is killed and starts again.
+    /// What happens to held locks when a server is killed and starts again.
     pub restart: AfterRestart,
-    /// What becomes of held locks when a replica takes over.
+    /// What happens to held locks when a replica takes over.
     pub failover: AfterFailover,
     /// Whether a lock may be evicted when memory is full.
     pub eviction: Eviction,
-    /// How many replicas have a grant before it counts; set by `Config::replicas`.
+    /// How many replicas must have a grant before it counts, as `Config::replicas` says.
     pub replicas: u32,
-    /// Whether the waiters of all processes are served in the order in which they came.
+    /// Whether the waiters of all processes are served first come, first served.
     pub fifo: bool,
-    /// Whether a grant has a fencing token that is larger than all before it.
+    /// Whether each grant has a greater fencing token than all grants before.
     pub fencing_tokens: bool,
-    /// The rights that are missing to find out more, as an ACL rule names them.
+    /// The rights that the user lacks to find out more, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
 }
 
@@ -64,7 +65,7 @@ impl Guarantees {
         }
     }
 
-    /// Of a store that does not say more.
+    /// Of a store about which nothing is known.
     pub(crate) fn unknown() -> Self {
         Self {
             restart: AfterRestart::Unknown,
@@ -74,7 +75,7 @@ impl Guarantees {
         }
     }
 
-    /// Of two deployments, or servers, together: what the weaker gives.
+    /// What two servers guarantee together: of each field the weaker.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -88,7 +89,8 @@ impl Guarantees {
         }
     }
 
-    /// What may let two believe in the same lock, or is not known, and what to do about it. Set-up warns of each.
+    /// What could let two clients think they hold the same lock, or is unknown, and what to do about it. Set-up logs a
+    /// warning for each.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)
@@ -121,12 +123,8 @@ impl fmt::Display for Guarantees {
         };
         write!(f, "fencing tokens: {tokens}")?;
         if !self.missing_rights.is_empty() {
-            let rights: Vec<_> = self
-                .missing_rights
-                .iter()
-                .map(|right| format!("+{right}"))
-                .collect();
-            write!(f, "\nmissing to know more: {}", rights.join(" "))?;
+            let rights = listed('+', &self.missing_rights);
+            write!(f, "\nmissing to know more: {rights}")?;
         }
         Ok(())
     }

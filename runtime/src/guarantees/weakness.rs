@@ -1,10 +1,11 @@
-//! [`Weakness`]: what a deployment does not give, and what to do about it.
+//! [`Weakness`]: what a deployment does not guarantee, and what to do about it.
 
 use thiserror::Error;
 
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use crate::acl::listed;
 
-/// Something that may let two believe in the same lock. Its Display says what to do about it.
+/// Something that could let two clients think they hold the same lock. Its Display says what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {
@@ -18,28 +19,28 @@ pub enum Weakness {
         policy: String,
     },
 
-    /// A server that is killed forgets its latest locks.
+    /// A server that is killed may lose its latest locks.
     #[error(
         "the lock store may forget its latest locks when it is killed: set appendonly to yes and appendfsync to always, \
          or use `Config::restart_guard`, or check fencing tokens"
     )]
     RestartForgetsLast,
 
-    /// A server that is killed forgets its locks.
+    /// A server that is killed loses all locks.
     #[error(
         "the lock store forgets all locks when it is killed: set appendonly to yes and appendfsync to always, or use \
          `Config::restart_guard`, or check fencing tokens"
     )]
     RestartForgets,
 
-    /// An old primary grants although a new one does.
+    /// An old primary that was replaced still grants.
     #[error(
         "the lock store has replicas, and goes on granting when it is cut off from them and replaced: set \
          min-replicas-to-write to 1 or more"
     )]
     OldPrimaryGoesOn,
 
-    /// Something is not known.
+    /// Something is unknown.
     #[error("it is not known {what}: {reason}")]
     Unknown {
         /// What.
@@ -50,16 +51,11 @@ pub enum Weakness {
 }
 
 pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
-    let rights: Vec<_> = guarantees
-        .missing_rights
-        .iter()
-        .map(|right| format!("+{right}"))
-        .collect();
-    let reason = match rights.is_empty() {
+    let reason = match guarantees.missing_rights.is_empty() {
         true => "a server of the lock store could not be asked".to_owned(),
         false => format!(
             "the user of the lock store lacks {} (see `auto_mutex::acl_rule`)",
-            rights.join(" ")
+            listed('+', &guarantees.missing_rights)
         ),
     };
     let unknown = |what| Weakness::Unknown {

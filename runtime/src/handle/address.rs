@@ -1,41 +1,34 @@
-//! [`Address`]: where a lock is, as it was given; [`Target`]: where that is now.
+//! [`Address`]: a name as the user gave it, and the client that it belongs to.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use super::AcquireTarget;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::queue::{Acquire, Answered, Want};
-use crate::store::{Meta, Op, Owner, Text};
+use crate::store::{Meta, Text};
 
-/// A client, or whichever is in force, and a name.
+/// A client, or the one in force where the address is used, and a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    client: Option<Cow<'static, Client>>,
-    name: Named,
+    client: Option<Client>,
+    /// The client's namespace comes before it.
+    name: String,
+    /// Kept for the first client only: most programs have one.
+    first: OnceLock<Resolved>,
 }
 
-/// How the name was given.
+/// What an address means for one client.
 #[derive(Clone, Debug)]
-enum Named {
-    /// By the user: the namespace of the client comes before it. And what that is for the first client that it was used
-    /// with: most programs have one.
-    Verbatim(String, OnceLock<Known>),
-    /// Complete; and who asks, in the form of the store.
-    Complete(Cow<'static, Name>, Text),
-}
-
-/// A name for one client.
-#[derive(Clone, Debug)]
-struct Known {
+struct Resolved {
     client: u64,
     name: Name,
-    /// Who asks.
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     meta: Text,
 }
 
-impl Known {
+impl Resolved {
     fn new(client: &Client, text: &str) -> Result<Self, LockError> {
         let member = client.member();
         Ok(Self {
@@ -46,91 +39,35 @@ impl Known {
     }
 }
 
-/// The client to use and the complete name.
-#[derive(Clone, Debug)]
-pub(crate) struct Target<'a> {
-    pub(crate) client: Cow<'a, Client>,
-    pub(crate) name: Cow<'a, Name>,
-}
-
-impl Target<'_> {
-    /// Joins the queue.
-    #[inline]
-    pub(crate) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
-        let member = self.client.member();
-        member.with_local(&self.name, |local| local.enter(want))?
-    }
-
-    /// Asks the store about the name, or has it act on it.
-    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        let member = self.client.member();
-        member.with_local(&self.name, |local| local.query(op))
-    }
-}
-
 impl Address {
-    pub(super) fn verbatim(client: Option<Client>, name: String) -> Self {
-        let client = client.map(Cow::Owned);
-        let name = Named::Verbatim(name, OnceLock::new());
-        Self { client, name }
+    pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
+        Self {
+            client,
+            name: name.into(),
+            first: OnceLock::new(),
+        }
     }
 
+    /// The client to use and the complete name, for nobody in particular.
     #[inline]
-    pub(super) fn complete(
-        client: Cow<'static, Client>,
-        name: Cow<'static, Name>,
-        meta: Text,
-    ) -> Self {
-        let (client, name) = (Some(client), Named::Complete(name, meta));
-        Self { client, name }
-    }
-
-    #[inline]
-    pub(super) fn resolve(&self) -> Result<Target<'_>, LockError> {
+    pub(crate) fn resolve(&self) -> Result<AcquireTarget<'_>, LockError> {
         let client = match &self.client {
-            Some(client) => Cow::Borrowed(&**client),
+            Some(client) => Cow::Borrowed(client),
             None => Client::in_force()?,
         };
         client.member().check()?;
-        let name = match &self.name {
-            Named::Complete(name, _) => Cow::Borrowed(&**name),
-            Named::Verbatim(text, known) => match first_known(&client, text, known)? {
-                Some(known) => Cow::Borrowed(&known.name),
-                None => Cow::Owned(Name::verbatim(client.namespace(), text)?),
-            },
+        let first = match self.first.get() {
+            Some(first) => first,
+            None => {
+                let new = Resolved::new(&client, &self.name)?;
+                self.first.get_or_init(|| new)
+            }
         };
-        Ok(Target { client, name })
-    }
-
-    /// Who asks, in the form of the store.
-    #[inline]
-    pub(super) fn meta(&self, client: &Client, owner: Option<&Owner>) -> Result<Text, LockError> {
-        let meta = match &self.name {
-            Named::Complete(_, meta) => meta.clone(),
-            Named::Verbatim(text, known) => match first_known(client, text, known)? {
-                Some(known) => known.meta.clone(),
-                None => Known::new(client, text)?.meta,
-            },
-        };
-        Ok(match owner {
-            Some(owner) => Meta::owned(&meta, owner),
-            None => meta,
-        })
-    }
-}
-
-/// What `text` is for `client`, if that was the first one.
-fn first_known<'a>(
-    client: &Client,
-    text: &str,
-    known: &'a OnceLock<Known>,
-) -> Result<Option<&'a Known>, LockError> {
-    let first = match known.get() {
-        Some(first) => first,
-        None => {
-            let new = Known::new(client, text)?;
-            known.get_or_init(|| new)
+        if first.client == client.id() {
+            let name = Cow::Borrowed(&first.name);
+            return Ok(AcquireTarget::new(client, name, first.meta.clone(), None));
         }
-    };
-    Ok((first.client == client.id()).then_some(first))
+        let Resolved { name, meta, .. } = Resolved::new(&client, &self.name)?;
+        Ok(AcquireTarget::new(client, Cow::Owned(name), meta, None))
+    }
 }

@@ -1,8 +1,8 @@
-//! [`Demand`]: how much of a name a call wants.
+//! [`Demand`]: how much of a lock a call asks for.
 
 use crate::store::{Share, Text};
 
-/// How much of a name a call wants, and what that means inside a protected call of the same name.
+/// How much of a lock a call asks for, and what happens where the calling task has some of it already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     pub(crate) units: u32,
@@ -10,11 +10,12 @@ pub(crate) struct Demand {
     pub(crate) capacity: u32,
     /// A signalled token will do instead of the unit.
     pub(crate) takes_token: bool,
-    pub(crate) nested: Nested,
+    /// Whether a task that has some units may ask for more of them. Where it may not, it would wait for itself.
+    pub(crate) may_add: bool,
 }
 
 impl Demand {
-    /// It as the store takes it, for nobody in particular.
+    /// The demand in the form of the store, for nobody in particular.
     pub(crate) fn share(&self) -> Share {
         Share {
             units: self.units,
@@ -23,13 +24,4 @@ impl Demand {
             owner: Text::default(),
         }
     }
-}
-
-/// What a task may do that has some of the name already, where its handle does not re-enter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nested {
-    /// Nothing: more of it would wait for what the task has.
-    Refused,
-    /// Take more of it.
-    Another,
 }

@@ -1,25 +1,25 @@
-//! The public methods of every guard.
+//! The public methods that guards share.
 
-/// Writes what every guard can do, for a guard type whose field `holding` has it all.
+/// Writes the methods of every guard, for a type with a field `holding`.
 macro_rules! guard_methods {
     ($guard:ident) => {
         impl $guard {
-            /// How much longer it may be held before `expire` ends it;
-            /// [`Duration::MAX`](std::time::Duration::MAX) if nothing does, zero if it is lost.
+            /// How much longer the lock may be held before `expire` ends it;
+            /// [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if it is lost.
             #[must_use]
             pub fn expires_in(&self) -> std::time::Duration {
                 self.holding.expires_in()
             }
 
-            /// Whether the lock may belong to somebody else by now. Once true, always true. Also true after the
-            /// handle has released it under this guard; and for a guard of a nested call when its own `expire` is over,
-            /// although the guards around it hold on.
+            /// Whether somebody else may hold the lock by now. Once true, always true. Also true after the
+            /// handle has released the lock; and for the guard of a nested call whose own `expire` is over, while the
+            /// outer guards still hold it.
             #[must_use]
             pub fn is_lost(&self) -> bool {
                 self.holding.is_lost()
             }
 
-            /// Completes when the lock is lost, or was released by its handle.
+            /// Completes when the lock is lost, or released by its handle.
             ///
             /// # Cancel safety
             ///
@@ -28,7 +28,7 @@ macro_rules! guard_methods {
                 self.holding.lost().await;
             }
 
-            /// Whether the lock is still held, as an error to return with `?`. Does not ask the store.
+            /// An error if the lock is not held any more, to return with `?`. Does not ask the store.
             ///
             /// # Errors
             ///
@@ -37,8 +37,8 @@ macro_rules! guard_methods {
                 self.holding.check()
             }
 
-            /// Lets `expire` count again from now, as `expire`, and has the store confirm that the lock is held. In a
-            /// nested call, those of the calls around it too.
+            /// Restarts `expire` from now, with the given length, and has the store confirm that the lock is held. In a
+            /// nested call, this restarts the `expire` of the outer calls too.
             ///
             /// # Errors
             ///
@@ -47,7 +47,7 @@ macro_rules! guard_methods {
             ///
             /// # Cancel safety
             ///
-            /// `expire` counts again from the call, whether or not the future completes.
+            /// `expire` restarts with the call, whether or not the future completes.
             pub async fn refresh(
                 &self,
                 expire: std::time::Duration,
@@ -55,11 +55,7 @@ macro_rules! guard_methods {
                 self.holding.refresh(expire).await
             }
 
-            /// As [`refresh`](Self::refresh), blocking the thread.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`refresh`](Self::refresh).
+            /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
             pub fn blocking_refresh(
                 &self,
                 expire: std::time::Duration,
@@ -77,7 +73,7 @@ macro_rules! guard_methods {
 }
 pub(crate) use guard_methods;
 
-/// Writes what a guard of one name knows about it.
+/// Writes what a guard of one lock knows about it.
 macro_rules! single_guard_methods {
     ($guard:ident) => {
         impl $guard {
@@ -91,7 +87,7 @@ macro_rules! single_guard_methods {
                 self.holding.first().name().as_str()
             }
 
-            /// A number that grows with every grant of this name, for the protected resource to check. Fits a
+            /// A number that grows with every grant of this lock, for the protected resource to check. Fits a
             /// signed 64-bit column.
             #[must_use]
             pub fn fencing_token(&self) -> u64 {
@@ -104,7 +100,7 @@ macro_rules! single_guard_methods {
                 self.holding.first().grant().waited
             }
 
-            /// How often the store was asked for the lock.
+            /// How often the call asked the store for the lock.
             #[must_use]
             pub fn attempts(&self) -> u32 {
                 self.holding.first().grant().attempts
@@ -124,21 +120,22 @@ macro_rules! single_guard_methods {
 }
 pub(crate) use single_guard_methods;
 
-/// Writes the end of a guard that is unlocked.
+/// Writes the `unlock` methods of a guard.
 macro_rules! unlock_methods {
     ($guard:ident) => {
         impl $guard {
-            /// Releases the lock and waits for the store's word: `true` if it was held until now, `false` if it had
-            /// been lost before. While other guards share the hold (re-entry) nothing is released, and the answer is
+            /// Releases the lock and waits for the store to confirm: `true` if it was held until now, `false` if it had
+            /// been lost before. While other guards share the hold (re-entry) nothing is released, and the result says
             /// whether it is still held.
             ///
-            /// Where the next one in line is in this process and may have it ([`local_handover`](crate::Config::local_handover)),
-            /// it gets the lock at once, and the answer is that of the lease by the local clock: the store is not asked.
+            /// If the next waiter is in this process and may have the lock
+            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once. Then the store is not
+            /// asked, and the result is that of the lease by the local clock.
             ///
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within
-            /// `patience`; the release is sent until it does.
+            /// `patience`; the release is sent again until it does.
             ///
             /// # Cancel safety
             ///
@@ -147,11 +144,7 @@ macro_rules! unlock_methods {
                 self.holding.unlock().await
             }
 
-            /// As [`unlock`](Self::unlock), blocking the thread.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`unlock`](Self::unlock).
+            /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
             pub fn blocking_unlock(self) -> Result<bool, $crate::error::LockError> {
                 self.holding.blocking_unlock()
             }

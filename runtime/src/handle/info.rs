@@ -9,35 +9,35 @@ use crate::store::{HolderRecord, Meta, NameRecord, TicketRecord};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
-    /// Whether somebody has it, also when it is only kept for its `at_least`.
+    /// Whether somebody holds it, or it is kept for `at_least`.
     pub locked: bool,
-    /// Who has it, first come first; a mutex has one holder at most. A lock kept for its `at_least` names its last
+    /// The holders, the first to come first; a mutex has one at most. A lock that is kept for `at_least` names its last
     /// holder.
     pub holders: Vec<Holder>,
-    /// The owner that the holder's handle named: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// Who waits, in order.
+    /// The waiters, in order.
     pub waiters: Vec<Waiting>,
-    /// The last fencing token's base; `None` if the name was not used for ten minutes or more.
+    /// The base of the last fencing token; `None` if the name was not used for ten minutes or more.
     pub fencing_token: Option<u64>,
-    /// When the first lease ends, if nobody renews it; `None` if nobody has it.
+    /// When the first lease ends if nobody renews it; `None` if nobody holds the lock.
     pub expires_in: Option<Duration>,
 }
 
-/// Who waits for a lock. A process waits with one ticket for all its tasks.
+/// A process that waits for a lock, for any number of its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiting {
     /// The machine's host name.
     pub host: String,
-    /// The process.
+    /// The process id.
     pub pid: u32,
     /// The place in the program.
     pub site: String,
 }
 
 impl LockInfo {
-    /// Who has it; of several, the one that has had it for the longest.
+    /// The holder; of several, the one that has held it longest.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.holders.first()

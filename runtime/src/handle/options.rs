@@ -7,10 +7,14 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::queue::Patience;
 
-/// How a lock is taken. What is not said is the client's default.
+/// An `expire` that never ends.
+pub(crate) const FOREVER: Duration = Duration::MAX;
+
+/// How a lock is taken. The client's settings fill in what is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    pub(crate) expire: Option<Expire>,
+    /// How long a holder may hold at most.
+    pub(crate) expire: Option<Duration>,
     pub(crate) block: Option<Duration>,
     /// How often to try again, and after which pause.
     pub(crate) retries: Option<(u32, Duration)>,
@@ -19,26 +23,19 @@ pub(crate) struct Options {
     pub(crate) reentrant: bool,
 }
 
-/// How long a holder may hold at most.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Expire {
-    After(Duration),
-    Never,
-}
-
 impl Options {
-    /// The terms and the patience that these options amount to.
+    /// The terms and the patience of a call with these options.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         let expire = match self.expire {
-            Some(Expire::After(expire)) if expire < SHORTEST_EXPIRE => {
+            Some(expire) if expire < SHORTEST_EXPIRE => {
                 return Err(LockError::InvalidOption {
                     option: "expire",
                     reason: "shorter than 10 ms: it would be over before it could be used",
                 });
             }
-            Some(Expire::After(expire)) => Some(expire),
-            Some(Expire::Never) => None,
+            Some(FOREVER) => None,
+            Some(expire) => Some(expire),
             None => settings.expire,
         };
         let block = self.block.or(settings.block);
@@ -64,29 +61,30 @@ impl Options {
     }
 }
 
-/// Writes the options of a handle type, whose field `options` keeps them.
+/// Writes the options of a handle type, for its field `options`.
 macro_rules! option_methods {
     ($handle:ty) => {
         impl $handle {
-            /// How long a holder may hold at most; `refresh` restarts it. Unless said, the client's (24 hours).
+            /// How long a holder may hold the lock at most; `refresh` restarts this. The client's setting (24 hours) by
+            /// default.
             ///
-            /// That of a nested call (see `reentrant`) bounds that call alone: when it is over, its guard is lost and its
-            /// async body ends, and the call around it goes on with the lock, as its own `expire` says.
+            /// The `expire` of a nested call (see `reentrant`) bounds that call only: when it is over, its guard is
+            /// lost and its async body ends, and the outer call keeps the lock for its own `expire`.
             ///
-            /// This is not the time after which the lock of a dead process is freed: that is the lease, which is
-            /// short and renewed in the background.
+            /// The lock of a dead process is free much sooner, after its lease, which is short and renewed in the
+            /// background.
             pub fn expire(mut self, expire: std::time::Duration) -> Self {
-                self.options.expire = Some($crate::handle::Expire::After(expire));
+                self.options.expire = Some(expire);
                 self
             }
 
-            /// A holder may hold for as long as its process lives.
+            /// A holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.options.expire = Some($crate::handle::Expire::Never);
+                self.options.expire = Some($crate::handle::FOREVER);
                 self
             }
 
-            /// How long to wait. Unless said, the client's (as long as it takes); zero: not at all.
+            /// How long to wait: zero means not at all. The client's setting (as long as it takes) by default.
             pub fn block(mut self, block: std::time::Duration) -> Self {
                 self.options.block = Some(block);
                 self
@@ -94,7 +92,7 @@ macro_rules! option_methods {
 
             /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper;
-            /// this is for those who come from libraries that poll.
+            /// this is for code that moves over from a library that polls.
             pub fn retries(mut self, n: u32, interval: std::time::Duration) -> Self {
                 self.options.retries = Some((n, interval));
                 self

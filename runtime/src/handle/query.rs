@@ -1,4 +1,4 @@
-//! Asking about a name, and breaking what is held of it.
+//! Asking the store about a lock, and breaking it.
 
 use super::{Handle, LockInfo};
 use crate::error::LockError;
@@ -10,16 +10,19 @@ impl Handle {
         self.resolve()?.ask(op)
     }
 
+    pub(crate) async fn inspect(&self) -> Result<NameRecord, LockError> {
+        Ok(inspected(self.ask(&Op::Inspect)?.wait().await?))
+    }
+
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
-        let reply = self.ask(&Op::Inspect)?.wait().await?;
-        Ok(LockInfo::new(&inspected(reply)))
+        Ok(LockInfo::new(&self.inspect().await?))
     }
 
     pub(crate) async fn force(&self) -> Result<bool, LockError> {
         Ok(freed(&self.ask_force()?.wait().await?))
     }
 
-    /// Breaks it, whoever has it.
+    /// Breaks the lock, whoever holds it.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = Text::default();
         self.ask(&Op::Force { owner })
@@ -37,11 +40,11 @@ pub(crate) fn freed(reply: &Reply) -> bool {
     matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 
-/// Writes the questions about one name, for a handle type whose field `handle` is its [`Handle`].
+/// Writes the queries about one lock, for a handle type with a field `handle`.
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
-            /// Whether anybody holds any of it, by the store.
+            /// Whether anybody holds it, or a part of it, as the store says.
             ///
             /// # Errors
             ///
@@ -55,16 +58,12 @@ macro_rules! query_methods {
                 Ok(self.info().await?.locked)
             }
 
-            /// As [`is_locked`](Self::is_locked), blocking the thread.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`is_locked`](Self::is_locked).
+            /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
             pub fn blocking_is_locked(&self) -> Result<bool, $crate::error::LockError> {
                 Ok(self.blocking_info()?.locked)
             }
 
-            /// Who holds it, who waits, the fencing token, when the lease ends.
+            /// The holders, the waiters, the fencing token, and when the lease ends.
             ///
             /// # Errors
             ///
@@ -78,18 +77,14 @@ macro_rules! query_methods {
                 self.handle.info().await
             }
 
-            /// As [`info`](Self::info), blocking the thread.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`info`](Self::info).
+            /// As [`info`](Self::info), blocking the thread. The errors are the same.
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
                 $crate::wait::block_on(self.handle.info())
             }
 
-            /// Breaks the lock, whoever has it, and says whether anybody had it. Former holders are told: their guards
+            /// Breaks the lock, whoever holds it, and says whether anybody did. Its holders are notified: their guards
             /// are lost, their async bodies cancelled. For operators; what the lock protects may still be in
             /// use for a moment.
             ///
@@ -105,11 +100,7 @@ macro_rules! query_methods {
                 self.handle.force().await
             }
 
-            /// As [`force_unlock`](Self::force_unlock), blocking the thread.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`force_unlock`](Self::force_unlock).
+            /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
                 $crate::wait::block_on(self.handle.force())
             }

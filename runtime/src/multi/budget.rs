@@ -1,4 +1,4 @@
-//! [`Budget`]: the time and the attempts that a call has, for all names together.
+//! [`Budget`]: the time and the attempts that a call for several locks may spend.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::queue::Patience;
 
-/// What a call may spend, and has spent.
+/// What a call may spend, for all its locks together, and has spent.
 pub(super) struct Budget {
     patience: Patience,
     started: Instant,
     attempts: u32,
-    /// Attempts at names that were waited for, by retrying where that was asked for.
+    /// Those attempts that were made while the call waited for a lock.
     retried: u32,
 }
 
@@ -30,18 +30,18 @@ impl Budget {
         self.attempts
     }
 
-    /// What was missing was tried, if anything was.
+    /// The call tried all missing locks at once, if `any` was missing.
     pub(super) fn tried(&mut self, any: bool) {
         self.attempts = self.attempts.saturating_add(any.into());
     }
 
-    /// A name was waited for, with so many attempts.
+    /// The call waited for a lock, with so many attempts.
     pub(super) fn waited_for(&mut self, attempts: u32) {
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
     }
 
-    /// How the next name may be waited for; `None`: not at all.
+    /// How the call may wait for the next lock; `None` if it may not.
     pub(super) fn left(&self) -> Option<Patience> {
         let left = |block: Option<Duration>| match block {
             Some(block) => {
@@ -65,7 +65,7 @@ impl Budget {
         }
     }
 
-    /// How long a store that says nothing may take to answer.
+    /// How long the call tolerates an unresponsive store.
     pub(super) fn silence(&self) -> Option<Duration> {
         let (Patience::Queue(time)
         | Patience::Once { silence: time }
@@ -73,7 +73,7 @@ impl Budget {
         time.map(|time| time.saturating_sub(self.waited()))
     }
 
-    /// Why it ends where a name is busy.
+    /// The error of the call if it may not wait for a busy lock.
     pub(super) fn give_up(&self, busy: LockError) -> LockError {
         match (self.patience, busy) {
             (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })
@@ -85,12 +85,12 @@ impl Budget {
                     holder,
                 }
             }
-            (_, busy) => self.tell(busy),
+            (_, busy) => self.of_call(busy),
         }
     }
 
-    /// An error of one name, as that of the whole call.
-    pub(super) fn tell(&self, error: LockError) -> LockError {
+    /// The error of one lock as that of the whole call.
+    pub(super) fn of_call(&self, error: LockError) -> LockError {
         match error {
             LockError::Timeout { name, holder, .. } => LockError::Timeout {
                 name,

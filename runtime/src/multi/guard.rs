@@ -1,4 +1,4 @@
-//! [`MultiGuard`]: what the holder of several locks has.
+//! [`MultiGuard`]: the guard of several locks.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use crate::name::Name;
 
 /// Several held locks. Dropping it releases them in the background, from any thread, with or without a runtime.
 ///
-/// They are held as one: when one of them is lost, all count as lost. [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+/// When one of them is lost, all count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
+/// [`lost`](Self::lost).
 #[must_use = "if unused, the locks are released at once"]
 pub struct MultiGuard {
     pub(super) holding: Holding,
@@ -66,7 +66,7 @@ impl MultiGuard {
         self.waited
     }
 
-    /// How often the store was asked; asking for all the locks at once counts as one.
+    /// How often the call asked the store; asking for all the locks at once counts as one.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts

@@ -1,40 +1,38 @@
-//! Taking the locks.
+//! The methods that take the locks.
 
 use super::{MultiGuard, MultiLock, take};
 use crate::error::LockError;
-use crate::handle::is_taken;
-use crate::mutex::ONE_OF_ONE;
+use crate::handle::{AcquireTarget, Handle, unless_taken};
 use crate::task;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Takes all the locks; waits for them as `block` says, which is one time for all.
+    /// Takes all the locks; waits as long as `block` says, which is one time for all.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained;
-    /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
-    /// the locks, [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not
-    /// answer, and the others of [`LockError`] as they say. None of the locks is held then: what was taken is back at
-    /// the store before the caller is told. A store that does not confirm that within a second (or `patience`, if that
-    /// is shorter) delays the call no longer: it is released in the background, as a dropped guard is.
+    /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained; [`LockError::TooManyAttempts`]
+    /// after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of the locks,
+    /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
+    /// the others that [`LockError`] describes. None of the locks is held then: the call waits until the store has
+    /// confirmed the release of what it had taken. It waits for a second at most (or `patience`, if that is shorter);
+    /// after that the release goes on in the background, like that of a dropped guard.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queues and gives back, in the background, what was granted meanwhile. Nothing
-    /// stays behind.
+    /// Dropping the future leaves the queues and gives back, in the background, what was granted meanwhile.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
-        take::take(&self.handles, &self.options, ONE_OF_ONE, false).await
+        take::take(self.targets()?, &self.options, false).await
     }
 
     /// As [`lock`](Self::lock), blocking the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`] where a task of this very thread would have to
-    /// release one of the locks first.
+    /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
+    /// one of the locks.
     pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
-        block_on(take::take(&self.handles, &self.options, ONE_OF_ONE, true))
+        block_on(take::take(self.targets()?, &self.options, true))
     }
 
     /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them. The others are free
@@ -48,7 +46,7 @@ impl MultiLock {
     ///
     /// As [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        tried(take::try_take(&self.handles, &self.options, ONE_OF_ONE, false).await)
+        unless_taken(take::try_take(self.targets()?, &self.options, false).await)
     }
 
     /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store, or two if it takes none.
@@ -57,8 +55,8 @@ impl MultiLock {
     ///
     /// Those of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        let try_take = take::try_take(&self.handles, &self.options, ONE_OF_ONE, true);
-        tried(block_on(try_take))
+        let tried = take::try_take(self.targets()?, &self.options, true);
+        unless_taken(block_on(tried))
     }
 
     /// Takes all the locks, runs `body` with the guard, and releases them, also when `body` panics or is dropped.
@@ -81,8 +79,8 @@ impl MultiLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. `body` runs to its end even if a lock is lost;
-    /// then its value comes all the same: ask the guard.
+    /// As [`synchronize`](Self::synchronize), blocking the thread. If a lock is lost, `body` still runs to its end and
+    /// its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///
@@ -95,12 +93,8 @@ impl MultiLock {
         let _entered = task::enter(guard.holding.holds());
         Ok(body(&guard))
     }
-}
 
-fn tried(taken: Result<MultiGuard, LockError>) -> Result<Option<MultiGuard>, LockError> {
-    match taken {
-        Ok(guard) => Ok(Some(guard)),
-        Err(error) if is_taken(&error) => Ok(None),
-        Err(error) => Err(error),
+    fn targets(&self) -> Result<Vec<AcquireTarget<'_>>, LockError> {
+        self.handles.iter().map(Handle::resolve).collect()
     }
 }

@@ -1,18 +1,18 @@
-//! Asking about the locks, and acting on them through their handle, without the guard.
+//! Queries about the locks, and acting on them through their handle, without the guard.
 //!
-//! Every request is on its way before any answer is waited for.
+//! Every request is sent before any answer is awaited.
 
 use std::time::Duration;
 
 use super::MultiLock;
-use super::names::resolve;
+use super::names::in_order;
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Whether anybody has one of the locks, by the store.
+    /// Whether anybody holds one of the locks, as the store says.
     ///
     /// # Errors
     ///
@@ -25,17 +25,13 @@ impl MultiLock {
         Ok(self.info().await?.iter().any(|info| info.locked))
     }
 
-    /// As [`is_locked`](Self::is_locked), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`is_locked`](Self::is_locked).
+    /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
     pub fn blocking_is_locked(&self) -> Result<bool, LockError> {
         block_on(self.is_locked())
     }
 
-    /// Whether all the locks are held through this handle or its clones, or by protected calls around this one.
-    /// The store confirms it.
+    /// Whether all the locks are held through this handle or its clones, or by protected calls around this one, as the
+    /// store confirms.
     ///
     /// # Errors
     ///
@@ -55,16 +51,12 @@ impl MultiLock {
         Ok(all)
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`is_owned`](Self::is_owned).
+    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
 
-    /// Who has each lock, who waits, the fencing token, when the lease ends: for each name, as the names were given.
+    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, as the names were given.
     ///
     /// # Errors
     ///
@@ -74,7 +66,8 @@ impl MultiLock {
     ///
     /// Changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
-        resolve(&self.handles)?;
+        // An unusable name is an error before anything is asked.
+        self.each(|_| Ok(()))?;
         let ask = |handle: &Handle| handle.ask(&Op::Inspect);
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
         let mut infos = Vec::with_capacity(asked.len());
@@ -84,16 +77,12 @@ impl MultiLock {
         Ok(infos)
     }
 
-    /// As [`info`](Self::info), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`info`](Self::info).
+    /// As [`info`](Self::info), blocking the thread. The errors are the same.
     pub fn blocking_info(&self) -> Result<Vec<LockInfo>, LockError> {
         block_on(self.info())
     }
 
-    /// Lets `expire` of what is held through this handle count again from now: see
+    /// Restarts the `expire` of what is held through this handle: see
     /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
     ///
     /// # Errors
@@ -103,7 +92,7 @@ impl MultiLock {
     ///
     /// # Cancel safety
     ///
-    /// `expire` counts again from the call, whether or not the future completes.
+    /// `expire` restarts with the call, whether or not the future completes.
     pub async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
         for confirmed in self.each(|handle| handle.refresh(expire))? {
             confirmed.wait().await?;
@@ -111,22 +100,18 @@ impl MultiLock {
         Ok(())
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`refresh`](Self::refresh).
+    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 
     /// Releases what is held through this handle or its clones, however many guards share it, and says whether all
-    /// of it was held. The guards know that it is over.
+    /// of it was held. The guards count as lost.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the releases are sent until it
-    /// does.
+    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the releases are sent again
+    /// until it does.
     ///
     /// # Cancel safety
     ///
@@ -142,16 +127,12 @@ impl MultiLock {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`unlock`](Self::unlock).
+    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }
 
-    /// Breaks the locks, whoever has them, and says whether anybody had one. Former holders are told: their guards are
+    /// Breaks the locks, whoever holds them, and says whether anybody did. Their holders are notified: their guards are
     /// lost, their async bodies cancelled. For operators; what the locks protect may still be in use for a
     /// moment.
     ///
@@ -171,18 +152,16 @@ impl MultiLock {
         Ok(any)
     }
 
-    /// As [`force_unlock`](Self::force_unlock), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`force_unlock`](Self::force_unlock).
+    /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
     pub fn blocking_force_unlock(&self) -> Result<bool, LockError> {
         block_on(self.force_unlock())
     }
 
-    /// Does the same with each name, once, in order.
+    /// Acts on each lock once, in order.
     fn each<T>(&self, act: impl Fn(&Handle) -> Result<T, LockError>) -> Result<Vec<T>, LockError> {
-        let names = resolve(&self.handles)?;
-        names.iter().map(|(handle, _)| act(handle)).collect()
+        let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
+        let named = self.handles.iter().map(resolve);
+        let named = in_order(named.collect::<Result<_, _>>()?, |(_, target)| &target.name)?;
+        named.iter().map(|(handle, _)| act(handle)).collect()
     }
 }

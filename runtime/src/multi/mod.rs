@@ -1,8 +1,7 @@
 //! [`MultiLock`]: several locks, all or none.
 //!
-//! The handle is here, taking the locks in [`lock`] and, as an algorithm, in [`take`], what a holder has in
-//! [`guard`], asking about them and acting on them without the guard in [`manage`]. It is built on the handles of single
-//! names: no store knows about it. What all locks have in common is in [`handle`](crate::handle).
+//! It is built of mutexes: no store knows about it. [`take`] has the algorithm, [`manage`] what works without the
+//! guard. What all locks have in common is in [`handle`](crate::handle).
 
 mod budget;
 mod guard;
@@ -21,13 +20,12 @@ use crate::handle::{Handle, Options, option_methods};
 /// The names may be given in any order, and more than once. Each is a [`Mutex`](crate::Mutex) of its own, which
 /// others may use alone.
 ///
-/// All are tried at once: when they are free, that is one round trip to the store. When one is not, it is waited for
-/// in its queue like any other lock. Meanwhile the ones that come before it in the order of their names are
-/// kept, and those behind it are free for others. So nobody ever waits for a name while holding one that comes
-/// after it: two calls cannot wait for each other, whatever the order they were written in, and nobody starves.
+/// All are tried at once: if they are free, that is one round trip to the store. If one is busy, the call waits for it
+/// in its queue. Meanwhile it keeps the locks that come before the busy one in the order of their names; those after it
+/// are free for others. So nobody waits for a name while holding one that comes after it: two calls cannot wait for
+/// each other, in whatever order the names are given, and nobody starves.
 ///
-/// A handle costs nothing until it is used. Options are given by value, before use; `block` is for the
-/// whole.
+/// A handle costs nothing until it is used. Options are set by value, before use; `block` is for all locks together.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -63,18 +61,18 @@ impl MultiLock {
     }
 
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
-        let handle = |name| Handle::named(client.cloned(), name);
+        let handle = |name| Handle::new(client.cloned(), name);
         Self {
             handles: names.into_iter().map(handle).collect(),
             options: Options::default(),
         }
     }
 
-    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire` of the
-    /// inner call bounds that call, and leaves that of the outer one as it is.
+    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire` of
+    /// the inner call bounds that call only, and does not change that of the outer one.
     ///
-    /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for guards taken
-    /// by hand through this handle or its clones, the same tokio task, or the same thread for blocking calls
+    /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
+    /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls
     /// outside of one.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;

@@ -1,19 +1,20 @@
-//! The names that are meant, in the order in which they are taken.
+//! The order in which the locks of a call are taken.
 
 use crate::error::LockError;
-use crate::handle::{Handle, Target};
+use crate::name::Name;
 
-/// Each name once, in order.
-pub(super) fn resolve(handles: &[Handle]) -> Result<Vec<(&Handle, Target<'_>)>, LockError> {
-    if handles.is_empty() {
+/// Each name once, in order; an error if there is none.
+pub(super) fn in_order<T>(
+    mut items: Vec<T>,
+    name: impl Fn(&T) -> &Name,
+) -> Result<Vec<T>, LockError> {
+    if items.is_empty() {
         return Err(LockError::InvalidName {
             name: String::new(),
             reason: "there is none: give at least one",
         });
     }
-    let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
-    let mut names: Vec<_> = handles.iter().map(resolve).collect::<Result<_, _>>()?;
-    names.sort_by(|one, other| one.1.name.as_str().cmp(other.1.name.as_str()));
-    names.dedup_by(|one, other| one.1.name == other.1.name);
-    Ok(names)
+    items.sort_by(|one, other| name(one).as_str().cmp(name(other).as_str()));
+    items.dedup_by(|one, other| name(one) == name(other));
+    Ok(items)
 }

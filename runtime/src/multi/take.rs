@@ -1,63 +1,62 @@
-//! Taking several names.
+//! Takes several locks.
 //!
-//! All are tried at once, in the order of their names. Where one is busy, what was granted behind it is given back,
-//! what lies before it is kept, and it is waited for in its queue; then the rest is tried again. Nobody waits for a
-//! name while holding a greater one, so no circle of waiting can close; and each name is first come, first served.
+//! A call tries all locks at once, in the order of their names. If one is busy, the call gives back the locks after it,
+//! keeps those before it, and waits for the busy one in its queue; then it tries the rest again. Nobody waits for a
+//! name while holding a greater one, so there are no deadlocks, and each lock is first come, first served.
 //!
-//! Everything that was asked for or obtained lies in [`Slot`]s until the end: dropped at any point, the call gives it back
-//! in the background. A call that fails waits until the store has it back, for a moment at most: whoever hears
-//! that one name is busy finds the others free.
+//! The [`Slot`]s have everything that was asked for or obtained: if the call is dropped, it gives that back in the
+//! background. A call that fails waits until the store has confirmed the releases, for a moment at most, so that its
+//! caller finds the other locks free.
 
 use std::time::Duration;
 
 use super::MultiGuard;
 use super::budget::Budget;
-use super::names::resolve;
+use super::names::in_order;
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::handle::{Demand, Handle, Holding, Options, Target};
+use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
+use crate::mutex::ONE_OF_ONE;
 use crate::queue::{Acquire, Patience, Unlocked};
 
-/// How often the call begins anew because what it kept was lost while it waited for the rest.
-const ANEW: u32 = 5;
+/// How often a call starts over because it lost a lock while it waited for the rest.
+const MAX_RESTARTS: u32 = 5;
 
-/// Takes `demand` of each name.
+/// Takes the mutex of each name; `targets` may be in any order, and name a lock twice.
 pub(crate) async fn take(
-    handles: &[Handle],
+    targets: Vec<AcquireTarget<'_>>,
     options: &Options,
-    demand: Demand,
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    Call::new(handles, options, demand, blocking)?.run().await
+    Call::new(targets, options, blocking)?.run().await
 }
 
 /// As [`take`], if that needs no waiting.
 pub(super) async fn try_take(
-    handles: &[Handle],
+    targets: Vec<AcquireTarget<'_>>,
     options: &Options,
-    demand: Demand,
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    let mut call = Call::new(handles, options, demand, blocking)?;
+    let mut call = Call::new(targets, options, blocking)?;
     call.budget = Budget::new(Patience::NONE);
     call.run().await
 }
 
-/// What a call has of one name.
+/// What a call has of one lock.
 #[derive(Default)]
 enum Slot {
     #[default]
     Nothing,
-    /// An attempt under way.
+    /// Asked for, but not answered yet.
     Asked(Acquire),
-    /// What the task had before.
+    /// Held by the calling task before.
     Shared(Holding),
     Own(Holding),
 }
 
 impl Slot {
-    /// Gives back what the call has of its own.
+    /// Gives back what the call itself has taken.
     fn give_back(self) -> Option<Unlocked> {
         match self {
             Self::Own(holding) => holding.give_back(),
@@ -69,38 +68,35 @@ impl Slot {
 
 struct Call<'a> {
     /// In order, each once.
-    names: Vec<(&'a Handle, Target<'a>)>,
+    targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
-    /// What was given back on the way, and the store may not have yet.
+    /// Releases that the store may not have confirmed yet.
     given_back: Vec<Unlocked>,
-    demand: Demand,
     terms: Terms,
     budget: Budget,
     blocking: bool,
-    /// Some name was waited for: the terms of those before it count from the end.
+    /// The call waited for a lock, so `expire` starts for all at the end.
     waits: bool,
 }
 
 impl<'a> Call<'a> {
     fn new(
-        handles: &'a [Handle],
+        targets: Vec<AcquireTarget<'a>>,
         options: &Options,
-        demand: Demand,
         blocking: bool,
     ) -> Result<Self, LockError> {
-        let names = resolve(handles)?;
-        let (terms, patience) = options.apply(names[0].1.client.member().settings())?;
-        let mut slots = Vec::with_capacity(names.len());
-        for (handle, target) in &names {
-            let held = handle.held_already(target, options.reentrant, demand, blocking)?;
+        let targets = in_order(targets, |target| &target.name)?;
+        let (terms, patience) = options.apply(targets[0].client.member().settings())?;
+        let mut slots = Vec::with_capacity(targets.len());
+        for target in &targets {
+            let held = target.held_already(options.reentrant, ONE_OF_ONE, blocking)?;
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
         Ok(Self {
-            names,
+            targets,
             slots,
             given_back: Vec::new(),
-            demand,
             terms,
             budget: Budget::new(patience),
             blocking,
@@ -119,7 +115,7 @@ impl<'a> Call<'a> {
     }
 
     async fn obtain(&mut self) -> Result<(), LockError> {
-        let mut anew = 0;
+        let mut restarts = 0;
         loop {
             while let Some((index, busy)) = self.try_rest().await? {
                 let Some(patience) = self.budget.left() else {
@@ -131,14 +127,14 @@ impl<'a> Call<'a> {
             }
             match self.lost() {
                 None => return Ok(()),
-                Some(error) if anew == ANEW => return Err(error),
-                Some(_) => anew += 1,
+                Some(error) if restarts == MAX_RESTARTS => return Err(error),
+                Some(_) => restarts += 1,
             }
-            self.begin_anew()?;
+            self.start_over()?;
         }
     }
 
-    /// Tries what is missing, all at once. Returns the first that cannot be had yet.
+    /// Tries all missing locks at once. Returns the first that is busy.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut any = false;
         let silence = self.budget.silence();
@@ -164,7 +160,7 @@ impl<'a> Call<'a> {
         Ok(None)
     }
 
-    /// Nothing that was asked for behind `index` may be kept while that is waited for.
+    /// Gives back what was asked for after `index`: the call must not keep it while it waits for the lock at `index`.
     fn give_back_behind(&mut self, index: usize) {
         for slot in &mut self.slots[index..] {
             if matches!(slot, Slot::Asked(_)) {
@@ -173,23 +169,23 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Waits until the store has what was given back on the way.
+    /// Waits until the store has confirmed the releases.
     async fn confirm(&mut self) {
         for release in std::mem::take(&mut self.given_back) {
-            // Whoever waits has an answer already.
+            // An error here changes nothing for the caller.
             let _ = release.wait().await;
         }
     }
 
-    /// Gives everything back, and waits until the store has it. A store that does not answer keeps nobody for longer than a
-    /// call that does not wait: then it is released in the background.
+    /// Gives everything back, and waits until the store has confirmed. It waits for an unresponsive store as long as a
+    /// call that does not wait; after that the releases are sent in the background.
     async fn give_back(&mut self) {
         let slots = self.slots.drain(..);
         self.given_back.extend(slots.filter_map(Slot::give_back));
         self.confirm().await;
     }
 
-    /// Waits for one name in its queue, with everything before it in hand.
+    /// Waits for one lock in its queue, while the call holds those before it.
     async fn wait_for(&mut self, index: usize, patience: Patience) -> Result<(), LockError> {
         self.waits = true;
         let unlimited = Terms {
@@ -202,22 +198,21 @@ impl<'a> Call<'a> {
             }
         }
         let acquire = self.enter(index, patience)?;
-        let hold = acquire.await.map_err(|error| self.budget.tell(error))?;
+        let hold = acquire.await.map_err(|error| self.budget.of_call(error))?;
         self.budget.waited_for(hold.grant().attempts);
         self.slots[index] = Slot::Own(Holding::unused(hold));
         Ok(())
     }
 
     fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
-        let (handle, target) = &self.names[index];
         let terms = Terms {
             at_least: Duration::ZERO,
             ..self.terms
         };
-        handle.enter(target, self.demand, terms, patience, self.blocking)
+        self.targets[index].enter(ONE_OF_ONE, terms, patience, self.blocking)
     }
 
-    /// Why what was obtained is not all there any more, if so.
+    /// The error if one of the obtained locks is lost.
     fn lost(&self) -> Option<LockError> {
         self.slots.iter().find_map(|slot| match slot {
             Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
@@ -225,11 +220,11 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Something was lost on the way: what is left must not be kept while what comes before it is waited for.
-    fn begin_anew(&mut self) -> Result<(), LockError> {
+    /// Gives back what is left after a loss: the call must not keep it while it waits for a lock before it.
+    fn start_over(&mut self) -> Result<(), LockError> {
         for slot in &mut self.slots {
             match slot {
-                // It is the calling body's, which will hear of it too.
+                // It belongs to the body around this call, which has lost it too.
                 Slot::Shared(holding) => holding.check()?,
                 slot => self.given_back.extend(std::mem::take(slot).give_back()),
             }
@@ -264,8 +259,8 @@ impl<'a> Call<'a> {
             holding.nest(self.terms.expire);
         }
         let holds = holding.holds();
-        for ((handle, _), hold) in self.names.iter().zip(holds.all()) {
-            handle.obtained(hold, holds, self.blocking);
+        for (target, hold) in self.targets.iter().zip(holds.all()) {
+            target.obtained(hold, holds, self.blocking);
         }
         MultiGuard::new(holding, waited, self.budget.attempts())
     }

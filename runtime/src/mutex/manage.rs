@@ -1,4 +1,4 @@
-//! Acting on a lock through its handle, without its guard.
+//! Acting on a mutex through its handle, without its guard.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::handle::{freed, owned};
 use crate::wait::block_on;
 
 impl Mutex {
-    /// Whether the lock is held through this handle or its clones, or by a protected call around this one.
-    /// The store confirms it.
+    /// Whether the lock is held through this handle or its clones, or by a protected call around this one, as the store
+    /// confirms.
     ///
     /// # Errors
     ///
@@ -30,16 +30,12 @@ impl Mutex {
         }
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`is_owned`](Self::is_owned).
+    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
 
-    /// Lets `expire` of what is held through this handle count again from now: see
+    /// Restarts the `expire` of what is held through this handle: see
     /// [`MutexGuard::refresh`](super::MutexGuard::refresh).
     ///
     /// # Errors
@@ -48,7 +44,7 @@ impl Mutex {
     ///
     /// # Cancel safety
     ///
-    /// `expire` counts again from the call, whether or not the future completes.
+    /// `expire` restarts with the call, whether or not the future completes.
     pub async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
         match self.handle.refresh_owner(expire)? {
             Some(asked) => self.handle.told(&asked.wait().await?),
@@ -56,22 +52,18 @@ impl Mutex {
         }
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`refresh`](Self::refresh).
+    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 
     /// Releases what is held through this handle or its clones, however many guards share it, and says whether it
-    /// was held. The guards know that it is over.
+    /// was held. The guards count as lost.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the release is sent until it
-    /// does.
+    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the release is sent again
+    /// until it does.
     ///
     /// # Cancel safety
     ///
@@ -88,11 +80,7 @@ impl Mutex {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`unlock`](Self::unlock).
+    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }

@@ -1,15 +1,15 @@
-//! Owners: who shares a hold, instead of the calling task.
+//! Owners: a hold can belong to an owner instead of the calling task.
 
 use super::Mutex;
 use crate::store::Owner;
 
 impl Mutex {
-    /// Whoever names the same owner in this client shares the lock, whatever task or thread it is.
+    /// All handles of this client that name the same owner share the lock, in any task or thread.
     ///
-    /// While one of them holds it, [`lock`](Self::lock) of the others enters at once; the guards share one hold, with one
-    /// fencing token, and the last one releases it. [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and
-    /// [`unlock`](Self::unlock) of such a handle are about what its owner holds. A call that enters does not restart
-    /// `expire`. Another owner is kept out, also inside a protected body of the same task.
+    /// While one of them holds it, [`lock`](Self::lock) of the others returns at once; the guards share one hold, with
+    /// one fencing token, and the last one releases it. [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and
+    /// [`unlock`](Self::unlock) of such a handle act on what its owner holds. Sharing a hold does not restart `expire`.
+    /// Another owner has to wait, even inside a protected body of the same task.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,8 +30,8 @@ impl Mutex {
     }
 
     /// As [`owner`](Self::owner), in the whole cluster: processes that name the same owner share the lock. Each of them
-    /// has a lease of its own, all have one fencing token, and the lock is free when the last one has released it.
-    /// [`unlock`](Self::unlock) of the handle ends it for all of them at once.
+    /// has its own lease, all have the same fencing token, and the lock is free when the last one has released it.
+    /// [`unlock`](Self::unlock) of the handle releases it for all of them.
     pub fn cluster_owner(mut self, owner: impl Into<String>) -> Self {
         self.handle = self.handle.owned_by(Owner::Anywhere(owner.into().into()));
         self

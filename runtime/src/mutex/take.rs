@@ -1,20 +1,21 @@
-//! Taking the lock.
+//! The methods that take the lock.
 
 use super::{Mutex, MutexGuard, ONE_OF_ONE};
 use crate::error::LockError;
+use crate::task;
 
 impl Mutex {
-    /// Takes the lock; waits for it as `block` says.
+    /// Takes the lock; waits as long as `block` says.
     ///
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::Unavailable`] when the
-    /// store does not answer, and the others of [`LockError`] as they say.
+    /// store does not answer, and the others that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ONE).await;
         taken.map(MutexGuard::new)
@@ -22,8 +23,8 @@ impl Mutex {
 
     /// As [`lock`](Self::lock), blocking the thread.
     ///
-    /// On the thread of a single-threaded runtime, a lock that one of its own tasks holds can never come free
-    /// while this blocks: that is [`LockError::Deadlock`] instead.
+    /// On the thread of a single-threaded runtime, a lock that one of the runtime's tasks holds could never become free
+    /// while this call blocks: it returns [`LockError::Deadlock`] instead.
     ///
     /// # Errors
     ///
@@ -33,7 +34,7 @@ impl Mutex {
         taken.map(MutexGuard::new)
     }
 
-    /// Takes the lock if it is free, without waiting; `None` if somebody has it.
+    /// Takes the lock if it is free, without waiting; `None` if somebody holds it.
     ///
     /// # Errors
     ///
@@ -55,5 +56,49 @@ impl Mutex {
     pub fn blocking_try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
         let tried = self.handle.blocking_try_take(&self.options, ONE_OF_ONE)?;
         Ok(tried.map(MutexGuard::new))
+    }
+
+    /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
+    ///
+    /// Inside, calls of the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its next
+    /// await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lock`](Self::lock), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the lock.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// let token = client.mutex("reports").synchronize(async |guard| guard.fencing_token()).await?;
+    /// assert!(token > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn synchronize<T>(
+        &self,
+        body: impl AsyncFnOnce(&MutexGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.lock().await?;
+        task::run(guard.holding.holds().clone(), body(&guard)).await
+    }
+
+    /// As [`synchronize`](Self::synchronize), blocking the thread. If the lock is lost, `body` still runs to its end
+    /// and its value is returned: call `guard.check()`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`blocking_lock`](Self::blocking_lock).
+    pub fn blocking_synchronize<T>(
+        &self,
+        body: impl FnOnce(&MutexGuard) -> T,
+    ) -> Result<T, LockError> {
+        let guard = self.blocking_lock()?;
+        let _entered = task::enter(guard.holding.holds());
+        Ok(body(&guard))
     }
 }

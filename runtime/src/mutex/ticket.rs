@@ -1,4 +1,4 @@
-//! [`Ticket`]: a hold on its way to another process.
+//! [`Ticket`]: a hold that is passed to another process.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::Holding;
+use crate::handle::{Holding, want};
 use crate::lease::{Hold, Terms};
 use crate::name::Name;
-use crate::queue::{Acquire, Past, Patience, Want, home};
+use crate::queue::{Acquire, Patience};
 use crate::store::{self, Meta};
 
-/// A held lock, written down, for another process to take over with [`Client::adopt`].
+/// A held lock as a text, for another process to take over with [`Client::adopt`].
 ///
-/// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The
-/// store keeps it for what was left of the lease, at least two thirds of it: adopt it before. Whoever has the
-/// text can take the lock, once.
+/// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The store
+/// keeps the lock for the rest of its lease, at least two thirds of it: adopt it before that ends. Anybody who has the
+/// text can take the lock over, once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -71,10 +71,10 @@ impl FromStr for Ticket {
 }
 
 impl MutexGuard {
-    /// Ends this hold here, without releasing the lock, for another process to take over.
+    /// Ends this hold here without releasing the lock, so that another process can take it over.
     ///
-    /// The lease is not renewed from now on. Other guards that share the hold know that it is over. The store's
-    /// `at_least` goes with this hold.
+    /// The lease is not renewed from now on. Other guards that share the hold count as lost. `at_least` ends with this
+    /// hold.
     ///
     /// # Errors
     ///
@@ -93,11 +93,11 @@ impl MutexGuard {
 }
 
 impl Client {
-    /// Takes over a lock that another process wrote down with [`MutexGuard::into_ticket`], with a new fencing token.
+    /// Takes over a lock from the ticket of another process ([`MutexGuard::into_ticket`]), with a new fencing token.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if it was adopted before, or its lease has ended meanwhile. [`LockError::Unavailable`], and
+    /// [`LockError::Lost`] if the ticket was adopted before, or the lease has ended. [`LockError::Unavailable`], and
     /// those of an unusable client.
     ///
     /// # Cancel safety
@@ -107,31 +107,20 @@ impl Client {
         Ok(adopted(self.adoption(ticket, false)?.await?))
     }
 
-    /// As [`adopt`](Self::adopt), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`adopt`](Self::adopt).
+    /// As [`adopt`](Self::adopt), blocking the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
         Ok(adopted(self.adoption(ticket, true)?.blocking()?))
     }
 
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
         let member = self.member();
-        let want = Want {
-            share: ONE_OF_ONE.share(),
-            owner: None,
-            terms: Terms {
-                expire: member.settings().expire,
-                at_least: Duration::ZERO,
-            },
-            patience: Patience::Once { silence: None },
-            meta: Meta::write(member.host(), member.pid(), ticket.name(), None),
-            home: home(),
-            relies: false,
-            blocking,
-            past: Past::default(),
+        let terms = Terms {
+            expire: member.settings().expire,
+            at_least: Duration::ZERO,
         };
+        let patience = Patience::Once { silence: None };
+        let meta = Meta::write(member.host(), member.pid(), ticket.name(), None);
+        let want = want(ONE_OF_ONE.share(), terms, patience, meta, blocking);
         member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }

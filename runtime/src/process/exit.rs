@@ -1,8 +1,8 @@
-//! The end of the process: what is held is released, and what was released is sent.
+//! Releases all locks when the process ends.
 //!
-//! The thread that ends the process does none of that. Its thread-locals may be gone, which subscribers and wakers cannot
-//! do without; and it may have been stopped, by a signal, while it held any lock. So it tells the engines, and waits for
-//! them for a while. It allocates nothing, runs no code of users, and waits for no lock without an end.
+//! The engines do that, not the thread that ends the process: its thread-locals may be gone, which subscribers and
+//! wakers need, and a signal may have interrupted it while it held any lock. So it only tells the engines and waits for
+//! them, up to [`LIMIT`]. It allocates nothing, runs no code of users, and never blocks on a lock.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,18 +13,18 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::member::Member;
 
-/// How long the end of the process may be held up.
+/// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
-/// How often is looked in any case: a machine that has stood still has not waited.
-const LOOKS: u32 = 50;
+/// How many pauses are made even after [`LIMIT`]: on a machine that was stopped, the engines had no time yet.
+const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: Watched = Watched::new();
 
-/// Flushes `member` when the process ends.
+/// Releases the locks of `member` when the process ends.
 pub(crate) fn watch(member: &Arc<Member>) {
-    if !super::os::register() {
+    if !super::os::register(flush) {
         tracing::warn!(
             "cannot watch the end of the process: locks held then are freed by their lease"
         );
@@ -32,7 +32,7 @@ pub(crate) fn watch(member: &Arc<Member>) {
     WATCHED.add(member);
 }
 
-/// Releases all locks of all clients. Called at exit; the engines still run then.
+/// Releases the locks of all clients. Called at exit, while the engines still run.
 pub(super) fn flush() {
     WATCHED.flush();
 }
@@ -56,7 +56,7 @@ impl Watched {
         members.retain(|member| member.strong_count() > 0);
         members.push(Arc::downgrade(member));
         drop(members);
-        // Too late for `flush`.
+        // `flush` has come too early for this one.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
         }
@@ -64,27 +64,27 @@ impl Watched {
 
     fn flush(&self) {
         self.ending.store(true, Ordering::SeqCst);
-        let mut looks = Looks::new();
+        let mut pause = pauses();
         let members = loop {
             match self.try_members() {
                 Some(members) => break members,
-                None if looks.pause() => {}
+                None if pause() => {}
                 None => return,
             }
         };
         // Never dropped: this might be the last one, with all that belongs to it.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All first, so that none waits for the server of another.
+        // All are told first, so that no client waits for the server of another one.
         all().for_each(|member| member.end());
-        while !all().all(|member| member.has_ended()) && looks.pause() {}
+        while !all().all(|member| member.has_ended()) && pause() {}
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<Member>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None`: another thread is just making a client, or this one was, before a signal.
+    /// `None` while another thread adds a client, or this one did when the signal came.
     fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<Member>>>> {
         match self.members.try_lock() {
             Ok(members) => Some(members),
@@ -94,30 +94,17 @@ impl Watched {
     }
 }
 
-/// Looking again and again, until [`LIMIT`].
-struct Looks {
-    ends: Instant,
-    count: u32,
-    pause: Duration,
-}
-
-impl Looks {
-    fn new() -> Self {
-        Self {
-            ends: Instant::now().after(LIMIT),
-            count: 0,
-            pause: FIRST_PAUSE,
-        }
-    }
-
-    /// Waits for the next look; `false`: there is none.
-    fn pause(&mut self) -> bool {
-        if self.count >= LOOKS && Instant::now() >= self.ends {
+/// Each call sleeps for a while, longer and longer. Returns `false`, at once, when [`LIMIT`] is over.
+fn pauses() -> impl FnMut() -> bool {
+    let ends = Instant::now().after(LIMIT);
+    let (mut count, mut pause) = (0, FIRST_PAUSE);
+    move || {
+        if count >= LEAST_PAUSES && Instant::now() >= ends {
             return false;
         }
-        thread::sleep(self.pause);
-        self.count += 1;
-        self.pause = LAST_PAUSE.min(self.pause * 2);
+        thread::sleep(pause);
+        count += 1;
+        pause = LAST_PAUSE.min(pause * 2);
         true
     }
 }
@@ -151,7 +138,7 @@ mod tests {
             while !watched.ending.load(Ordering::SeqCst) {
                 thread::yield_now();
             }
-            // It is at the lock by now, or will be.
+            // It waits for the lock by now, or will.
             drop(making);
             ended.recv().unwrap();
         });

@@ -1,6 +1,4 @@
-//! The process around the locks: its end, its forks, its signals.
-//!
-//! [`os`] is the one place with `unsafe`; everything else here is plain code.
+//! What happens to the process: its end, forks and signals. [`os`] is the only file with `unsafe`.
 
 mod exit;
 mod os;

@@ -1,4 +1,4 @@
-//! Termination by signal, for those who ask for it.
+//! Releasing locks on SIGTERM and SIGINT, if the program asks for it.
 
 use std::thread;
 
@@ -8,11 +8,10 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::SetupError;
 
-/// Releases all locks when the process is told to end by SIGTERM or SIGINT, then lets it end as usual.
+/// Releases all locks when the process gets SIGTERM or SIGINT, then lets it end as usual.
 ///
-/// Without this, such a process frees its locks within one lease, like a killed one. Do not use it where the
-/// program has a handler of its own for these signals: let that one call
-/// [`shutdown`](crate::shutdown) instead. SIGKILL and `abort` are always the lease's business.
+/// Without this, the locks of such a process are free after one lease, as after SIGKILL and `abort`, which nothing can
+/// handle. If the program handles these signals itself, let its handler call [`shutdown`](crate::shutdown) instead.
 ///
 /// Takes at most half a second when a store does not answer.
 ///

@@ -1,4 +1,4 @@
-//! [`RwLockReadGuard`] and [`RwLockWriteGuard`]: what holders have.
+//! [`RwLockReadGuard`] and [`RwLockWriteGuard`].
 
 use super::ONE_OF_ALL;
 use crate::error::LockError;
@@ -8,8 +8,8 @@ use crate::wait::block_on;
 /// A lock held for reading, beside other readers. Dropping it releases it in the background, from any thread,
 /// with or without a runtime.
 ///
-/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+/// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost).
 #[must_use = "if unused, the lock is released at once"]
 pub struct RwLockReadGuard {
     pub(super) holding: Holding,
@@ -22,8 +22,8 @@ unlock_methods!(RwLockReadGuard);
 /// A lock held for writing, by nobody else. Dropping it releases it in the background, from any thread, with or
 /// without a runtime.
 ///
-/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+/// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost).
 #[must_use = "if unused, the lock is released at once"]
 pub struct RwLockWriteGuard {
     pub(super) holding: Holding,
@@ -34,10 +34,12 @@ guard_methods!(RwLockWriteGuard);
 unlock_methods!(RwLockWriteGuard);
 
 impl RwLockWriteGuard {
-    /// Goes on with reading: lets other readers in, and no writer in between. There is no way back.
+    /// Turns the guard into one for reading and lets other readers in, without a writer in between. There is no upgrade
+    /// back.
     ///
-    /// Waits until the store knows. If it does not answer within `patience`, the guard reads all the same, and the
-    /// store is told with the next renewal. While other guards share the hold (re-entry), it stays one for writing.
+    /// Waits until the store has confirmed. If it does not answer within `patience`, the guard still becomes one for
+    /// reading, and the next renewal tells the store. While other guards share the hold (re-entry), it stays one for
+    /// writing.
     ///
     /// # Errors
     ///
@@ -63,18 +65,14 @@ impl RwLockWriteGuard {
         if !hold.is_shared()
             && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
         {
-            // Whatever the answer: what counts is whether it is held.
+            // What counts is whether the lock is held, not the answer.
             let _ = confirmed.wait().await;
         }
         self.check()?;
         Ok(RwLockReadGuard::new(self.holding))
     }
 
-    /// As [`downgrade`](Self::downgrade), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`downgrade`](Self::downgrade).
+    /// As [`downgrade`](Self::downgrade), blocking the thread. The errors are the same.
     pub fn blocking_downgrade(self) -> Result<RwLockReadGuard, LockError> {
         block_on(self.downgrade())
     }

@@ -1,7 +1,6 @@
 //! [`RwLock`]: any number of readers, or one writer, in the whole cluster.
 //!
-//! The handle is here, taking the lock in [`read`] and [`write`], what holders have in [`guard`]. What all locks
-//! have in common is in [`handle`](crate::handle).
+//! [`read`] and [`write`] take it. What all locks have in common is in [`handle`](crate::handle).
 
 mod guard;
 mod read;
@@ -11,30 +10,30 @@ pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
-/// What a reader takes of the name.
+/// What a reader takes.
 pub(crate) const ONE_OF_ALL: Demand = Demand {
     units: 1,
     capacity: kind::RW_LOCK,
     takes_token: false,
-    nested: Nested::Refused,
+    may_add: false,
 };
 
-/// What a writer takes of the name.
+/// What a writer takes.
 pub(crate) const ALL_OF_ALL: Demand = Demand {
     units: kind::RW_LOCK,
     ..ONE_OF_ALL
 };
 
-/// A lock that any number of readers, or one writer, in the whole cluster have at a time.
+/// A lock for any number of readers, or one writer, in the whole cluster at a time.
 ///
-/// Readers and writers wait in one queue, in order of arrival, so neither side starves: a reader that comes after a
-/// waiting writer waits for it, and readers that wait one after another get in together.
+/// Readers and writers wait in one queue, in order of arrival, so neither side starves: a reader that arrives after a
+/// waiting writer waits for it, and consecutive readers enter together.
 ///
-/// There is no upgrade: a task that reads and asks to write would wait for itself.
+/// There is no upgrade: a reading task that asks to write would wait for itself.
 ///
-/// A handle costs nothing until it is used. Options are given by value, before use.
+/// A handle costs nothing until it is used. Options are set by value, before use.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -62,14 +61,14 @@ pub struct RwLock {
 impl Client {
     /// A readers-writer lock called `name`, in this client's namespace: for the name, see [`mutex`](Self::mutex).
     pub fn rw_lock(&self, name: impl Into<String>) -> RwLock {
-        RwLock::of(Handle::named(Some(self.clone()), name))
+        RwLock::of(Handle::new(Some(self.clone()), name))
     }
 }
 
 impl RwLock {
     /// A readers-writer lock called `name`, of the client in force where it is used: see [`Client::rw_lock`].
     pub fn new(name: impl Into<String>) -> Self {
-        Self::of(Handle::named(None, name))
+        Self::of(Handle::new(None, name))
     }
 
     fn of(handle: Handle) -> Self {
@@ -77,13 +76,13 @@ impl RwLock {
         Self { handle, options }
     }
 
-    /// A task that reads may read again, and one that writes may read and write again; the guards share one hold. The
-    /// `expire` of the inner call bounds that call, and leaves that of the outer one as it is. A task that reads and
+    /// A reading task may read again, and a writing task may read and write again; the guards share one hold. The
+    /// `expire` of the inner call bounds that call only, and does not change that of the outer one. A reading task that
     /// asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
-    /// The same task is one inside [`synchronize_read`](Self::synchronize_read),
-    /// [`synchronize_write`](Self::synchronize_write) or an annotated function; for guards taken by hand through this
-    /// handle or its clones, the same tokio task, or the same thread for blocking calls outside of one.
+    /// "The same task" means: inside [`synchronize_read`](Self::synchronize_read),
+    /// [`synchronize_write`](Self::synchronize_write) or an annotated function. For guards taken through this
+    /// handle or its clones, it means the same tokio task, or the same thread for blocking calls outside of one.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

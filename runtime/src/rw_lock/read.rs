@@ -1,22 +1,22 @@
-//! Taking the lock for reading.
+//! The methods that take the lock for reading.
 
 use super::{ONE_OF_ALL, RwLock, RwLockReadGuard};
 use crate::error::LockError;
 use crate::task;
 
 impl RwLock {
-    /// Takes the lock for reading; waits for it as `block` says.
+    /// Takes the lock for reading; waits as long as `block` says.
     ///
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::PermitsMismatch`] if the
     /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
-    /// others of [`LockError`] as they say.
+    /// others that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ALL).await;
         taken.map(RwLockReadGuard::new)
@@ -26,14 +26,13 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read), and [`LockError::Deadlock`] where a task of this very thread would have to
-    /// release the lock first.
+    /// Those of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the lock.
     pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
         let taken = self.handle.blocking_take(&self.options, ONE_OF_ALL);
         taken.map(RwLockReadGuard::new)
     }
 
-    /// Takes the lock for reading if that needs no waiting; `None` otherwise.
+    /// Takes the lock for reading if it is free; `None` if it would have to wait.
     ///
     /// # Errors
     ///
@@ -57,7 +56,8 @@ impl RwLock {
         Ok(tried.map(RwLockReadGuard::new))
     }
 
-    /// Takes the lock for reading, runs `body` with the guard, and releases it, also when `body` panics or is dropped.
+    /// Takes the lock for reading, runs `body` with the guard, and releases the lock, even if `body` panics or is
+    /// dropped.
     ///
     /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
     /// `|guard| async { … }` cannot borrow the guard.
@@ -77,8 +77,8 @@ impl RwLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize_read`](Self::synchronize_read), blocking the thread. `body` runs to its end even if the lock is
-    /// lost; then its value comes all the same: ask the guard.
+    /// As [`synchronize_read`](Self::synchronize_read), blocking the thread. If the lock is lost, `body` still runs to
+    /// its end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///

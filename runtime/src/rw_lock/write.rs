@@ -1,22 +1,22 @@
-//! Taking the lock for writing.
+//! The methods that take the lock for writing.
 
 use super::{ALL_OF_ALL, RwLock, RwLockWriteGuard};
 use crate::error::LockError;
 use crate::task;
 
 impl RwLock {
-    /// Takes the lock for writing; waits for it as `block` says.
+    /// Takes the lock for writing; waits as long as `block` says.
     ///
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::PermitsMismatch`] if the
     /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
-    /// others of [`LockError`] as they say.
+    /// others that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
         let taken = self.handle.take(&self.options, ALL_OF_ALL).await;
         taken.map(RwLockWriteGuard::new)
@@ -26,14 +26,14 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write), and [`LockError::Deadlock`] where a task of this very thread would have to
-    /// release the lock first.
+    /// Those of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release the
+    /// lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
         let taken = self.handle.blocking_take(&self.options, ALL_OF_ALL);
         taken.map(RwLockWriteGuard::new)
     }
 
-    /// Takes the lock for writing if that needs no waiting; `None` otherwise.
+    /// Takes the lock for writing if it is free; `None` if it would have to wait.
     ///
     /// # Errors
     ///
@@ -57,7 +57,8 @@ impl RwLock {
         Ok(tried.map(RwLockWriteGuard::new))
     }
 
-    /// Takes the lock for writing, runs `body` with the guard, and releases it, also when `body` panics or is dropped.
+    /// Takes the lock for writing, runs `body` with the guard, and releases the lock, even if `body` panics or is
+    /// dropped.
     ///
     /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
     /// `|guard| async { … }` cannot borrow the guard.
@@ -77,8 +78,8 @@ impl RwLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize_write`](Self::synchronize_write), blocking the thread. `body` runs to its end even if the lock is
-    /// lost; then its value comes all the same: ask the guard.
+    /// As [`synchronize_write`](Self::synchronize_write), blocking the thread. If the lock is lost, `body` still runs
+    /// to its end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///

@@ -1,22 +1,22 @@
-//! Taking permits.
+//! The methods that take permits.
 
 use super::{Permit, Semaphore};
 use crate::error::LockError;
 use crate::task;
 
 impl Semaphore {
-    /// Takes a permit; waits for it as `block` says.
+    /// Takes a permit; waits as long as `block` says.
     ///
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits,
     /// [`LockError::InvalidOption`] for 2^30 permits or more, [`LockError::Unavailable`] when the store does not
-    /// answer, and the others of [`LockError`] as they say.
+    /// answer, and the others that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile. Nothing stays behind.
+    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
     pub async fn acquire(&self) -> Result<Permit, LockError> {
         self.acquire_many(1).await
     }
@@ -25,13 +25,13 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire), and [`LockError::Deadlock`] where a task of this very thread would have
-    /// to give its permit back first.
+    /// Those of [`acquire`](Self::acquire), and [`LockError::Deadlock`] if only a task of this thread could release a
+    /// permit.
     pub fn blocking_acquire(&self) -> Result<Permit, LockError> {
         self.blocking_acquire_many(1)
     }
 
-    /// Takes `n` permits at once, all or none; waits for them as `block` says.
+    /// Takes `n` permits at once, all or none; waits as long as `block` says.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Semaphore {
         taken.map(Permit::new)
     }
 
-    /// Takes a permit if one is free and nobody waits before; `None` otherwise.
+    /// Takes a permit if one is free and nobody waits for it; `None` otherwise.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Semaphore {
         self.blocking_try_acquire_many(1)
     }
 
-    /// Takes `n` permits if they are free and nobody waits before; `None` otherwise.
+    /// Takes `n` permits if they are free and nobody waits for them; `None` otherwise.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Semaphore {
         Ok(tried.map(Permit::new))
     }
 
-    /// Takes a permit, runs `body` with it, and releases it, also when `body` panics or is dropped.
+    /// Takes a permit, runs `body` with it, and releases it, even if `body` panics or is dropped.
     ///
     /// When the permit is lost, `body` is dropped at its next await. Write `async |permit| …`; a closure
     /// `|permit| async { … }` cannot borrow the permit.
@@ -123,8 +123,8 @@ impl Semaphore {
         task::run(permit.holding.holds().clone(), body(&permit)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. `body` runs to its end even if the permit is lost;
-    /// then its value comes all the same: ask the permit.
+    /// As [`synchronize`](Self::synchronize), blocking the thread. If the permit is lost, `body` still runs to its end
+    /// and its value is returned: call `permit.check()`.
     ///
     /// # Errors
     ///

@@ -1,13 +1,12 @@
-//! What is left of a semaphore, whether it is there, and its end.
+//! What is free of a semaphore, whether it exists, and deleting it.
 
 use super::Semaphore;
 use crate::error::LockError;
-use crate::handle::inspected;
 use crate::store::{NameRecord, Op, Reply};
 use crate::wait::block_on;
 
 impl Semaphore {
-    /// How many permits are free, and tokens waiting, by the store. True for that moment only.
+    /// The number of free permits, and of tokens, as the store says. True for that moment only.
     ///
     /// # Errors
     ///
@@ -29,17 +28,13 @@ impl Semaphore {
         Ok(free(&record, self.permits))
     }
 
-    /// As [`available`](Self::available), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`available`](Self::available).
+    /// As [`available`](Self::available), blocking the thread. The errors are the same.
     pub fn blocking_available(&self) -> Result<u32, LockError> {
         block_on(self.available())
     }
 
-    /// Whether it was used, and not deleted since, or tokens wait in it. The store forgets a semaphore that is neither
-    /// held nor waited for, and has no tokens, not before ten minutes have passed.
+    /// Whether the semaphore was used and not deleted since, or has tokens. The store forgets a semaphore without
+    /// holders, waiters and tokens, but not within ten minutes.
     ///
     /// # Errors
     ///
@@ -52,25 +47,21 @@ impl Semaphore {
         Ok(self.inspect().await?.exists)
     }
 
-    /// As [`exists`](Self::exists), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`exists`](Self::exists).
+    /// As [`exists`](Self::exists), blocking the thread. The errors are the same.
     pub fn blocking_exists(&self) -> Result<bool, LockError> {
         block_on(self.exists())
     }
 
-    /// Deletes it, with the tokens that wait in it. `false` if there was nothing to delete.
+    /// Deletes the semaphore and its tokens; `false` if there was nothing to delete.
     ///
     /// # Errors
     ///
-    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then it may or may
-    /// not be deleted. [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then the semaphore
+    /// may or may not be deleted. [`LockError::ForeignKey`], and those of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// It is deleted, whether or not the future completes, unless it is in use.
+    /// The semaphore is deleted, whether or not the future completes, unless it is in use.
     pub async fn delete(&self) -> Result<bool, LockError> {
         self.check()?;
         match self.handle.ask(&Op::Delete)?.wait().await? {
@@ -83,18 +74,14 @@ impl Semaphore {
         }
     }
 
-    /// As [`delete`](Self::delete), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`delete`](Self::delete).
+    /// As [`delete`](Self::delete), blocking the thread. The errors are the same.
     pub fn blocking_delete(&self) -> Result<bool, LockError> {
         block_on(self.delete())
     }
 
     async fn inspect(&self) -> Result<NameRecord, LockError> {
         self.check()?;
-        Ok(inspected(self.handle.ask(&Op::Inspect)?.wait().await?))
+        self.handle.inspect().await
     }
 
     fn name(&self) -> Result<String, LockError> {
@@ -102,7 +89,7 @@ impl Semaphore {
     }
 }
 
-/// What can be had of `permits`, tokens included.
+/// How many of `permits` are free, tokens included.
 pub(super) fn free(record: &NameRecord, permits: u32) -> u32 {
     let left = u64::from(permits).saturating_sub(record.used);
     u32::try_from(left.saturating_add(record.signals)).unwrap_or(u32::MAX)

@@ -1,7 +1,7 @@
 //! [`Semaphore`]: a number of holders in the whole cluster.
 //!
-//! The handle is here, taking permits in [`acquire`], what a holder has in [`permit`], what is left and whether it
-//! exists in [`existence`], adding tokens in [`signal`]. What all locks have in common is in [`handle`](crate::handle).
+//! [`acquire`] takes permits, [`existence`] says what is free and deletes the semaphore, [`signal`] adds tokens. What
+//! all locks have in common is in [`handle`](crate::handle).
 
 mod acquire;
 mod existence;
@@ -12,18 +12,18 @@ pub use permit::Permit;
 
 use crate::client::Client;
 use crate::error::{LockError, kind};
-use crate::handle::{Demand, Handle, Nested, Options, option_methods, query_methods};
+use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
-/// Permits that the whole cluster shares: as many as there are can be held at a time.
+/// A number of permits for the whole cluster.
 ///
-/// Who waits is served in order of arrival: a large request is not overtaken by small ones that would fit. All
-/// users of a name must say the same number of permits; a name in use with another is
+/// Waiters are served in order of arrival: small requests that would fit do not overtake a large one. All
+/// users of a name must give the same number of permits; a name in use with another number is
 /// [`LockError::PermitsMismatch`].
 ///
-/// A token that was [signalled](Self::signal) is one more permit, handed out once; with no permits at all, a semaphore
-/// is a queue of tokens.
+/// A [signalled](Self::signal) token is one more permit that is handed out once; a semaphore without permits is a queue
+/// of tokens.
 ///
-/// A handle costs nothing until it is used. Options are given by value, before use.
+/// A handle costs nothing until it is used. Options are set by value, before use.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -51,7 +51,7 @@ impl Client {
     /// A semaphore called `name`, of `permits` permits, in this client's namespace: for the name, see
     /// [`mutex`](Self::mutex).
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
-        Semaphore::of(Handle::named(Some(self.clone()), name), permits)
+        Semaphore::of(Handle::new(Some(self.clone()), name), permits)
     }
 }
 
@@ -59,7 +59,7 @@ impl Semaphore {
     /// A semaphore called `name`, of `permits` permits, of the client in force where it is used: see
     /// [`Client::semaphore`].
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
-        Self::of(Handle::named(None, name), permits)
+        Self::of(Handle::new(None, name), permits)
     }
 
     fn of(handle: Handle, permits: u32) -> Self {
@@ -70,18 +70,19 @@ impl Semaphore {
         }
     }
 
-    /// A task that holds at least as many permits as it asks for shares them instead of taking more; the `expire` of the
-    /// inner call bounds that call, and leaves that of the outer one as it is. Otherwise every call takes permits of its own.
+    /// A task that holds at least as many permits as it asks for shares them instead of taking more. The `expire` of
+    /// the inner call bounds that call only, and does not change that of the outer one. Without this, every call takes
+    /// its own permits.
     ///
-    /// The same task is one inside [`synchronize`](Self::synchronize) or an annotated function; for permits taken by
-    /// hand through this handle or its clones, the same tokio task, or the same thread for blocking calls outside
+    /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For permits taken
+    /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls outside
     /// of one.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self
     }
 
-    /// `units` of the permits.
+    /// The demand for `units` of the permits.
     fn demand(&self, units: u32) -> Result<Demand, LockError> {
         demand(units, self.permits)
     }
@@ -91,13 +92,13 @@ impl Semaphore {
     }
 }
 
-/// `units` of `permits`.
+/// The demand for `units` of `permits`.
 pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
     check(permits)?;
     if units == 0 {
         return Err(invalid("asked for none: acquire at least one"));
     }
-    // A semaphore without permits hands out signalled tokens, one by one.
+    // A semaphore without permits hands out tokens, one by one.
     if units > permits.max(1) {
         return Err(invalid("more permits asked for than the semaphore has"));
     }
@@ -105,7 +106,7 @@ pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
         units,
         capacity: permits,
         takes_token: units == 1,
-        nested: Nested::Another,
+        may_add: true,
     })
 }
 

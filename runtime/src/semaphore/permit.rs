@@ -1,4 +1,4 @@
-//! [`Permit`]: what a holder of some permits has.
+//! [`Permit`]: the guard of some permits.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::wait::block_on;
 /// Some permits of a [`Semaphore`](super::Semaphore), held. Dropping it releases them in the background, from any
 /// thread, with or without a runtime.
 ///
-/// It can be lost while it lives, like a [`MutexGuard`](crate::MutexGuard): [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost) tell.
+/// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
+/// [`check`](Self::check) and [`lost`](Self::lost).
 #[must_use = "if unused, the permit is released at once"]
 pub struct Permit {
     pub(super) holding: Holding,
@@ -23,25 +23,25 @@ single_guard_methods!(Permit);
 guard_methods!(Permit);
 
 impl Permit {
-    /// How many permits it stands for. Of a nested call that shares them, as many as the outer call has.
+    /// The number of permits. A nested call that shares them has as many as the outer call.
     #[must_use]
     pub fn units(&self) -> u32 {
         self.holding.first().units()
     }
 
-    /// The token that was [signalled](super::Semaphore::signal), if it is one instead of a plain permit.
+    /// The [signalled](super::Semaphore::signal) token, if this is one instead of a plain permit.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.holding.first().grant().signal.as_deref()
     }
 
-    /// Releases the permits, waits for the store's word, and says how many can be had now, tokens included. While
+    /// Releases the permits, waits for the store to confirm, and says how many are free now, tokens included. While
     /// other guards share them (re-entry) nothing is released.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if it had been lost before. [`LockError::Unavailable`] if the store does not answer within
-    /// `patience`; the release is sent until it does.
+    /// [`LockError::Lost`] if the permits were lost before. [`LockError::Unavailable`] if the store does not answer
+    /// within `patience`; the release is sent again until it does.
     ///
     /// # Cancel safety
     ///
@@ -59,17 +59,13 @@ impl Permit {
         }
     }
 
-    /// As [`release`](Self::release), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`release`](Self::release).
+    /// As [`release`](Self::release), blocking the thread. The errors are the same.
     pub fn blocking_release(self) -> Result<u32, LockError> {
         block_on(self.release())
     }
 }
 
-/// Others go on with it: what is free beside them.
+/// How many permits are free beside `hold`, which other guards still share.
 async fn shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     if !hold.is_valid() {
         return Err(hold.lost_error());

@@ -1,4 +1,4 @@
-//! Tokens: permits that are handed out once.
+//! Adding tokens, which are permits that are handed out once.
 
 use super::Semaphore;
 use crate::error::LockError;
@@ -9,24 +9,24 @@ use crate::wait::block_on;
 const MAX_BYTES: usize = 64 * 1024;
 
 impl Semaphore {
-    /// Adds a token: one more permit, handed out once, to an acquire of one permit, before the plain permits and in
-    /// order of signalling. Its holder finds it in [`Permit::token`](super::Permit::token). It may be any text of up to
-    /// 64 KiB; equal ones are two.
+    /// Adds a token: one more permit, handed out once, to a call that acquires one permit. Tokens are handed out before
+    /// plain permits, in the order of signalling; the holder reads it from [`Permit::token`](super::Permit::token). A
+    /// token is any text of up to 64 KiB; equal texts are separate tokens.
     ///
-    /// Released or dropped with its permit, it is used up. When its holder panics, loses the lease or is broken with
-    /// [`force_unlock`](Self::force_unlock), or when the acquire is cancelled, it goes to the next, in its place.
-    /// Tokens wait for as long as the name is in use, and a day after that. The number of permits is not compared:
-    /// whoever acquires one permit of the name gets the token.
+    /// A token is used up when its permit is released or dropped. If its holder panics, loses the lease or is broken
+    /// with [`force_unlock`](Self::force_unlock), or if the acquire is cancelled, the next waiter gets it, in the same
+    /// order. Tokens are kept while the name is in use, and a day after that. The number of permits is not compared:
+    /// any call that acquires one permit of the name may get the token.
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then it may or may not be added.
-    /// [`LockError::Unsupported`] on a quorum, whose servers cannot hand it out just once. [`LockError::ForeignKey`], and
-    /// those of an unusable client or name.
+    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then the token may or may not be
+    /// added. [`LockError::Unsupported`] on a quorum, whose servers cannot hand a token out just once.
+    /// [`LockError::ForeignKey`], and those of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// It is added, whether or not the future completes.
+    /// The token is added, whether or not the future completes.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -52,15 +52,11 @@ impl Semaphore {
             ticket: Ticket::random(),
             signal: Signal::Token(token.into()),
         };
-        // Refused means that an earlier copy of it was executed.
+        // A refusal means that an earlier copy of the request was executed.
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 
-    /// As [`signal`](Self::signal), blocking the thread.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`signal`](Self::signal).
+    /// As [`signal`](Self::signal), blocking the thread. The errors are the same.
     pub fn blocking_signal(&self, token: impl Into<String>) -> Result<(), LockError> {
         block_on(self.signal(token))
     }

@@ -1,8 +1,8 @@
-//! Sites that derive the same name without meaning to: two types with one bare name, or two functions with one name in
-//! impls of one type. They exclude each other, so the user is told, once.
+//! Warns of sites that derive the same name by accident: of types with the same bare name, or of functions with the
+//! same name in impls of one type. They exclude each other.
 //!
-//! A name that was given (`name = "…"`) is meant. What only a call knows, the type behind `Self`, is compared at the
-//! first call with that type; everything else when a client is made.
+//! A name in `name = "…"` is intended. Names that depend on the type behind `Self` are compared at the first call with
+//! that type, all others when a client is made.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
@@ -15,36 +15,32 @@ use crate::wait::lock;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// Which sites make which names.
+/// The names that were derived so far.
 #[derive(Default)]
 struct Known {
     by_name: HashMap<String, Vec<&'static Site>>,
     namespaces: HashSet<Option<String>>,
-    /// Which types the sites that do not know theirs were called with.
+    /// The sites whose name depends on `Self`, with the types that they were called with.
     types: HashSet<(usize, &'static str)>,
-    /// The sites that were told of: another client with another namespace is no news.
-    told: HashSet<usize>,
+    /// The sites that were reported. They are not reported again for another client with another namespace.
+    reported: HashSet<usize>,
 }
 
-/// Tells sites apart.
+/// Identifies a site.
 fn address(site: &'static Site) -> usize {
     ptr::from_ref(site).addr()
 }
 
-/// Sites that meet in one name.
-#[derive(Debug)]
-struct Duplicates {
-    name: String,
-    sites: Vec<&'static Site>,
-}
+/// A name, and the sites that derive it.
+type Duplicates = (String, Vec<&'static Site>);
 
-/// Compares what is known without a call, under the namespace of a new client.
+/// Compares the names that are known without a call, under the namespace of a new client.
 pub(crate) fn find_duplicates(namespace: Option<&str>) {
     let found = lock(&KNOWN).find(list::all(), namespace);
-    found.iter().for_each(Duplicates::tell);
+    found.iter().for_each(warn);
 }
 
-/// Compares what a call found out: the type behind `Self`.
+/// Compares the name of a call, which depends on the type behind `Self`.
 pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
     let first_type = &site.state.first_type;
     if first_type.get() == Some(&self_type) {
@@ -53,7 +49,7 @@ pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &Na
     let _ = first_type.set(self_type);
     let found = lock(&KNOWN).add_type(site, self_type, scope);
     if let Some(found) = found {
-        found.tell();
+        warn(&found);
     }
 }
 
@@ -70,10 +66,10 @@ impl Known {
             .filter(|site| matches!(site.owner, Owner::Module | Owner::Type(_)))
             .filter_map(|site| self.add(site, &site.scope(namespace, "")))
             .collect();
-        // The last of each name has all of its sites.
+        // The last entry of each name has all of its sites.
         found.reverse();
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        found.dedup_by(|a, b| a.name == b.name);
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found.dedup_by(|(one, _), (other, _)| one == other);
         found
     }
 
@@ -87,7 +83,7 @@ impl Known {
         is_new.then(|| self.add(site, scope)).flatten()
     }
 
-    /// `None` unless this site is news.
+    /// Returns the duplicates if this site is a new one of them.
     fn add(&mut self, site: &'static Site, scope: &NameBuilder) -> Option<Duplicates> {
         let name = with_key(scope, site.key);
         let sites = self.by_name.entry(name.clone()).or_default();
@@ -97,15 +93,12 @@ impl Known {
         sites.push(site);
         let news = sites.len() > 1
             && !sites.iter().all(|site| site.attribute.is_per_type())
-            && self.told.insert(address(site));
-        news.then(|| Duplicates {
-            name,
-            sites: sites.clone(),
-        })
+            && self.reported.insert(address(site));
+        news.then(|| (name, sites.clone()))
     }
 }
 
-/// What varies is taken for the same: keys of as many parts can meet.
+/// The name with its key. All that varies from call to call counts as equal, since it may be.
 fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     let mut name = scope.clone();
     for part in key {
@@ -114,16 +107,14 @@ fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     name.into_text()
 }
 
-impl Duplicates {
-    fn tell(&self) {
-        let places: Vec<String> = self.sites.iter().map(|site| site.place()).collect();
-        tracing::warn!(
-            name = %self.name,
-            functions = %places.join(", "),
-            "annotated functions derive the same name, so they exclude each other: give one of them another name, \
-             or, if that is meant, both the same: `name = \"…\"`"
-        );
-    }
+fn warn((name, sites): &Duplicates) {
+    let places: Vec<String> = sites.iter().map(|site| site.place()).collect();
+    tracing::warn!(
+        name = %name,
+        functions = %places.join(", "),
+        "annotated functions derive the same name, so they exclude each other: give one of them another name, \
+         or, if that is meant, both the same: `name = \"…\"`"
+    );
 }
 
 #[cfg(test)]
@@ -140,7 +131,7 @@ mod tests {
         let found = known.find(sites.iter().copied(), namespace);
         found
             .iter()
-            .map(|found| format!("{} {}", found.name, found.sites.len()))
+            .map(|(name, sites)| format!("{name} {}", sites.len()))
             .collect()
     }
 

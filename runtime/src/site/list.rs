@@ -1,19 +1,19 @@
-//! All annotated functions of the program.
+//! The list of all annotated functions of the program.
 
 use super::Site;
 
-/// An entry of the list: each expansion makes one.
+/// An entry of the list. Each expansion submits one.
 #[derive(Debug)]
 pub struct Listed(pub &'static Site);
 
 inventory::collect!(Listed);
 
-/// Every annotated function of this program, sorted by the names of their locks: also those that are never called,
-/// generic ones, and those of the libraries that are linked into it.
+/// All annotated functions of this program, sorted by the names of their locks, including those that are never called,
+/// generic ones, and those of linked libraries.
 ///
 /// A lock's name is a contract between the versions of a program that run side by side during a deploy, and renaming a
-/// function, its type or its module renames its lock. A test that compares the list with a file of the repository
-/// shows such a rename in review; then the options `name` and `was` keep the old name.
+/// function, its type or its module renames its lock. A test that compares the list with a file in the repository
+/// shows such a rename in review; the options `name` and `was` then keep the old name.
 ///
 /// ```standalone_crate
 /// use auto_mutex::{LockError, auto_mutex};
@@ -28,7 +28,7 @@ inventory::collect!(Listed);
 ///     }
 /// }
 ///
-/// // Better in a file beside the test: `include_str!("locks.txt")`.
+/// // Better in a file: `include_str!("locks.txt")`.
 /// const LOCKS: &str = r#"
 /// billing:Ledger:close:{month} #[auto_mutex(key = "{month}", ns = "billing", expire = 100)] fn close
 /// "#;
@@ -38,23 +38,23 @@ inventory::collect!(Listed);
 /// # */
 /// fn locks_keep_their_names() {
 ///     let sites: String = auto_mutex::sites().iter().map(|site| format!("{site}\n")).collect();
-///     assert_eq!(sites.trim(), LOCKS.trim(), "if this is meant, write it to the file:\n{sites}");
+///     assert_eq!(sites.trim(), LOCKS.trim(), "if this is intended, write it to the file:\n{sites}");
 /// }
 /// # locks_keep_their_names();
 /// # let _ = Ledger.close(5);
 /// ```
 ///
-/// The linker leaves out a library that is not used: in a test of the folder `tests`, name the library under test
-/// (`use my_library as _;`).
+/// The linker leaves out unused libraries: in an integration test, name the library under test (`use my_library as
+/// _;`).
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();
-    // The name first; the place only keeps the order of equal ones.
+    // By name; the place keeps the order of equal names stable.
     sites.sort_by_cached_key(|site| (site.to_string(), site.file, site.line));
     sites
 }
 
-/// In no order.
+/// All sites, in no order.
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
     inventory::iter::<Listed>().map(|Listed(site)| *site)
 }

@@ -1,7 +1,6 @@
-//! [`Site`]: an annotated function, as far as it is known when it is compiled.
+//! [`Site`]: what is known of an annotated function at compile time.
 //!
-//! What it is and how it is shown are here; the names it makes in [`name`], the list of all sites in [`list`], which
-//! of them share a name without meaning to in [`duplicates`]. What a call does is the attributes' business.
+//! [`name`] derives the names of its locks, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
 
 mod duplicates;
 mod list;
@@ -9,7 +8,7 @@ mod name;
 mod type_name;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use crate::name::Name;
 
@@ -30,7 +29,7 @@ pub struct Site {
     pub line: u32,
     #[doc(hidden)]
     pub attribute: Attribute,
-    /// What the function's name is told apart by.
+    /// What comes before the function's name.
     #[doc(hidden)]
     pub owner: Owner,
     #[doc(hidden)]
@@ -38,7 +37,7 @@ pub struct Site {
     /// `ns = "…"`
     #[doc(hidden)]
     pub namespace: Option<&'static str>,
-    /// The parts of the key: escaped texts, and what varies in braces.
+    /// The parts of the key: escaped texts, and expressions in braces.
     #[doc(hidden)]
     pub key: &'static [&'static str],
     #[doc(hidden)]
@@ -47,7 +46,7 @@ pub struct Site {
     pub state: State,
 }
 
-/// Which attribute it has.
+/// The attribute of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribute {
     /// `#[auto_mutex]`
@@ -60,27 +59,25 @@ pub enum Attribute {
     Write,
 }
 
-/// What stands before a function's name.
+/// What comes before a function's name.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
     /// The module below the crate: a free function.
     Module,
-    /// The type, as a block's header spells it.
+    /// The type, as the header of the block spells it.
     Type(&'static str),
     /// The type `Self`, which only the compiler knows.
     SelfType,
-    /// Nothing, and not the function's name either: `name = "…"` is the user's own text.
+    /// `name = "…"`: the whole name, instead of the function's.
     Named(&'static str),
 }
 
-/// What is found out while the program runs.
+/// What is cached while the program runs.
 #[derive(Debug)]
 pub struct State {
-    /// What the store is told, for people to read. Shared by all calls.
-    shown: OnceLock<Arc<str>>,
     /// The `Self` of the first call.
     first_type: OnceLock<&'static str>,
-    /// For the client that called first: what does not vary from call to call.
+    /// What is the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
 }
 
@@ -88,29 +85,28 @@ pub struct State {
 #[derive(Debug)]
 pub(crate) struct OfClient {
     pub(crate) id: u64,
-    /// Who asks, in the form of the store.
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     pub(crate) meta: String,
     /// The name without a key, unless it depends on the type of the call.
     pub(crate) name: Option<Name>,
 }
 
 impl State {
-    /// Nothing yet.
+    /// Empty.
     #[allow(
         clippy::declare_interior_mutable_const,
-        reason = "each static gets one of its own"
+        reason = "each static gets its own"
     )]
     pub const NEW: Self = Self {
-        shown: OnceLock::new(),
         first_type: OnceLock::new(),
         of_client: OnceLock::new(),
     };
 }
 
 impl Site {
-    /// The name of its locks as a template: `{Self}` stands for the type where only a method is marked, other braces
-    /// for what varies from call to call; several keys are a list in brackets. The namespace is that of the option `ns`, else the package's name; at run time
-    /// the client's comes before the latter.
+    /// The name of its locks as a template. `{Self}` stands for the type if only the method is annotated, other braces
+    /// for what varies from call to call; several keys are a list in brackets. The namespace is the option `ns`, else
+    /// the package's name; at run time, the namespace of the client replaces the latter.
     ///
     /// `billing:Ledger:close:{month}`
     #[must_use]
@@ -124,7 +120,7 @@ impl Site {
         self.attribute.word()
     }
 
-    /// The options as they were written, those of the block around it after its own.
+    /// The options as written, those of the function before those of its block.
     #[must_use]
     pub fn options(&self) -> &'static str {
         self.options
@@ -136,41 +132,37 @@ impl Site {
         self.function
     }
 
-    /// The module that it stands in, with the crate first.
+    /// The path of its module, with the crate first.
     #[must_use]
     pub fn module(&self) -> &'static str {
         self.module
     }
 
-    /// The file that it stands in, as the compiler was given it.
+    /// The path of its file, as the compiler got it.
     #[must_use]
     pub fn file(&self) -> &'static str {
         self.file
     }
 
-    /// The line that the function's name stands in.
+    /// The line of the function's name.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// What it is for the client `id`, if that was the first that it was called with: most programs have one.
+    /// What is cached for the client `id`, if the function was called with that one first: most programs have one.
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.state.of_client.get_or_init(make);
         (first.id == id).then_some(first)
     }
 
-    /// Whether its name without a key is the same for every call.
+    /// Whether the name without a key is the same in every call.
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.owner, Owner::SelfType)
     }
 
-    /// Who holds or waits, for others to read.
-    pub(crate) fn shown(&self) -> Arc<str> {
-        self.state.shown.get_or_init(|| self.place().into()).clone()
-    }
-
-    fn place(&self) -> String {
+    /// The place in the program, for people to read.
+    pub(crate) fn place(&self) -> String {
         let Self {
             module,
             function,
@@ -182,7 +174,7 @@ impl Site {
     }
 }
 
-/// Name, attribute and function, without the place: moving a function in its file changes nothing.
+/// Name, attribute and function, without the place, so that moving a function within its file changes nothing.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} #[{}", self.template(), self.attribute.word())?;
@@ -258,7 +250,7 @@ mod tests {
             "my-package:Ledger:close:{month} #[auto_mutex(expire = 100, key = month)] fn close"
         );
         assert_eq!(
-            &*with_options.shown(),
+            with_options.place(),
             "my_package::billing::ledger::close at src/ledger.rs:7"
         );
     }

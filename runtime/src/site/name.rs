@@ -4,7 +4,7 @@ use super::{Owner, Site, duplicates, type_name};
 use crate::name::NameBuilder;
 
 impl Site {
-    /// As [`scope`](Self::scope), for a call: says so if another site makes the same name.
+    /// As [`scope`](Self::scope), for a call. Warns if another site derives the same name.
     pub(crate) fn called(
         &'static self,
         client: Option<&str>,
@@ -17,7 +17,7 @@ impl Site {
         scope
     }
 
-    /// A name without a key, and one.
+    /// Adds a key to a name without one.
     pub(crate) fn keyed(&self, scope: NameBuilder, key: &[String]) -> NameBuilder {
         self.before_key(scope, key.len()).parts(key)
     }
@@ -60,8 +60,8 @@ impl Site {
         name
     }
 
-    /// Where a type's functions share a lock, the place of the function stays empty before a key, so that a key is
-    /// never mistaken for a function.
+    /// If the functions of a type share a lock, the function's part of a name with a key is empty, so that a key is
+    /// never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
         let has_function = matches!(self.owner, Owner::Named(_)) || !self.attribute.is_per_type();
         if parts > 0 && !has_function {

@@ -1,7 +1,7 @@
-//! From `std::any::type_name` to a type's bare name.
+//! The bare name of a type, from `std::any::type_name`.
 //!
-//! The compiler promises nothing about that text: paths, generics, lifetimes and spaces vary between versions.
-//! All of them go, so that a name does not vary with the compiler.
+//! The compiler guarantees nothing about that text: paths, generics, lifetimes and spaces differ between versions.
+//! All of them are removed, so that a lock's name does not depend on the compiler.
 
 /// Input:  `&mut alloc::vec::Vec<(u8, my::Item<'_>)>`
 /// Output: `Vec`
@@ -60,7 +60,7 @@ fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Without the path before it and the generics behind it.
+/// The name without the path before it and the generics after it.
 fn last_segment(path: &str) -> &str {
     let generics = path.find('<').unwrap_or(path.len());
     let plain = path[..generics].trim_end_matches("::");

@@ -1,8 +1,8 @@
-//! What threads meet at, and what chance decides: the means of the standard library.
+//! Synchronization and randomness: normally those of the standard library.
 //!
-//! With `--cfg shuttle` those of shuttle, a tester that chooses who runs next at each of them, and tries one schedule
-//! after another (`tests/interleavings`, `queue/interleavings`). Whatever lives longer than one such schedule, a `static`
-//! for example, uses the standard library always.
+//! With `--cfg shuttle` those of shuttle, a tester that chooses the next thread at each synchronization and tries one
+//! schedule after another (`tests/interleavings`, `queue/interleavings`). What outlives a schedule, such as a `static`,
+//! always uses the standard library.
 
 #[cfg(shuttle)]
 mod scheduled;
@@ -17,7 +17,7 @@ pub(crate) use std::hash::RandomState;
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
-/// Bytes that only a replay may repeat; `None`: take those of the system.
+/// Random bytes chosen by the tester, which a replay repeats; `None`: use those of the system.
 #[cfg(not(shuttle))]
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {
     None

@@ -1,8 +1,8 @@
-//! Chance as a schedule decides it: what one run of it did, its replay does too.
+//! Randomness under shuttle: a replay of a schedule draws the same.
 
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-/// Hashes that are the same in every run: threads meet at the same places then.
+/// The same hashes in every run, so that threads meet in the same places.
 pub(crate) type RandomState = BuildHasherDefault<DefaultHasher>;
 
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {

@@ -1,9 +1,8 @@
-//! Which locks the running task holds, tracked by poll scope.
+//! Which locks the running task holds.
 //!
-//! While the body of a protected call is polled (or runs, if it is sync), a frame for each of its holds lies on a
-//! stack of this thread. A nested call of the same lock finds it there and re-enters. So "the same
-//! task" needs neither a thread nor a runtime, and a spawned task is another one. What a lock is, and how it
-//! is obtained, is not known here.
+//! While the body of a protected call is polled (or runs, if it is sync), this thread has a stack with a frame for each
+//! of its holds. A nested call of the same lock finds the frame and re-enters. So "the same task" depends on neither a
+//! thread nor a runtime, and a spawned task is another one. What a lock is, and how it is obtained, is not known here.
 
 mod run;
 
@@ -16,28 +15,23 @@ use crate::name::Name;
 pub(crate) use run::{finish, poll_under, run};
 
 struct Frame {
-    /// Frames of one body have one id, and lie side by side.
+    /// The frames of one body have the same id, and lie side by side.
     id: u64,
     hold: Arc<Hold>,
-    /// Those of the body.
+    /// The bounds of the body.
     bounds: Bounds,
-    /// A sync body may drive a runtime on this thread: its other tasks must not find the frame.
+    /// A sync body may drive a runtime on this thread, whose other tasks must not find the frame.
     task: Option<tokio::task::Id>,
 }
 
-#[derive(Default)]
-struct Stack {
-    frames: Vec<Frame>,
-    last_id: u64,
-}
-
 thread_local! {
-    static STACK: RefCell<Stack> = RefCell::default();
+    /// Ids grow from the bottom to the top.
+    static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The frames of one body on this thread's stack, until it is dropped.
 ///
-/// Not `Send`: it must be dropped on the thread that they lie on.
+/// Not `Send`: it must be dropped on the same thread.
 #[must_use]
 pub(crate) struct Entered {
     id: u64,
@@ -47,14 +41,14 @@ pub(crate) struct Entered {
 
 /// Lets calls on this thread re-enter `holds`, until the result is dropped.
 ///
-/// A thread that is ending has no stack any more: its last calls do not re-enter.
+/// The last calls of a thread that is ending do not re-enter: its stack is gone.
 #[inline]
 pub(crate) fn enter(holds: &Holds) -> Entered {
     let pushed = STACK.try_with(|stack| {
         let mut stack = stack.borrow_mut();
-        stack.last_id += 1;
-        let (id, task) = (stack.last_id, tokio::task::try_id());
-        stack.frames.extend(holds.all().iter().map(|hold| Frame {
+        let id = stack.last().map_or(1, |top| top.id + 1);
+        let task = tokio::task::try_id();
+        stack.extend(holds.all().iter().map(|hold| Frame {
             id,
             hold: hold.clone(),
             bounds: holds.bounds().clone(),
@@ -69,8 +63,8 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// A hold of `name` that an enclosing protected call of the running task has, within the bounds of that call: the innermost
-/// that `suits`, preferably one that is `best`.
+/// The hold of `name` that a protected call around the running task has, with the bounds of that call. Of several, the
+/// innermost that `suits` and is `best`, else the innermost that `suits`.
 #[inline]
 pub(crate) fn find(
     client: u64,
@@ -80,11 +74,11 @@ pub(crate) fn find(
 ) -> Option<Holds> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
-        if stack.frames.is_empty() {
+        if stack.is_empty() {
             return None;
         }
         let task = tokio::task::try_id();
-        let frames = stack.frames.iter().rev();
+        let frames = stack.iter().rev();
         let is_meant = |hold: &Hold| hold.client_id() == client && hold.name() == name;
         let mut found = frames
             .filter(|frame| frame.task == task && is_meant(&frame.hold) && suits(&frame.hold));
@@ -102,16 +96,16 @@ impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         for _ in 0..self.count {
-            // By id: guards of sync bodies may be dropped in any order. The thread may be ending.
+            // By id, since sync bodies may drop these in any order. The stack is gone if the thread is ending.
             let frame = STACK.try_with(|stack| {
                 let mut stack = stack.borrow_mut();
-                if stack.frames.last()?.id == self.id {
-                    return stack.frames.pop();
+                if stack.last()?.id == self.id {
+                    return stack.pop();
                 }
-                let index = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
-                Some(stack.frames.remove(index))
+                let index = stack.iter().rposition(|frame| frame.id == self.id)?;
+                Some(stack.remove(index))
             });
-            // Dropped after the borrow: a hold may run code of its own.
+            // Dropped after the borrow: dropping a hold may run other code.
             drop(frame);
         }
     }

@@ -1,4 +1,4 @@
-//! Running a future under one hold or several: each poll lies in their scope, and stops once one is lost.
+//! Runs a future under one hold or several: inside each poll they can be re-entered, and it ends once one is lost.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ pin_project! {
     }
 }
 
-/// Runs `body` under `holds`; a lost lock drops it at its next await and ends with `LockError::Lost`.
+/// Runs `body` under `holds`. If one is lost, `body` is dropped at its next await, and the result is `LockError::Lost`.
 pub(crate) fn run<F: Future>(holds: Holds, body: F) -> Run<F> {
     Run {
         holds,
@@ -37,8 +37,8 @@ impl<F: Future> Future for Run<F> {
     }
 }
 
-/// Polls `body` under `holds`, once. It is taken at the end or at the loss: what it owns must be gone before the
-/// caller goes on. With `finishes` it runs on when the lock is lost. `fresh`: `holds` were granted during this very poll.
+/// Polls `body` once under `holds`. It is dropped when it ends or a lock is lost: what it owns must be gone before the
+/// caller goes on. With `finishes`, a loss does not end it. `fresh` says that `holds` were granted during this poll.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
     mut body: Pin<&mut Option<F>>,
@@ -57,7 +57,7 @@ pub(crate) fn poll_under<F: Future>(
             body.set(None);
             return Poll::Ready(Ok(output));
         }
-        // Not before: most bodies are over at once, and nobody has to be woken then.
+        // Not before the poll: most bodies end at once and need no waker.
         if !finishes && let Poll::Ready(error) = holds.poll_lost(cx) {
             lost = Some(error);
         }
@@ -79,7 +79,7 @@ pin_project! {
     }
 }
 
-/// Runs `body` under `holds` to its end, lost or not.
+/// Runs `body` under `holds` to its end, even if one is lost.
 pub(crate) fn finish<F: Future>(holds: Holds, body: F) -> Finish<F> {
     Finish { holds, body }
 }

@@ -1,4 +1,4 @@
-//! [`block_on`]: a future on a plain thread.
+//! [`block_on`]: drives a future on a plain thread.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
 use super::lock;
 use crate::sync::{Condvar, Mutex, PoisonError};
 
-/// A thread that sleeps until it is woken. Not `thread::park`: its token belongs to whoever runs around us.
+/// A thread that sleeps until it is woken. Not `thread::park`, whose token belongs to the code around this.
 #[derive(Default)]
 struct Sleeper {
     woken: Mutex<bool>,
@@ -41,16 +41,16 @@ impl Sleeper {
     }
 }
 
-/// What the wakers of [`block_on`] do.
+/// The functions of the wakers of [`block_on`].
 pub(super) fn functions() -> &'static RawWakerVTable {
-    // Whoever waits keeps a clone.
+    // Of a clone, since that is what futures keep.
     Arc::new(Sleeper::default()).waker().clone().vtable()
 }
 
-/// Blocks the thread until `future` is ready. For futures that need no runtime, like all of the handles.
+/// Blocks the thread until `future` is ready. For futures that need no runtime, like those of the handles.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // Often the answer is there already.
+    // Often the future is ready at once.
     let mut cx = Context::from_waker(Waker::noop());
     if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
         return output;

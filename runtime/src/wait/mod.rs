@@ -1,7 +1,7 @@
-//! Waiting for one value, in an async task of any executor or on a plain thread.
+//! Waiting for a value, in an async task of any executor or on a plain thread.
 //!
-//! No runtime is involved on the waiting side: a task is woken by its waker, a thread in [`block_on`] too, so neither
-//! a missing nor a dying runtime matters.
+//! The waiting side needs no runtime: tasks and threads in [`block_on`] are woken by their wakers, so it does not
+//! matter whether a runtime is missing or ends.
 
 mod aside;
 mod block_on;
@@ -14,26 +14,26 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) use aside::{enter, has_told, tell};
 pub(crate) use block_on::block_on;
 
-/// Locks a mutex; what a panic left behind is whole, since no code of users runs under our locks.
+/// Locks a mutex. Poison is ignored: no code of users runs under our mutexes, so a panic leaves no broken state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What to do once no lock is held: call wakers, which may run anything, and say what happened, to a subscriber
-/// that may do anything too. Where that must not be waited for, it is done [`aside`].
+/// What to do once no mutex is held: call wakers and log events, since wakers and subscribers may run any code. On an
+/// engine's thread, [`aside`] does it.
 #[derive(Default)]
 pub(crate) struct Wakes {
-    /// Mostly there is one, or none.
+    /// Mostly there is one waker, or none.
     first: Option<Waker>,
     rest: Option<Box<Rest>>,
 }
 
-/// What is rare.
+/// The rare part.
 #[derive(Default)]
 struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
-    reports: Vec<aside::Event>,
+    reports: Vec<aside::Job>,
 }
 
 impl Wakes {
@@ -46,14 +46,14 @@ impl Wakes {
         }
     }
 
-    /// Drops a waker when no lock is held: it may be the last that keeps a task, with all that it owns.
+    /// Drops a waker when no mutex is held: it may be the last reference to a task, with all that it owns.
     pub(crate) fn forget(&mut self, waker: Option<Waker>) {
         if let Some(waker) = waker {
             self.rest().forgotten.push(waker);
         }
     }
 
-    /// Runs `report` when no lock is held. For what is rare.
+    /// Runs `report`, which logs something rare, when no mutex is held.
     pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
         self.rest().reports.push(Box::new(report));
     }
@@ -62,7 +62,7 @@ impl Wakes {
         self.rest.get_or_insert_default()
     }
 
-    /// How much there is to say.
+    /// How many reports there are.
     #[cfg(test)]
     pub(crate) fn reports(&self) -> usize {
         self.rest.as_ref().map_or(0, |rest| rest.reports.len())
@@ -105,13 +105,13 @@ impl Wakes {
 }
 
 impl Drop for Wakes {
-    /// A waker that panics must not leave the others asleep: what they wait for is there.
+    /// If a waker panics, the others must still be woken: what they wait for is there.
     fn drop(&mut self) {
         self.wake_all();
     }
 }
 
-/// A value that comes once, for one receiver.
+/// A value that is delivered once, to one receiver.
 #[derive(Debug)]
 pub(crate) struct Promise<T>(Mutex<State<T>>);
 
@@ -127,7 +127,7 @@ impl<T> Promise<T> {
         Self(Mutex::new(State::Waiting(None)))
     }
 
-    /// Delivers the value, unless there is one already; then it comes back.
+    /// Delivers the value. Returns it if there was one already.
     pub(crate) fn complete(&self, value: T, wakes: &mut Wakes) -> Result<(), T> {
         let mut state = lock(&self.0);
         match &mut *state {
@@ -140,7 +140,7 @@ impl<T> Promise<T> {
         }
     }
 
-    /// The value if it is there. Nobody waits any more after this: a later value comes back to its sender.
+    /// Takes the value if it is there, and stops waiting: a later value is returned to its sender.
     pub(crate) fn close(&self, wakes: &mut Wakes) -> Option<T> {
         let state = std::mem::replace(&mut *lock(&self.0), State::Taken);
         match state {
@@ -154,7 +154,7 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
+        // Cloned before the mutex is locked and dropped after: dropping the last waker of a task drops the task.
         let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.0);
         match &mut *state {
@@ -167,7 +167,7 @@ impl<T> Promise<T> {
                 State::Ready(value) => Poll::Ready(value),
                 State::Waiting(_) | State::Taken => Poll::Pending,
             },
-            // A future polled after its end: pending is the harmless answer.
+            // Polled after its end: pending is harmless.
             State::Taken => Poll::Pending,
         }
     }
@@ -177,7 +177,7 @@ impl<T> Promise<T> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Blocks the thread. Whoever made the promise sees to it that it is completed in the end.
+    /// Blocks the thread until the value is delivered.
     pub(crate) fn blocking_wait(&self) -> T {
         block_on(self.wait())
     }

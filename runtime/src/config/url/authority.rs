@@ -1,35 +1,13 @@
-//! Who and where: `user:password@host:port,host:port`.
+//! Logins and servers: `user:password@host:port,host:port`.
 
 use std::net::Ipv6Addr;
 
-use super::{decode, invalid, number};
+use super::text::{decode, invalid, number};
 use crate::config::endpoint::{Address, Login};
 use crate::config::secret::Secret;
 use crate::error::SetupError;
 
-/// What stands before the path.
-pub(super) struct Authority {
-    pub(super) login: Login,
-    /// At least one.
-    pub(super) servers: Vec<Address>,
-}
-
-impl Authority {
-    pub(super) fn of(text: &str, default_port: u16) -> Result<Self, SetupError> {
-        // The last `@`: an unescaped one in a password is harmless.
-        let (login, servers) = match text.rsplit_once('@') {
-            Some((user_info, servers)) => (login(user_info)?, servers),
-            None => (Login::default(), text),
-        };
-        let servers = servers
-            .split(',')
-            .map(|server| host_and_port(server, default_port))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { login, servers })
-    }
-}
-
-fn login(text: &str) -> Result<Login, SetupError> {
+pub(super) fn login(text: &str) -> Result<Login, SetupError> {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     Ok(Login::new(
         non_empty(decode(user)?),
@@ -41,7 +19,7 @@ pub(super) fn non_empty(text: String) -> Option<Secret> {
     (!text.is_empty()).then(|| Secret::new(text))
 }
 
-fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
+pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let Some((host, port)) = rest.split_once(']') else {
             return Err(invalid("the IPv6 address has no closing bracket"));
@@ -62,7 +40,7 @@ fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
         if host.is_empty() {
             return Err(invalid("the host is missing"));
         }
-        // Host names, also international ones and those with underscores, but nothing that splits a URL.
+        // International host names and underscores are fine, what separates parts of a URL is not.
         let odd =
             |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
         if host.contains(odd) || host.contains(char::is_whitespace) {

@@ -1,30 +1,28 @@
-//! The URL of a store, taken apart into an [`Endpoint`]: here one scheme after the other, in `authority` who and where,
-//! in `query` what stands behind the question mark.
+//! Parses the URL of a store into an [`Endpoint`]: here each scheme, in `parts` the parts that schemes share, in
+//! `authority` logins and servers.
 //!
-//! No error repeats any part of the URL: where a password holds a character that should have been escaped,
-//! a part of it may be found anywhere.
+//! No error repeats any part of the URL: a password with a character that should have been escaped may end up in any
+//! of them.
 
 mod authority;
-mod query;
+mod parts;
 #[cfg(test)]
 mod tests;
+mod text;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
-
-use self::authority::Authority;
-use self::query::Query;
+use self::parts::Url;
+use self::text::{database, decode, invalid};
 use super::endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, QuorumEndpoint, RedisEndpoint,
-    SentinelEndpoint,
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint,
 };
 use crate::error::SetupError;
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// Takes a URL apart.
 pub(super) fn parse(url: &str) -> Result<Endpoint, SetupError> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err(invalid(
@@ -59,28 +57,61 @@ fn memory(name: &str) -> Result<Endpoint, SetupError> {
 }
 
 fn tcp(rest: &str, secure: bool) -> Result<RedisEndpoint, SetupError> {
-    let (rest, mut query) = Query::split(rest)?;
-    let Authority { login, servers } = Authority::of(rest.authority, SERVER_PORT)?;
-    let tls = query.tls(secure)?;
-    query.finish()?;
+    let (servers, access) = servers(rest, secure)?;
     let [address] = <[Address; 1]>::try_from(servers).map_err(|_| {
         invalid(
             "it names several servers; say what they are: `redis-sentinel://`, `redis-cluster://` or `redlock://`",
         )
     })?;
-    Ok(RedisEndpoint {
+    Ok(RedisEndpoint { address, access })
+}
+
+fn cluster(rest: &str) -> Result<ClusterEndpoint, SetupError> {
+    let (nodes, access) = servers(rest, false)?;
+    if access.db != 0 {
+        return Err(invalid("a Redis Cluster has no databases but 0"));
+    }
+    Ok(ClusterEndpoint { nodes, access })
+}
+
+fn quorum(rest: &str) -> Result<Vec<RedisEndpoint>, SetupError> {
+    let (servers, access) = servers(rest, false)?;
+    let nodes = servers.into_iter().map(|address| RedisEndpoint {
         address,
-        access: Access {
-            login,
-            db: database(rest.path)?,
-            tls,
-        },
+        access: access.clone(),
+    });
+    checked_quorum(nodes.collect())
+}
+
+/// `[user[:password]@]host[:port],…[/database]`
+fn servers(rest: &str, secure: bool) -> Result<(Vec<Address>, Access), SetupError> {
+    let url = Url::split(rest)?;
+    let (login, servers) = url.servers(SERVER_PORT)?;
+    let db = url.path;
+    Ok((servers, url.access(login, db, secure)?))
+}
+
+fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
+    let mut url = Url::split(rest)?;
+    let (login, sentinels) = url.servers(SENTINEL_PORT)?;
+    let (service, db) = url.path.split_once('/').unwrap_or((url.path, ""));
+    let service = decode(service)?;
+    if service.is_empty() || service.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(invalid(
+            "the name of the service is missing: `redis-sentinel://host1,host2/mymaster`",
+        ));
+    }
+    Ok(SentinelEndpoint {
+        sentinels,
+        login: Login::new(url.secret("sentinel_user"), url.secret("sentinel_pass")),
+        service,
+        access: url.access(login, db, false)?,
     })
 }
 
 fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
-    let (rest, mut query) = Query::split(rest)?;
-    let path = decode(rest.whole)?;
+    let mut url = Url::split(rest)?;
+    let path = decode(url.whole)?;
     if !path.starts_with('/') {
         return Err(invalid(
             "the path of the socket must be absolute: `unix:///run/redis/redis.sock`",
@@ -89,73 +120,16 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
     if path.len() == 1 || path.contains('\0') {
         return Err(invalid("the path of the socket cannot be a socket's"));
     }
-    let db = database(&query.take("db").unwrap_or_default())?;
-    let login = Login::new(query.secret("user"), query.secret("pass"));
-    query.finish()?;
+    let access = Access {
+        login: Login::new(url.secret("user"), url.secret("pass")),
+        db: database(&url.take("db").unwrap_or_default())?,
+        tls: None,
+    };
+    url.finish()?;
     Ok(RedisEndpoint {
         address: Address::Unix(PathBuf::from(path)),
-        access: Access {
-            login,
-            db,
-            tls: None,
-        },
+        access,
     })
-}
-
-fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
-    let (rest, mut query) = Query::split(rest)?;
-    let Authority { login, servers } = Authority::of(rest.authority, SENTINEL_PORT)?;
-    let (service, db) = rest.path.split_once('/').unwrap_or((rest.path, ""));
-    let service = decode(service)?;
-    if service.is_empty() || service.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(invalid(
-            "the name of the service is missing: `redis-sentinel://host1,host2/mymaster`",
-        ));
-    }
-    let tls = query.tls(false)?;
-    let of_sentinels = Login::new(query.secret("sentinel_user"), query.secret("sentinel_pass"));
-    query.finish()?;
-    Ok(SentinelEndpoint {
-        sentinels: servers,
-        login: of_sentinels,
-        service,
-        access: Access {
-            login,
-            db: database(db)?,
-            tls,
-        },
-    })
-}
-
-fn cluster(rest: &str) -> Result<ClusterEndpoint, SetupError> {
-    let (rest, mut query) = Query::split(rest)?;
-    let Authority { login, servers } = Authority::of(rest.authority, SERVER_PORT)?;
-    if database(rest.path)? != 0 {
-        return Err(invalid("a Redis Cluster has no databases but 0"));
-    }
-    let tls = query.tls(false)?;
-    query.finish()?;
-    Ok(ClusterEndpoint {
-        nodes: servers,
-        access: Access { login, db: 0, tls },
-    })
-}
-
-fn quorum(rest: &str) -> Result<QuorumEndpoint, SetupError> {
-    let (rest, mut query) = Query::split(rest)?;
-    let Authority { login, servers } = Authority::of(rest.authority, SERVER_PORT)?;
-    let tls = query.tls(false)?;
-    query.finish()?;
-    let access = Access {
-        login,
-        db: database(rest.path)?,
-        tls,
-    };
-    let nodes = servers.into_iter().map(|address| RedisEndpoint {
-        address,
-        access: access.clone(),
-    });
-    QuorumEndpoint::new(nodes.collect())
 }
 
 /// A quorum of servers, each with a URL of its own.
@@ -169,72 +143,21 @@ pub(super) fn several<U: AsRef<str>>(
         )),
     };
     let nodes = urls.into_iter().map(single).collect::<Result<_, _>>()?;
-    QuorumEndpoint::new(nodes).map(Endpoint::Quorum)
+    checked_quorum(nodes).map(Endpoint::Quorum)
 }
 
-impl QuorumEndpoint {
-    const MOST: usize = 15;
+const LARGEST_QUORUM: usize = 15;
 
-    /// Checks that a majority of these means something.
-    fn new(nodes: Vec<RedisEndpoint>) -> Result<Self, SetupError> {
-        if nodes.len() < 3 || nodes.len().is_multiple_of(2) || nodes.len() > Self::MOST {
-            return Err(invalid(
-                "a quorum needs 3, 5, 7 … 15 servers: an even one more only makes it weaker",
-            ));
-        }
-        let twice = |index: usize, node: &RedisEndpoint| {
-            nodes[..index]
-                .iter()
-                .any(|earlier| earlier.address == node.address)
-        };
-        if nodes
-            .iter()
-            .enumerate()
-            .any(|(index, node)| twice(index, node))
-        {
-            return Err(invalid("a server of the quorum is named twice"));
-        }
-        Ok(Self { nodes })
+/// Checks that a majority of `nodes` is meaningful.
+fn checked_quorum(nodes: Vec<RedisEndpoint>) -> Result<Vec<RedisEndpoint>, SetupError> {
+    if nodes.len() < 3 || nodes.len().is_multiple_of(2) || nodes.len() > LARGEST_QUORUM {
+        return Err(invalid(
+            "a quorum needs 3, 5, 7 … 15 servers: an even one more only makes it weaker",
+        ));
     }
-}
-
-/// Empty: the first one.
-fn database(text: &str) -> Result<u32, SetupError> {
-    // The server's own limit is an int.
-    match number::<u32>(text) {
-        _ if text.is_empty() => Ok(0),
-        Some(db) if i32::try_from(db).is_ok() => Ok(db),
-        _ => Err(invalid("the database is not a number")),
+    let addresses: HashSet<_> = nodes.iter().map(|node| &node.address).collect();
+    if addresses.len() < nodes.len() {
+        return Err(invalid("a server of the quorum is named twice"));
     }
-}
-
-/// Digits only: `FromStr` would take a sign.
-fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
-}
-
-fn decode(text: &str) -> Result<String, SetupError> {
-    // The decoder lets a stray `%` pass; here it is a sign of an unescaped password.
-    let escapes = text.split('%').skip(1);
-    for escape in escapes {
-        let hex = escape.as_bytes().get(..2);
-        if !hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
-            return Err(invalid(
-                "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
-            ));
-        }
-    }
-    match percent_decode_str(text).decode_utf8() {
-        Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(invalid("what is percent-encoded is not UTF-8")),
-    }
-}
-
-fn invalid(reason: impl Into<String>) -> SetupError {
-    SetupError::InvalidUrl {
-        reason: reason.into(),
-    }
+    Ok(nodes)
 }

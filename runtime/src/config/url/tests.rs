@@ -247,7 +247,7 @@ fn urls_of_clusters_and_quorums() {
         address: at(host, 6379),
         access: access(Some("u"), Some("p"), 2),
     };
-    assert_eq!(quorum.nodes, ["a", "b", "c"].map(node));
+    assert_eq!(quorum, ["a", "b", "c"].map(node));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn urls_with_tls() {
         Endpoint::Redis(endpoint) => endpoint.access.tls,
         Endpoint::Sentinel(endpoint) => endpoint.access.tls,
         Endpoint::Cluster(endpoint) => endpoint.access.tls,
-        Endpoint::Quorum(endpoint) => endpoint.nodes[0].access.tls.clone(),
+        Endpoint::Quorum(nodes) => nodes[0].access.tls.clone(),
         Endpoint::Memory { .. } => None,
     };
     let plain = Some(Tls::default());
@@ -285,7 +285,7 @@ fn a_quorum_of_urls() {
         Endpoint::Redis(server) => server,
         other => panic!("{other:?}"),
     };
-    assert_eq!(quorum.nodes, urls.map(single));
+    assert_eq!(quorum, urls.map(single));
     let bad: [&[&str]; 5] = [
         &[],
         &["redis://a", "redis://b"],

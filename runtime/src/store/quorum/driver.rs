@@ -11,7 +11,7 @@ use super::nodes::Nodes;
 use super::store::{Listener, QuorumStore};
 use super::votes::majority;
 use crate::clock::Instant;
-use crate::config::QuorumEndpoint;
+use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::store::redis::{Guard, Route};
@@ -32,14 +32,14 @@ pub(crate) struct Driver {
 
 /// Opens the nodes: a majority must be there within `connect_timeout`; the others are connected to when they are.
 pub(crate) async fn connect(
-    endpoint: &QuorumEndpoint,
+    nodes: &[RedisEndpoint],
     connect_timeout: Duration,
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
-    let count = endpoint.nodes.len();
+    let count = nodes.len();
     let mut opening = JoinSet::new();
-    for (index, node) in endpoint.nodes.iter().cloned().enumerate() {
+    for (index, node) in nodes.iter().cloned().enumerate() {
         let guard = guard.clone();
         opening.spawn(async move {
             let opened = redis::connect(
@@ -74,18 +74,18 @@ pub(crate) async fn connect(
             reason: "the servers of the quorum were not connected to".to_owned(),
         }));
     }
-    let (mut nodes, mut drivers) = (Vec::new(), Vec::new());
-    for (node, opened) in endpoint.nodes.iter().zip(opened) {
+    let (mut stores, mut drivers) = (Vec::new(), Vec::new());
+    for (node, opened) in nodes.iter().zip(opened) {
         let connected = opened.is_some();
         let (store, driver) = opened
             .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
-        nodes.push((store as Arc<dyn Store>, connected));
+        stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
-    let store = Arc::new(QuorumStore::new(guarantees(&nodes)));
+    let store = Arc::new(QuorumStore::new(guarantees(&stores)));
     let driver = Driver {
         store: store.clone(),
-        nodes,
+        nodes: stores,
         drivers,
     };
     Ok((store, driver))

@@ -1,7 +1,6 @@
-//! Wakers that do nothing but mark a task and let a thread go on: tokio's, and that of a thread of ours that waits.
+//! Recognizes wakers that only mark a task as ready or unblock a thread: tokio's, and those of [`block_on`].
 //!
-//! They are recognised by what they do: the functions behind them. Whatever else wraps or replaces them is unknown, and may
-//! run anything.
+//! They are recognized by the functions in their vtables. Any other waker may run any code.
 
 use std::future::{Future, poll_fn};
 use std::sync::OnceLock;
@@ -14,7 +13,7 @@ use super::super::block_on;
 static KNOWN: OnceLock<[&RawWakerVTable; 5]> = OnceLock::new();
 
 fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
-    // Whoever waits keeps a clone.
+    // Of a clone, since that is what futures keep.
     cx.waker().clone().vtable()
 }
 
@@ -22,14 +21,14 @@ fn own() -> impl Future<Output = &'static RawWakerVTable> {
     poll_fn(|cx| Poll::Ready(functions(cx)))
 }
 
-/// Finds out what tokio's look like, from a runtime that does not run yet.
+/// Finds out tokio's functions from a runtime that does not run yet.
 pub(super) fn learn(runtime: &Runtime) {
     KNOWN.get_or_init(|| {
-        // A runtime with one thread drives its main future itself; with several, the thread is parked.
+        // A runtime of one thread drives its main future itself; with more threads, the calling thread is parked.
         let main = runtime.block_on(own());
         let parked = runtime.handle().block_on(own());
         let task = runtime.block_on(async { tokio::spawn(own()).await });
-        // A thread of ours that waits looks once with a waker that does nothing.
+        // `block_on` polls first with a waker that does nothing.
         let [waiting, looking] = [block_on::functions(), Waker::noop().vtable()];
         [task.unwrap_or(main), main, parked, waiting, looking]
     });

@@ -1,101 +1,94 @@
-//! [`Lane`]: a queue of things to do, and the thread that does them one after another.
+//! [`Lane`]: a queue of jobs, and the thread that runs them one after another.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What comes when more than so many wait is left out, and counted. When it is dropped, the thread does what is left, and ends.
-pub(super) struct Lane<T> {
+/// Something to do on another thread.
+pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
+
+/// While `limit` jobs wait, new ones are left out, and counted. Once the lane is dropped, the thread runs what is left
+/// and ends.
+pub(super) struct Lane {
     name: &'static str,
     limit: usize,
-    run: fn(T),
-    shared: Arc<Shared<T>>,
+    shared: Arc<Shared>,
 }
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
     changed: Condvar,
 }
 
-struct State<T> {
-    queue: VecDeque<T>,
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
     left_out: u64,
-    /// There is a thread.
-    served: bool,
+    has_thread: bool,
     busy: bool,
     closed: bool,
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<T: Send + 'static> Lane<T> {
-    pub(super) fn new(name: &'static str, limit: usize, run: fn(T)) -> Self {
-        let state = Mutex::new(State {
-            queue: VecDeque::new(),
-            left_out: 0,
-            served: false,
-            busy: false,
-            closed: false,
-        });
-        let changed = Condvar::new();
+impl Lane {
+    pub(super) fn new(name: &'static str, limit: usize) -> Self {
         Self {
             name,
             limit,
-            run,
-            shared: Arc::new(Shared { state, changed }),
+            shared: Arc::default(),
         }
     }
 
-    pub(super) fn push(&self, item: T) {
+    pub(super) fn push(&self, job: Job) {
         let mut state = self.shared.lock();
         if state.queue.len() >= self.limit {
             state.left_out += 1;
             return;
         }
-        if !state.served && !self.serve() {
+        if !state.has_thread && !self.spawn() {
             // The system has no thread for it: better here than never.
             drop(state);
-            return (self.run)(item);
+            return job();
         }
-        state.served = true;
-        state.queue.push_back(item);
+        state.has_thread = true;
+        state.queue.push_back(job);
         drop(state);
         self.shared.changed.notify_one();
     }
 
-    fn serve(&self) -> bool {
-        let (shared, run) = (self.shared.clone(), self.run);
+    fn spawn(&self) -> bool {
+        let shared = self.shared.clone();
         let thread = thread::Builder::new().name(self.name.to_owned());
-        thread.spawn(move || shared.serve(run)).is_ok()
+        thread.spawn(move || shared.run()).is_ok()
     }
 
-    /// Whether all is done.
+    /// Whether all jobs are done.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.shared.lock();
         state.queue.is_empty() && !state.busy
     }
 }
 
-impl<T> Shared<T> {
-    fn serve(&self, run: fn(T)) {
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
         let mut state = self.lock();
         loop {
-            while let Some(item) = state.queue.pop_front() {
+            while let Some(job) = state.queue.pop_front() {
                 let left_out = std::mem::take(&mut state.left_out);
                 state.busy = true;
                 drop(state);
-                // The panic of one is nothing to the others. (It was reported by its hook.)
+                // A job that panics does not stop the others. (The panic hook has reported it.)
                 let _ = catch_unwind(AssertUnwindSafe(|| {
                     if left_out > 0 {
                         tracing::warn!(left_out, "more came up than the subscriber could be told");
                     }
                 }));
-                let _ = catch_unwind(AssertUnwindSafe(|| run(item)));
+                let _ = catch_unwind(AssertUnwindSafe(job));
                 state = self.lock();
                 state.busy = false;
             }
@@ -108,7 +101,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Drop for Lane<T> {
+impl Drop for Lane {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_one();

@@ -1,8 +1,8 @@
-//! What an engine's thread leaves to others: code of users, which may block, or panic, while leases must be renewed.
+//! Runs code of users that an engine's thread must not run: it may block, or panic, while leases must be renewed.
 //!
-//! Two kinds of it come up there: wakers of tasks that were granted something, and what subscribers are told. An engine
-//! has two threads for them, made when they are needed first, and ended with it. Wakers that are [`known`] not to block
-//! are called where they are: a grant mostly reaches its task without them. On any other thread all is done at once.
+//! That is wakers of tasks that were granted something, and events for `tracing` subscribers. An engine has a thread
+//! for each of the two, made when it is first needed, and ended with the engine. Wakers that are [`known`] not to block
+//! are called in place: most grants reach their tasks that way. On any other thread everything is done in place.
 
 mod known;
 mod lane;
@@ -13,46 +13,34 @@ use std::task::Waker;
 use tokio::runtime::Runtime;
 
 use self::known::is_known;
+pub(super) use self::lane::Job;
 use self::lane::Lane;
 
 /// How many events may wait for a slow subscriber.
 const EVENTS: usize = 1024;
 
-/// Something to tell a subscriber.
-pub(super) type Event = Box<dyn FnOnce() + Send>;
-
-/// What is to be done with a waker.
-enum Errand {
-    Wake(Waker),
-    /// It may be the last that keeps a task, with all that it owns.
-    Forget(Waker),
-}
-
 /// The threads of one engine.
 struct Aside {
-    errands: Lane<Errand>,
-    events: Lane<Event>,
+    wakers: Lane,
+    events: Lane,
 }
 
 thread_local! {
-    /// Looked at in every step, on any thread, so kept apart from the rest: it needs no destructor.
+    /// Read in every step, on any thread, so kept apart from the rest: it needs no destructor.
     static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
 
-/// While it lives, this thread is an engine's.
+/// Until this is dropped, this thread is an engine's.
 #[must_use]
 pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
 
-/// This thread is an engine's from now on. `runtime` is its own, and does not run yet.
+/// Makes this thread an engine's. `runtime` is the engine's own, and does not run yet.
 pub(crate) fn enter(runtime: &Runtime) -> Entered {
     known::learn(runtime);
     ASIDE.set(Some(Aside {
-        errands: Lane::new("auto-mutex-wakes", usize::MAX, |errand| match errand {
-            Errand::Wake(waker) => waker.wake(),
-            Errand::Forget(waker) => drop(waker),
-        }),
-        events: Lane::new("auto-mutex-tells", EVENTS, |event: Event| event()),
+        wakers: Lane::new("auto-mutex-wakes", usize::MAX),
+        events: Lane::new("auto-mutex-tells", EVENTS),
     }));
     IS_ENGINE.set(true);
     Entered(std::marker::PhantomData)
@@ -77,21 +65,17 @@ fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
 #[inline]
 pub(super) fn wake(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {
-        true => errand(Errand::Wake(waker)),
+        true => drop(with(|aside| aside.wakers.push(Box::new(|| waker.wake())))),
         false => waker.wake(),
     }
 }
 
-/// Drops a waker.
+/// Drops a waker: it may be the last that keeps a task, with all that it owns.
 pub(super) fn forget(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {
-        true => errand(Errand::Forget(waker)),
+        true => drop(with(|aside| aside.wakers.push(Box::new(|| drop(waker))))),
         false => drop(waker),
     }
-}
-
-fn errand(errand: Errand) {
-    with(|aside| aside.errands.push(errand));
 }
 
 /// Runs `event`, which tells the subscriber something.
@@ -102,7 +86,7 @@ pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
     }
 }
 
-pub(super) fn tell_boxed(event: Event) {
+pub(super) fn tell_boxed(event: Job) {
     match IS_ENGINE.get() {
         true => drop(with(|aside| aside.events.push(event))),
         false => event(),

@@ -1,68 +1,89 @@
-//! What stands behind the question mark.
+//! [`Url`]: what follows the scheme, in parts.
 
 use std::path::PathBuf;
 
-use super::authority::non_empty;
-use super::{decode, invalid};
-use crate::config::endpoint::Tls;
+use super::authority::{host_and_port, login, non_empty};
+use super::text::{database, decode, invalid};
+use crate::config::endpoint::{Access, Address, Login, Tls};
 use crate::config::secret::Secret;
 use crate::error::SetupError;
 
-/// What stands before the question mark.
-pub(super) struct Rest<'a> {
+/// What follows the scheme. Reading a parameter takes it out.
+pub(super) struct Url<'a> {
+    /// All before the question mark.
     pub(super) whole: &'a str,
-    pub(super) authority: &'a str,
     pub(super) path: &'a str,
-}
-
-/// The parameters that nobody has taken yet.
-pub(super) struct Query<'a> {
-    left: Vec<(&'a str, String)>,
+    authority: &'a str,
+    /// The parameters that nobody has taken yet.
+    parameters: Vec<(&'a str, String)>,
     known: Vec<&'static str>,
 }
 
-impl<'a> Query<'a> {
-    pub(super) fn split(text: &'a str) -> Result<(Rest<'a>, Self), SetupError> {
+impl<'a> Url<'a> {
+    pub(super) fn split(text: &'a str) -> Result<Self, SetupError> {
         if text.contains('#') {
             return Err(invalid("it contains `#`; in a password write `%23`"));
         }
         let (whole, query) = text.split_once('?').unwrap_or((text, ""));
-        let mut left: Vec<(&str, String)> = Vec::new();
+        let mut parameters: Vec<(&str, String)> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if left.iter().any(|(earlier, _)| *earlier == key) {
+            if parameters.iter().any(|(earlier, _)| *earlier == key) {
                 return Err(invalid("a query parameter is given twice"));
             }
-            left.push((key, decode(value)?));
+            parameters.push((key, decode(value)?));
         }
         let (authority, path) = whole.split_once('/').unwrap_or((whole, ""));
-        let rest = Rest {
+        Ok(Self {
             whole,
-            authority,
             path,
+            authority,
+            parameters,
+            known: Vec::new(),
+        })
+    }
+
+    /// The login before the `@`, and the servers: at least one.
+    pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
+        // At the last `@`, so that one in a password need not be escaped.
+        let (login, servers) = match self.authority.rsplit_once('@') {
+            Some((user_info, servers)) => (login(user_info)?, servers),
+            None => (Login::default(), self.authority),
         };
-        Ok((
-            rest,
-            Self {
-                left,
-                known: Vec::new(),
-            },
-        ))
+        let servers = servers.split(',');
+        let servers = servers.map(|server| host_and_port(server, default_port));
+        Ok((login, servers.collect::<Result<_, _>>()?))
+    }
+
+    /// How the servers are talked to; `db` is the text of the database. There must be no other parameters.
+    pub(super) fn access(
+        mut self,
+        login: Login,
+        db: &str,
+        secure: bool,
+    ) -> Result<Access, SetupError> {
+        let tls = self.tls(secure)?;
+        self.finish()?;
+        let db = database(db)?;
+        Ok(Access { login, db, tls })
     }
 
     /// The value of a parameter.
     pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
-        let index = self.left.iter().position(|(found, _)| *found == key)?;
-        Some(self.left.swap_remove(index).1)
+        let index = self
+            .parameters
+            .iter()
+            .position(|(found, _)| *found == key)?;
+        Some(self.parameters.swap_remove(index).1)
     }
 
     pub(super) fn secret(&mut self, key: &'static str) -> Option<Secret> {
         self.take(key).and_then(non_empty)
     }
 
-    /// What is said about TLS; `secure`: it is asked for by the scheme.
-    pub(super) fn tls(&mut self, secure: bool) -> Result<Option<Tls>, SetupError> {
+    /// The TLS options; `secure` if the scheme asks for TLS.
+    fn tls(&mut self, secure: bool) -> Result<Option<Tls>, SetupError> {
         let asked = match self.take("tls").as_deref() {
             None => secure,
             Some("true") => true,
@@ -99,7 +120,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// There must be no other parameters.
+    /// Refuses the parameters that nobody has taken.
     pub(super) fn finish(mut self) -> Result<(), SetupError> {
         if let Some(protocol) = self.take("protocol")
             && !matches!(protocol.as_str(), "resp3" | "3")
@@ -108,7 +129,7 @@ impl<'a> Query<'a> {
                 "the protocol must be `resp3`: wake-ups arrive as its push messages",
             ));
         }
-        if self.left.is_empty() {
+        if self.parameters.is_empty() {
             return Ok(());
         }
         let known: Vec<_> = self.known.iter().map(|key| format!("`{key}`")).collect();

@@ -1,0 +1,46 @@
+//! Texts of a URL: numbers, percent-encoding, and the error for what is wrong.
+
+use percent_encoding::percent_decode_str;
+
+use crate::error::SetupError;
+
+/// An empty text means database 0.
+pub(super) fn database(text: &str) -> Result<u32, SetupError> {
+    // Redis has no database beyond an `int`.
+    match number::<u32>(text) {
+        _ if text.is_empty() => Ok(0),
+        Some(db) if i32::try_from(db).is_ok() => Ok(db),
+        _ => Err(invalid("the database is not a number")),
+    }
+}
+
+/// Digits only: `FromStr` would take a sign.
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
+pub(super) fn decode(text: &str) -> Result<String, SetupError> {
+    // The decoder accepts a stray `%`; here it is a sign of an unescaped password.
+    let escapes = text.split('%').skip(1);
+    for escape in escapes {
+        let hex = escape.as_bytes().get(..2);
+        if !hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
+            return Err(invalid(
+                "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
+            ));
+        }
+    }
+    match percent_decode_str(text).decode_utf8() {
+        Ok(text) => Ok(text.into_owned()),
+        Err(_) => Err(invalid("what is percent-encoded is not UTF-8")),
+    }
+}
+
+pub(super) fn invalid(reason: impl Into<String>) -> SetupError {
+    SetupError::InvalidUrl {
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,215 @@
+//! [`AcquireTarget`]: the lock that a call is about, once its client and complete name are known.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::last::Last;
+use super::{Demand, Holding, Options, Taking, log_obtained};
+use crate::client::Client;
+use crate::error::LockError;
+use crate::lease::{Hold, Holds, Terms};
+use crate::name::Name;
+use crate::queue::{Acquire, Answered, Past, Patience, Want, home};
+use crate::store::{Meta, Op, Owner, Share, Text};
+use crate::task;
+
+/// The lock that a call is about. Calls of annotated functions make one without a handle.
+#[derive(Clone, Debug)]
+pub(crate) struct AcquireTarget<'a> {
+    pub(crate) client: Cow<'a, Client>,
+    pub(crate) name: Cow<'a, Name>,
+    /// Identifies the caller, without the owner: see [`Meta`].
+    pub(super) meta: Text,
+    /// Who shares the hold, if not the calling task.
+    pub(super) owner: Option<&'a Owner>,
+    /// What was obtained through the handle before, if the call has one.
+    pub(super) last: Option<&'a Arc<Last>>,
+}
+
+impl<'a> AcquireTarget<'a> {
+    #[inline]
+    pub(crate) fn new(
+        client: Cow<'a, Client>,
+        name: Cow<'a, Name>,
+        meta: Text,
+        owner: Option<&'a Owner>,
+    ) -> Self {
+        Self {
+            client,
+            name,
+            meta,
+            owner,
+            last: None,
+        }
+    }
+
+    /// Begins a call. `patience`, if given, replaces that of the options.
+    #[inline]
+    pub(crate) fn start(
+        &self,
+        options: &Options,
+        demand: Demand,
+        patience: Option<Patience>,
+        blocking: bool,
+    ) -> Result<Taking, LockError> {
+        let (terms, own) = options.apply(self.client.member().settings())?;
+        if let Some(mut holding) = self.held_already(options.reentrant, demand, blocking)? {
+            holding.check()?;
+            holding.nest(terms.expire);
+            holding.keep(terms.at_least);
+            return Ok(Taking::Obtained(Some(holding)));
+        }
+        let want = self.want(demand, terms, patience.unwrap_or(own), blocking)?;
+        let recent = self.client.member().recent_local(&self.name);
+        if let Some(hold) = recent.and_then(|local| local.take_alone(&want)) {
+            return Ok(Taking::Obtained(Some(Holding::new(hold))));
+        }
+        Ok(Taking::Waiting(self.join(&want)?))
+    }
+
+    /// What the calling task holds of the lock and may share; an error if it holds some and may not ask for more.
+    #[inline]
+    pub(crate) fn held_already(
+        &self,
+        reentrant: bool,
+        demand: Demand,
+        blocking: bool,
+    ) -> Result<Option<Holding>, LockError> {
+        // A hold that its handle has unlocked since does not stand in the way.
+        let held = |hold: &Hold| !hold.is_released();
+        let enough = |hold: &Hold| hold.units() >= demand.units;
+        let inside = task::find(self.client.id(), &self.name, held, enough);
+        // Guards taken by hand may be dropped in any order, so none of them is inside another.
+        let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
+        match inside.or_else(|| by_hand().map(Holds::from)) {
+            Some(holds) => self.shared(holds, reentrant, demand),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the calling task may share `holds`, which it has already.
+    fn shared(
+        &self,
+        holds: Holds,
+        reentrant: bool,
+        demand: Demand,
+    ) -> Result<Option<Holding>, LockError> {
+        let hold = holds.first();
+        let found = hold.grant().capacity;
+        if found != demand.capacity {
+            return Err(LockError::PermitsMismatch {
+                name: self.name.to_string(),
+                expected: demand.capacity,
+                found,
+            });
+        }
+        let shares = match (self.owner, &hold.grant().owner) {
+            (Some(owner), Some(other)) => owner == other,
+            _ => reentrant,
+        };
+        if shares && hold.units() >= demand.units {
+            // Another thread may drop the last guard in between: then the call waits like any other.
+            return Ok(hold.share().then(|| Holding::new(holds)));
+        }
+        if demand.may_add {
+            return Ok(None);
+        }
+        let name = self.name.to_string();
+        Err(if !reentrant {
+            LockError::AlreadyHeld { name }
+        } else if hold.is_valid() {
+            let cycle = vec![name.clone(), name];
+            LockError::Deadlock { cycle }
+        } else {
+            hold.lost_error()
+        })
+    }
+
+    /// Asks for the lock, whatever the calling task holds.
+    #[inline]
+    pub(crate) fn enter(
+        &self,
+        demand: Demand,
+        terms: Terms,
+        patience: Patience,
+        blocking: bool,
+    ) -> Result<Acquire, LockError> {
+        self.join(&self.want(demand, terms, patience, blocking)?)
+    }
+
+    #[inline]
+    fn want(
+        &self,
+        demand: Demand,
+        terms: Terms,
+        patience: Patience,
+        blocking: bool,
+    ) -> Result<Want, LockError> {
+        let share = demand.share();
+        let Some(owner) = self.owner else {
+            return Ok(want(share, terms, patience, self.meta.clone(), blocking));
+        };
+        if owner.name().is_empty() {
+            return Err(LockError::InvalidOption {
+                option: "owner",
+                reason: "it is empty: name somebody, or leave it out",
+            });
+        }
+        let share = Share {
+            owner: Owner::in_store(self.owner),
+            ..share
+        };
+        let meta = Meta::owned(&self.meta, owner);
+        Ok(Want {
+            owner: Some(owner.clone()),
+            ..want(share, terms, patience, meta, blocking)
+        })
+    }
+
+    /// Asks for the lock in the words of the queue.
+    pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
+        let member = self.client.member();
+        member.with_local(&self.name, |local| local.enter(want))?
+    }
+
+    /// The call has obtained `hold`, one of `holds`.
+    pub(crate) fn obtained(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
+        log_obtained(hold);
+        if let Some(last) = self.last {
+            last.remember(hold, holds, blocking);
+        }
+    }
+
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
+    pub(crate) fn meta(&self) -> Text {
+        self.meta.clone()
+    }
+
+    /// Asks the store about the name, or has it act on the name.
+    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
+        let member = self.client.member();
+        member.with_local(&self.name, |local| local.query(op))
+    }
+}
+
+/// What the calling task wants of a lock, with no owner.
+#[inline]
+pub(crate) fn want(
+    share: Share,
+    terms: Terms,
+    patience: Patience,
+    meta: Text,
+    blocking: bool,
+) -> Want {
+    Want {
+        share,
+        owner: None,
+        terms,
+        patience,
+        meta,
+        home: home(),
+        relies: false,
+        blocking,
+        past: Past::default(),
+    }
+}
