@@ -1,7 +1,7 @@
 //! The scripts, where a server does not know them: [`supply`].
 //!
 //! All clients of a server that was restarted find them missing at the same time. One of them loads them, and the others
-//! wait for that: it is 50 KB, which a thousand clients would make 50 MB.
+//! wait for that: some tens of KB, which a thousand clients would make as many MB.
 
 use std::time::Duration;
 
@@ -59,9 +59,6 @@ pub(super) async fn supply<'a>(
     let lost = |error| Refusal::of_socket(&error);
     let mut backoff = Backoff::new();
     while let Some(key) = key {
-        if missing.is_empty() {
-            return Ok(());
-        }
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.texts(&["SET", key]);
@@ -77,13 +74,15 @@ pub(super) async fn supply<'a>(
         if claimed {
             break;
         }
+        // Whoever had the claim is done, however late it is.
+        if missing.is_empty() {
+            return Ok(());
+        }
         let pause = backoff.next();
         if Instant::now() + pause >= limits.end {
             return Err(lost(silent()));
         }
-        if !missing.is_empty() {
-            sleep(pause).await;
-        }
+        sleep(pause).await;
     }
     let mut question = Vec::new();
     for text in &missing {

@@ -1,9 +1,13 @@
 //! What connecting costs a server: little if it knows the scripts, and once for everybody if it does not.
 
+use std::time::Duration;
+
 use redis::Connection;
 
+use super::super::loading;
 use super::super::reign::EpochKeys;
-use super::super::scripts::Script;
+use super::super::scripts::{Script, Scripts};
+use super::super::wire::{self, Limits};
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
 use crate::store::MemberId;
@@ -103,6 +107,23 @@ async fn who_wanted_to_load_them_and_is_gone_is_not_waited_for_for_long() {
     set_up(&server).await;
     let keys: Vec<String> = run(&mut admin, &["KEYS", "*"]);
     assert_eq!(keys, ["auto_mutex:epoch"]);
+}
+
+#[tokio::test]
+async fn scripts_that_another_client_has_loaded_count_at_the_last_moment_too() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    set_up(&server).await;
+    let key = "auto_mutex:epoch:loading";
+    run::<()>(&mut admin, &["SET", key, "another"]);
+    let address = server.endpoint("").address;
+    let opened = wire::Connection::open(&address, None, Limits::new(LONG, LONG)).await;
+    let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());
+    let missing = scripts.texts().collect();
+    let (member, over) = (MemberId::random(), Limits::new(Duration::ZERO, LONG));
+    let supplied =
+        loading::supply(&mut connection, &scripts, Some(key), member, missing, over).await;
+    assert!(supplied.is_ok(), "{supplied:?}");
 }
 
 #[tokio::test]
