@@ -128,7 +128,7 @@ impl Connector {
     /// One attempt at the first connection.
     async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, Refusal> {
         let silence = match self.route {
-            Route::Fixed(_) => left.saturating_mul(2),
+            Route::Fixed(_) => left,
             // Where the server may be elsewhere by now, not all the time is spent on one.
             Route::Sentinel(_) => SILENCE,
         };
