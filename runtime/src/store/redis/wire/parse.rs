@@ -3,7 +3,7 @@
 use super::value::{ErrorReply, Garbage, Value};
 
 /// How deep values may lie in one another; four levels are in use.
-const DEEPEST: usize = 16;
+pub(super) const DEEPEST: usize = 16;
 
 /// The value that `bytes` are.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value<'_>, Garbage> {
@@ -45,8 +45,11 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
         }
         b'$' => Value::Text(bulk(rest)?),
         b'!' => Value::Error(ErrorReply::new(bulk(rest)?)),
-        // What comes before the text says how to show it.
-        b'=' => Value::Text(bulk(rest)?.get(4..).ok_or(Garbage)?),
+        // Three letters before the text say how to show it.
+        b'=' => match bulk(rest)? {
+            [_, _, _, b':', text @ ..] => Value::Text(text),
+            _ => return Err(Garbage),
+        },
         b'*' | b'~' => {
             let count = count(rest)?;
             Value::List(values(rest, count, depth + 1)?)
