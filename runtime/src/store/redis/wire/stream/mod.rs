@@ -12,6 +12,8 @@ use std::net::Shutdown;
 use std::pin::Pin;
 #[cfg(feature = "tls")]
 use std::pin::pin;
+#[cfg(feature = "tls")]
+use std::sync::Arc;
 use std::task::{Context, Poll};
 #[cfg(feature = "tls")]
 use std::time::Duration;
@@ -28,9 +30,9 @@ use crate::config::{Address, Tls};
 #[cfg(feature = "tls")]
 use crate::error::TlsError;
 
-/// How long a handshake may take before it is asked what is spoken there.
+/// How long a handshake may take before another connection asks what the server speaks.
 #[cfg(feature = "tls")]
-const SILENCE: Duration = Duration::from_millis(500);
+const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// Where bytes come from.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub(in super::super) enum Reading {
     Tcp(tcp::OwnedReadHalf),
     Unix(unix::OwnedReadHalf),
     #[cfg(feature = "tls")]
-    Tls(tls::Session),
+    Tls(Arc<tls::Session>),
 }
 
 /// Where bytes go to. Closed for both ends when it is dropped.
@@ -47,7 +49,7 @@ pub(in super::super) enum Writing {
     Tcp(tcp::OwnedWriteHalf),
     Unix(unix::OwnedWriteHalf),
     #[cfg(feature = "tls")]
-    Tls(tls::Session),
+    Tls(Arc<tls::Session>),
 }
 
 /// Connects, within `limits`.
@@ -88,12 +90,12 @@ async fn secure(
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     // Files that cannot be used are told even where nobody listens.
-    let trust = tls::Trust::read(tls, host)?;
+    let trust = tls::trust(tls, host)?;
     let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
     // Both sides have their turn twice.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
-    let session = match timeout(SILENCE, &mut handshake).await {
+    let session = match timeout(BEFORE_GUESS, &mut handshake).await {
         Ok(shaken) => shaken?,
         // A server without TLS may wait for the end of what it takes for a command.
         Err(_) if guess::speaks_plainly(host, port).await => {
@@ -101,6 +103,7 @@ async fn secure(
         }
         Err(_) => handshake.await?,
     };
+    let session = Arc::new(session);
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
 }
 

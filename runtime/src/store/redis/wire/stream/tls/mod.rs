@@ -10,4 +10,4 @@ mod tests;
 mod trust;
 
 pub(super) use self::session::Session;
-pub(super) use self::trust::Trust;
+pub(super) use self::trust::trust;

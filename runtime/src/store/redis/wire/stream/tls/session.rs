@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use redis::io::tcp::socket2::SockRef;
@@ -18,11 +17,7 @@ use crate::error::TlsError;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// Cheap to clone; all clones are the same connection.
-#[derive(Clone)]
-pub(in crate::store::redis) struct Session(Arc<Shared>);
-
-struct Shared {
+pub(in crate::store::redis) struct Session {
     socket: TcpStream,
     state: Mutex<State>,
 }
@@ -37,27 +32,23 @@ impl Session {
     /// Shakes hands.
     pub(in super::super) async fn begin(
         socket: TcpStream,
-        trust: Trust,
+        (config, server): Trust,
         end: Instant,
     ) -> io::Result<Self> {
-        let connector = TlsConnector::from(trust.config);
-        let shaken = timeout_at(end, connector.connect(trust.server, socket)).await;
+        let connector = TlsConnector::from(config);
+        let shaken = timeout_at(end, connector.connect(server, socket)).await;
         let stream = match shaken {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(fault::of_handshake(error)),
             Err(_) => return Err(fault::as_io(TlsError::NoAnswer)),
         };
         let (socket, tls) = stream.into_inner();
-        Ok(Self::over(socket, tls))
-    }
-
-    fn over(socket: TcpStream, tls: ClientConnection) -> Self {
         let state = Mutex::new(State { tls, owed: 0 });
-        Self(Arc::new(Shared { socket, state }))
+        Ok(Self { socket, state })
     }
 
     pub(in super::super) fn socket(&self) -> &TcpStream {
-        &self.0.socket
+        &self.socket
     }
 
     pub(in super::super) fn poll_read(
@@ -65,7 +56,7 @@ impl Session {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Shared { socket, state } = &*self.0;
+        let Self { socket, state } = self;
         loop {
             match lock(state).tls.reader().read(buffer.initialize_unfilled()) {
                 Ok(count) => {
@@ -87,7 +78,7 @@ impl Session {
     /// Encrypts and writes. What was encrypted and not taken by the socket at once is answered by `WouldBlock`, until
     /// it is: whoever offers the bytes does so again, since only then the socket has them all.
     pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        let Shared { socket, state } = &*self.0;
+        let Self { socket, state } = self;
         let state = &mut *lock(state);
         if state.owed == 0 {
             state.owed = state.tls.writer().write(bytes)?;
@@ -165,6 +156,6 @@ impl io::Write for Ends<'_> {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Session").field(&self.0.socket).finish()
+        f.debug_tuple("Session").field(&self.socket).finish()
     }
 }
