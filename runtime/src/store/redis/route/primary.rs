@@ -41,15 +41,8 @@ fn address(instance: &Value<'_>) -> Option<Address> {
     })
 }
 
-fn field<'a>(instance: &Value<'a>, name: &str) -> Option<&'a str> {
-    let Value::Map(fields) = instance else {
-        return None;
-    };
-    let named = |pair: &&(Value<'_>, Value<'_>)| matches!(pair.0, Value::Text(key) if key == name.as_bytes());
-    match fields.iter().find(named)?.1 {
-        Value::Text(value) => std::str::from_utf8(value).ok(),
-        _ => None,
-    }
+fn field<'a>(instance: &'a Value<'_>, name: &str) -> Option<&'a str> {
+    instance.field(name)?.as_text()
 }
 
 #[cfg(test)]

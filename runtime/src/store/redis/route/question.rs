@@ -1,133 +1,73 @@
-//! [`Sentinel`]: a connection to one sentinel, and what it can be asked.
+//! What a sentinel is asked, on a connection to it.
 
-use std::io;
-
-use super::super::refusal::Refusal;
+use super::super::connect::error::{ConnectError, accept};
+use super::super::connect::hello::greet;
 use super::super::wire::{self, Connection, Limits, Value};
-use super::super::{connect, error};
 use super::primary::{self, Primary};
 use crate::config::{Address, Login, Tls};
 use crate::error::StoreError;
 
-/// Told when a service has another primary.
-const SWITCHED: &[u8] = b"+switch-master";
+/// The channel that tells when a service has another primary.
+const SWITCHED: &str = "+switch-master";
 
-pub(super) struct Sentinel {
-    connection: Connection,
+/// Connects and logs in.
+pub(super) async fn open(
+    address: &Address,
+    login: &Login,
+    tls: Option<&Tls>,
+    limits: Limits,
+) -> Result<Connection, ConnectError> {
+    let mut sentinel = Connection::open(address, tls, limits).await?;
+    let greeting = accept(sentinel.ask(|words| greet(words, login)).await?)?;
+    match greeting.field("mode").and_then(Value::as_text) {
+        Some("sentinel") => Ok(sentinel),
+        _ => Err(unreachable("it is a Redis server, not a sentinel")),
+    }
 }
 
-impl Sentinel {
-    /// Connects and logs in.
-    pub(super) async fn open(
-        address: &Address,
-        login: &Login,
-        tls: Option<&Tls>,
-        limits: Limits,
-    ) -> Result<Self, Refusal> {
-        let connection = Connection::open(address, tls, limits).await;
-        let connection = connection.map_err(|error| lost(&error))?;
-        let mut sentinel = Self { connection };
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            connect::greet(words, login);
-        });
-        let greeting = sentinel.ask(&question).await?;
-        match greeting {
-            Value::Map(fields) if is_sentinel(&fields) => Ok(sentinel),
-            _ => Err(unreachable("it is a Redis server, not a sentinel")),
-        }
+/// The primary of `service`; `None`: this sentinel does not know the service.
+pub(super) async fn primary(
+    sentinel: &mut Connection,
+    service: &str,
+) -> Result<Option<Primary>, ConnectError> {
+    let asked = sentinel.ask(|words| words.texts(&["SENTINEL", "MASTER", service]));
+    match asked.await? {
+        Value::Error(error) if error.details.contains("No such master") => Ok(None),
+        reply => match Primary::read(&accept(reply)?) {
+            Some(primary) => Ok(Some(primary)),
+            None => Err(unreachable("the sentinel's answer makes no sense")),
+        },
     }
+}
 
-    /// The primary of `service`; `None`: this sentinel does not know the service.
-    pub(super) async fn primary(&mut self, service: &str) -> Result<Option<Primary>, Refusal> {
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            words.texts(&["SENTINEL", "MASTER", service]);
-        });
-        self.send(&question).await?;
-        match self
-            .connection
-            .reply()
-            .await
-            .map_err(|error| lost(&error))?
+/// The other sentinels of `service`.
+pub(super) async fn others(
+    sentinel: &mut Connection,
+    service: &str,
+) -> Result<Vec<Address>, ConnectError> {
+    let asked = sentinel.ask(|words| words.texts(&["SENTINEL", "SENTINELS", service]));
+    Ok(primary::addresses(&accept(asked.await?)?))
+}
+
+/// From now on the sentinel tells when a service has another primary.
+pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
+    let mut question = Vec::new();
+    wire::command(&mut question, |words| words.texts(&["SUBSCRIBE", SWITCHED]));
+    sentinel.send(&question).await?;
+    accept(sentinel.next().await?).map(drop)
+}
+
+/// Completes when the sentinel tells so of any service. It may be dropped before.
+pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
+    loop {
+        if let Value::Push(words) = sentinel.whenever().await?
+            && words.get(1).and_then(Value::as_text) == Some(SWITCHED)
         {
-            Value::Error(error) if error.details.contains("No such master") => Ok(None),
-            Value::Error(error) => Err(Refusal::of(error::of_server(&error))),
-            reply => match Primary::read(&reply) {
-                Some(primary) => Ok(Some(primary)),
-                None => Err(unreachable("the sentinel's answer makes no sense")),
-            },
-        }
-    }
-
-    /// The other sentinels of `service`.
-    pub(super) async fn others(&mut self, service: &str) -> Result<Vec<Address>, Refusal> {
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            words.texts(&["SENTINEL", "SENTINELS", service]);
-        });
-        Ok(primary::addresses(&self.ask(&question).await?))
-    }
-
-    /// From now on it tells when a service has another primary.
-    pub(super) async fn subscribe(&mut self) -> Result<(), Refusal> {
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            words.texts(&["SUBSCRIBE", "+switch-master"]);
-        });
-        self.send(&question).await?;
-        match self.connection.next().await.map_err(|error| lost(&error))? {
-            Value::Error(error) => Err(Refusal::of(error::of_server(&error))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Completes when it tells so of any service. It may be dropped before.
-    pub(super) async fn switched(&mut self) -> Result<(), Refusal> {
-        loop {
-            let said = self.connection.whenever().await;
-            if let Value::Push(words) = said.map_err(|error| lost(&error))?
-                && words.get(1) == Some(&Value::Text(SWITCHED))
-            {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn send(&mut self, question: &[u8]) -> Result<(), Refusal> {
-        let sent = self.connection.send(question).await;
-        sent.map_err(|error| lost(&error))
-    }
-
-    async fn ask(&mut self, question: &[u8]) -> Result<Value<'_>, Refusal> {
-        self.send(question).await?;
-        match self
-            .connection
-            .reply()
-            .await
-            .map_err(|error| lost(&error))?
-        {
-            Value::Error(error) => Err(Refusal::of(error::of_server(&error))),
-            reply => Ok(reply),
+            return Ok(());
         }
     }
 }
 
-fn lost(error: &io::Error) -> Refusal {
-    match Refusal::of_socket(error) {
-        Refusal::Silent(_) => {
-            let text = "the sentinel does not answer";
-            Refusal::SilentSentinels(StoreError::disconnected(text))
-        }
-        refusal => refusal,
-    }
-}
-
-fn unreachable(message: &'static str) -> Refusal {
-    Refusal::Unreachable(StoreError::disconnected(message))
-}
-
-fn is_sentinel(fields: &[(Value<'_>, Value<'_>)]) -> bool {
-    let mode = (Value::Text(b"mode"), Value::Text(b"sentinel"));
-    fields.contains(&mode)
+fn unreachable(message: &'static str) -> ConnectError {
+    ConnectError::Unreachable(StoreError::disconnected(message))
 }

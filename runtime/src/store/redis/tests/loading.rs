@@ -1,12 +1,10 @@
 //! What connecting costs a server: little if it knows the scripts, and once for everybody if it does not.
 
-use std::time::Duration;
-
 use redis::Connection;
 
-use super::super::loading;
-use super::super::reign::EpochKeys;
+use super::super::connect::loading;
 use super::super::scripts::{Script, Scripts};
+use super::super::term::EpochKeys;
 use super::super::wire::{self, Limits};
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
@@ -110,7 +108,7 @@ async fn who_wanted_to_load_them_and_is_gone_is_not_waited_for_for_long() {
 }
 
 #[tokio::test]
-async fn scripts_that_another_client_has_loaded_count_at_the_last_moment_too() {
+async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
     let server = Server::start();
     let mut admin = server.connection();
     set_up(&server).await;
@@ -120,9 +118,9 @@ async fn scripts_that_another_client_has_loaded_count_at_the_last_moment_too() {
     let opened = wire::Connection::open(&address, None, Limits::new(LONG, LONG)).await;
     let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());
     let missing = scripts.texts().collect();
-    let (member, over) = (MemberId::random(), Limits::new(Duration::ZERO, LONG));
-    let supplied =
-        loading::supply(&mut connection, &scripts, Some(key), member, missing, over).await;
+    let member = MemberId::random();
+    let supplied = loading::supply(&mut connection, &scripts, Some(key), member, missing);
+    let supplied = Limits::new(LONG, LONG).within(supplied).await;
     assert!(supplied.is_ok(), "{supplied:?}");
 }
 

@@ -145,7 +145,7 @@ async fn a_cluster_node_says_that_it_is_one() {
 }
 
 #[tokio::test]
-async fn the_probe_leaves_nothing_behind_but_the_reign() {
+async fn the_probe_leaves_nothing_behind_but_the_term() {
     let server = Server::start();
     attempt(&server.endpoint(""), LONG).await.unwrap();
     let keys: Vec<String> = run(&mut server.connection(), &["KEYS", "*"]);

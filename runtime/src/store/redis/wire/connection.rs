@@ -10,6 +10,7 @@ use super::inbox::Inbox;
 use super::limits::Limits;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
+use super::words::{Words, command};
 use crate::config::{Address, Tls};
 use crate::error::TlsError;
 
@@ -69,6 +70,17 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Sends one command, and returns its reply.
+    pub(in super::super) async fn ask(
+        &mut self,
+        write: impl FnOnce(&mut Words<'_>),
+    ) -> io::Result<Value<'_>> {
+        let mut bytes = Vec::new();
+        command(&mut bytes, write);
+        self.send(&bytes).await?;
+        self.reply().await
     }
 
     /// The next reply; pushes before it are forgotten.

@@ -4,9 +4,8 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::frame::Frame;
-use super::parse::parse;
 use super::stream::Reading;
-use super::value::{Garbage, Value};
+use super::value::{Garbage, Value, parse};
 
 /// How large the buffer is when nothing large has to be read, and how large it may stay after a burst.
 const SMALL: usize = 16 << 10;

@@ -4,10 +4,10 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent before an attempt is given up, unless it has been too short before.
-pub(in crate::store) const SILENCE: Duration = Duration::from_secs(2);
+/// How long a server may be silent before an attempt is given up, unless that was too short for it before.
+pub(in crate::store) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 /// What is sent may be on its way for as long as the slowest link takes: so many bytes a second.
 const SLOWEST: f64 = 8192.0;
 
@@ -39,6 +39,15 @@ impl Limits {
         }
     }
 
+    /// The output of `attempt`, if it is complete before the end.
+    pub(in crate::store) async fn within<T, E: From<io::Error>>(
+        self,
+        attempt: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let done = timeout_at(self.end, attempt).await;
+        done.unwrap_or_else(|_| Err(silent().into()))
+    }
+
     /// `step`, if it is complete before the silence has lasted too long, where `sent` bytes are on their way.
     pub(in crate::store) async fn step<T>(
         silence: Duration,
@@ -51,6 +60,6 @@ impl Limits {
     }
 }
 
-pub(in crate::store) fn silent() -> io::Error {
+fn silent() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the server does not answer")
 }

@@ -8,8 +8,7 @@
 //!   deeper values than ours.
 
 use super::super::frame::Frame;
-use super::super::parse::{DEEPEST, parse};
-use super::super::value::{Garbage, Value};
+use super::super::value::{DEEPEST, Garbage, Value, parse};
 
 /// Reads `bytes` with both, value by value, and fails where they differ.
 pub(in super::super) fn compare(mut bytes: &[u8]) {

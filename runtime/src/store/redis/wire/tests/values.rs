@@ -1,8 +1,7 @@
 //! What is RESP3.
 
 use super::super::fuzzing::second_reader::compare;
-use super::super::parse::parse;
-use super::super::value::ErrorReply;
+use super::super::value::{ErrorReply, parse};
 use super::*;
 
 fn error<'a>(code: &'a str, details: &'a str) -> Value<'a> {
