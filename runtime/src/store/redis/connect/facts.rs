@@ -1,4 +1,4 @@
-//! [`Facts`]: what a server says about how it keeps data, and what that means for locks.
+//! [`Facts`]: what a server says about how it keeps its data, and what that means for locks.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,7 +21,7 @@ pub(in super::super) struct Facts {
 }
 
 impl Facts {
-    /// Asks all there is to ask, in one round trip.
+    /// Asks for everything, in one round trip.
     pub(super) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
         let mut question = Vec::new();
         wire::command(&mut question, |words| words.text("INFO"));
@@ -43,7 +43,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// As a server might have said it: what INFO tells, then the settings.
+    /// From what a server might say: INFO, then the settings.
     #[cfg(any(test, fuzzing))]
     pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
         let said = |index| said.get(index).and_then(text);
@@ -64,7 +64,7 @@ impl Facts {
         self.settings[index].as_deref()
     }
 
-    /// What this means for locks.
+    /// What the facts mean for locks.
     pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
         let mut missing_rights = BTreeSet::new();
         if self.info.is_none() {

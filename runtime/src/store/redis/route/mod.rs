@@ -1,16 +1,15 @@
 //! [`Route`]: where the server is, looked up for every connection.
 //!
 //! How a server is talked to is not known here. `sentinels.rs`: what those that watch over a service say of its primary.
-//! `question.rs`: what one of them is asked. `watch.rs`: one of them is listened to.
+//! `sentinel.rs`: one of them, what it is asked and answers. `watch.rs`: one of them is listened to.
 
-mod primary;
-mod question;
+mod sentinel;
 mod sentinels;
 mod watch;
 
 use std::future::pending;
 
-pub(super) use self::primary::Primary;
+pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
 use super::connect::error::ConnectError;
 use super::wire::Limits;
@@ -92,5 +91,5 @@ pub(super) fn read(reply: &super::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {
         let _ = (primary.address.to_string(), primary.replaces(&primary));
     }
-    let _ = primary::addresses(reply);
+    let _ = sentinel::addresses(reply);
 }

@@ -1,4 +1,4 @@
-//! [`Sentinels`]: those that watch over a service, and what they said of it.
+//! [`Sentinels`]: the sentinels of a service, and what they said of its primary.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::connect::error::ConnectError;
 use super::super::wire::Limits;
-use super::primary::Primary;
-use super::question;
+use super::sentinel::{self, Primary};
 use crate::config::{Address, SentinelEndpoint};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sync::Mutex;
@@ -17,18 +16,18 @@ use crate::wait::{self, lock};
 
 /// How long one sentinel may be silent.
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
-/// How long after an answer another one is waited for, which may know better.
+/// How long the others have once one has named a primary: they may know a newer one.
 const OTHERS: Duration = Duration::from_millis(200);
 /// How many sentinels are remembered.
 const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
     pub(super) endpoint: SentinelEndpoint,
-    /// Those of the URL, and those that they told of.
+    /// The sentinels of the URL, and those that they named.
     all: Mutex<Vec<Address>>,
-    /// What was resolved last, for the eyes.
+    /// The primary that was resolved last.
     current: Mutex<Option<Primary>>,
-    /// What the sentinel says that is listened to; `None` while there is none.
+    /// The primary by the sentinel that is listened to; `None` while there is none.
     latest: watch::Sender<Option<Primary>>,
 }
 
@@ -49,10 +48,10 @@ impl Sentinels {
         lock(&self.all).clone()
     }
 
-    /// The primary, as the sentinel says that knows best.
+    /// The primary with the highest epoch that any sentinel names.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
-        let (mut ignorant, mut failed) = (None, None);
+        let (mut unknown, mut failed) = (false, None);
         for (address, answer) in self.answers(limits).await {
             match answer {
                 Ok(Some((primary, others))) => {
@@ -61,7 +60,7 @@ impl Sentinels {
                         best = Some(primary);
                     }
                 }
-                Ok(None) => ignorant = Some(address),
+                Ok(None) => unknown = true,
                 Err(error) => {
                     let (asked, why) = (address.to_string(), format!("{error:?}"));
                     wait::tell(move || {
@@ -79,7 +78,7 @@ impl Sentinels {
             return Ok(primary);
         }
         *lock(&self.current) = None;
-        if ignorant.is_some() {
+        if unknown {
             return Err(ConnectError::UnknownService(self.endpoint.service.clone()));
         }
         Err(match failed {
@@ -120,7 +119,7 @@ impl Sentinels {
         }
     }
 
-    /// What the sentinel says that is listened to.
+    /// The sentinel that is listened to names `primary`.
     pub(super) fn told(&self, primary: Option<Primary>) {
         self.latest.send_replace(primary);
     }
@@ -191,16 +190,16 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         access,
         ..
     } = &endpoint;
-    let asked = async {
-        let mut sentinel = question::open(&address, login, access.tls.as_ref(), limits).await?;
-        let Some(primary) = question::primary(&mut sentinel, service).await? else {
+    let asking = async {
+        let mut asked = sentinel::open(&address, login, access.tls.as_ref(), limits).await?;
+        let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);
         };
         // They may be asked next time; it does not matter if this one cannot name them.
-        let others = question::others(&mut sentinel, service).await;
+        let others = sentinel::others(&mut asked, service).await;
         Ok(Some((primary, others.unwrap_or_default())))
     };
-    let answer = asked.await;
+    let answer = asking.await;
     (address, answer)
 }
 

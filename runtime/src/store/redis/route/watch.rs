@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::super::connect::backoff::Backoff;
 use super::super::connect::error::ConnectError;
 use super::super::wire::Limits;
-use super::question;
+use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
 use crate::wait;
@@ -52,17 +52,17 @@ async fn listen(
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
     let tls = endpoint.access.tls.as_ref();
-    let mut sentinel = question::open(address, &endpoint.login, tls, limits).await?;
-    question::subscribe(&mut sentinel).await?;
+    let mut connection = sentinel::open(address, &endpoint.login, tls, limits).await?;
+    sentinel::subscribe(&mut connection).await?;
     loop {
-        let primary = question::primary(&mut sentinel, &endpoint.service).await?;
+        let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
         let Some(primary) = primary else {
             return Err(ConnectError::UnknownService(endpoint.service.clone()));
         };
         *heard = true;
         sentinels.told(Some(primary));
         // In either case it is asked what it knows by now.
-        if let Ok(told) = timeout(QUIET, question::switched(&mut sentinel)).await {
+        if let Ok(told) = timeout(QUIET, sentinel::switched(&mut connection)).await {
             told?;
         }
     }

@@ -1,4 +1,4 @@
-//! [`Connection`]: question and answer, while one is set up.
+//! [`Connection`]: questions and their replies, one after the other: for the set-up, and for what stands beside it.
 
 use std::future::poll_fn;
 use std::io;
@@ -20,9 +20,9 @@ pub(in super::super) struct Connection {
     pub(in super::super) reading: Reading,
     pub(in super::super) writing: Writing,
     pub(in super::super) inbox: Inbox,
-    /// How long nothing may get on where something should; `None`: for as long as it takes.
+    /// How long an awaited reply may make no progress; `None`: no limit.
     silence: Option<Duration>,
-    /// What was sent last, and may be on its way still.
+    /// The size of what was sent last, and may still be on its way.
     sent: usize,
     /// The longest time that a reply took.
     pub(in super::super) slowest: Duration,
@@ -46,7 +46,7 @@ impl Connection {
         })
     }
 
-    /// From now on whoever asks waits for as long as it takes.
+    /// Without a limit of its own from now on.
     pub(in super::super) fn without_limits(self) -> Self {
         Self {
             silence: None,

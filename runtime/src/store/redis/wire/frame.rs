@@ -69,7 +69,7 @@ impl Frame {
                 }
                 b'*' | b'~' | b'>' => begins = size(line, MOST)?,
                 b'%' => begins = 2 * size(line, MOST)?,
-                // Comes in front of a value, and is none.
+                // An attribute stands before a value, and does not count as one.
                 b'|' => (ends, begins) = (0, 2 * size(line, MOST)?),
                 _ => {}
             }

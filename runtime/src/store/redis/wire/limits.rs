@@ -8,14 +8,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a server may be silent before an attempt is given up, unless that was too short for it before.
 pub(in crate::store) const USUAL_SILENCE: Duration = Duration::from_secs(2);
-/// What is sent may be on its way for as long as the slowest link takes: so many bytes a second.
+/// Bytes a second on the slowest link: what was sent may be on its way for so long.
 const SLOWEST: f64 = 8192.0;
 
-/// An attempt ends when nothing gets on any more, or at its end: a server may be busy, and a link slow.
+/// An attempt ends when it makes no more progress, or at its end: the server may be busy, and the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct Limits {
     pub(in crate::store) end: Instant,
-    /// How long nothing may come when something is awaited.
+    /// How long an awaited reply may make no progress.
     pub(in crate::store) silence: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! Sockets: the one place that knows which kinds there are.
 //!
-//! - `dial.rs`: a TCP connection. `tls/`: what is encrypted. `guess.rs`: what a port speaks that does not understand us.
+//! - `dial.rs`: a TCP connection. `tls/`: encrypted ones. `guess.rs`: what a server speaks that does not understand us.
 
 mod dial;
 mod guess;
@@ -74,7 +74,7 @@ pub(in super::super) async fn open(
     }
 }
 
-/// Whether TLS is spoken there, by who closed a connection without it.
+/// Whether a server that closed a plain connection speaks TLS.
 pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
     match address {
         Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
@@ -89,10 +89,10 @@ async fn secure(
     tls: &Tls,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
-    // Files that cannot be used are told even where nobody listens.
+    // Files that cannot be used are reported even if nobody listens there.
     let trust = tls::trust(tls, host)?;
     let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
-    // Both sides have their turn twice.
+    // Client and server send twice each.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
     let session = match timeout(BEFORE_GUESS, &mut handshake).await {
@@ -137,7 +137,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Writes what can be written at once, on any thread. What is left, or was met by `WouldBlock`, must be what is
+    /// Writes what can be written at once, on any thread. Bytes that are left, or that `WouldBlock` answered, must be
     /// written next.
     pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
@@ -148,7 +148,7 @@ impl Writing {
         }
     }
 
-    /// Nobody reads or writes any more, whoever still has it.
+    /// Closes both directions, whoever still holds the socket.
     pub(in super::super) fn close(&self) {
         // It fails where it is closed already.
         let _ = match self {

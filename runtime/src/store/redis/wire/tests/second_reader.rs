@@ -35,7 +35,7 @@ fn reply(noise: &mut Noise, depth: usize, out: &mut Vec<u8>) {
                 _ => ('%', count, 2 * count),
             };
             // What describes a value comes before it.
-            if noise.next() % 8 == 0 {
+            if noise.next().is_multiple_of(8) {
                 out.extend_from_slice(b"|1\r\n+ttl\r\n:9\r\n");
             }
             out.extend_from_slice(format!("{sign}{count}\r\n").as_bytes());
@@ -49,7 +49,7 @@ fn reply(noise: &mut Noise, depth: usize, out: &mut Vec<u8>) {
 /// A reply or a push.
 fn value(noise: &mut Noise) -> Vec<u8> {
     let mut out = Vec::new();
-    if noise.next() % 5 == 0 {
+    if noise.next().is_multiple_of(5) {
         out.extend_from_slice(b">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n");
     }
     reply(noise, 0, &mut out);

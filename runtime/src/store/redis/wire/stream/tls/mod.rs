@@ -1,7 +1,7 @@
 //! TLS over TCP.
 //!
 //! - `trust.rs`: whom to trust and who we are, from files. `session.rs`: a connection, both ways.
-//! - `fault.rs`: what went wrong, in the words of whoever has to mend it.
+//! - `fault.rs`: what went wrong, and what has to be fixed.
 
 mod fault;
 mod session;

@@ -1,4 +1,4 @@
-//! [`Session`]: one TLS connection, read by the engine and written by whoever is at hand.
+//! [`Session`]: one TLS connection, read by the engine and written by callers too.
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
@@ -24,7 +24,7 @@ pub(in crate::store::redis) struct Session {
 
 struct State {
     tls: ClientConnection,
-    /// How much was encrypted of what was offered, while the socket has not taken all of that.
+    /// How many of the offered bytes are encrypted, while the socket has not taken them all.
     owed: usize,
 }
 
@@ -63,7 +63,7 @@ impl Session {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                // Closed without a goodbye: to us that is no different.
+                // Closed without the alert that TLS demands: no different to us.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(()));
                 }
@@ -75,8 +75,8 @@ impl Session {
         }
     }
 
-    /// Encrypts and writes. What was encrypted and not taken by the socket at once is answered by `WouldBlock`, until
-    /// it is: whoever offers the bytes does so again, since only then the socket has them all.
+    /// Encrypts and writes. If the socket does not take all encrypted bytes, the answer is `WouldBlock`: the caller offers the same
+    /// bytes again, until they count as written.
     pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Self { socket, state } = self;
         let state = &mut *lock(state);
@@ -86,7 +86,7 @@ impl Session {
         match state.send(socket) {
             Ok(()) => Ok(std::mem::take(&mut state.owed)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // Whoever does not want us may have said why before he closed.
+            // A server that refuses us may have said why before it closed the connection.
             Err(error) => {
                 // (The runtime may not know yet that there is anything to read.)
                 let heard = state.receive(&mut &*SockRef::from(socket), socket);
@@ -97,7 +97,7 @@ impl Session {
 }
 
 impl State {
-    /// Takes in what there is.
+    /// Reads what has come.
     fn receive(&mut self, from: &mut dyn io::Read, socket: &TcpStream) -> io::Result<()> {
         match self.tls.read_tls(from) {
             Ok(_) => {}
@@ -105,7 +105,7 @@ impl State {
             Err(error) => return Err(error),
         }
         let taken = self.tls.process_new_packets();
-        // What TLS itself has to say. What does not go now goes before what is written next.
+        // Alerts and new keys. What the socket does not take now goes before the next bytes.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),
@@ -131,7 +131,7 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The socket as it is without waiting.
+/// The socket, without waiting.
 struct Ends<'a>(&'a TcpStream);
 
 impl io::Read for Ends<'_> {

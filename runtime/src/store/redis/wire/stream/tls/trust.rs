@@ -14,7 +14,7 @@ use super::fault;
 use crate::config::Tls;
 use crate::error::TlsError;
 
-/// The certificates of all authorities of the world have a quarter of it.
+/// Four times what the certificates of all common authorities take.
 const LARGEST: u64 = 1 << 20;
 
 /// What a handshake needs to know: whom to trust and who we are, and the name that the server's certificate must have.
