@@ -8,23 +8,23 @@ use crate::config::{Access, Address, Login};
 /// The oldest version with all commands of the scripts.
 const OLDEST: (u32, u32) = (6, 2);
 
-/// Connects and sends `greeting`, which begins with a HELLO. Returns the role of the server; it is a node of a cluster if
+/// Connects and sends `hello`, a command as [`write`] begins it. Returns the role of the server; it is a node of a cluster if
 /// it is one that is expected.
-pub(super) async fn hail(
+pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
-    greeting: &[u8],
+    hello: &[u8],
     limits: Limits,
 ) -> Result<(Connection, String), ConnectError> {
     let mut connection = Connection::open(address, access.tls.as_ref(), limits).await?;
-    connection.send(greeting).await?;
+    connection.send(hello).await?;
     let role = role(&connection.reply().await?, in_cluster)?.to_owned();
     Ok((connection, role))
 }
 
 /// Writes the beginning of HELLO: the protocol, and who logs in.
-pub(in super::super) fn greet(words: &mut Words<'_>, who: &Login) {
+pub(in super::super) fn write(words: &mut Words<'_>, who: &Login) {
     words.texts(&["HELLO", "3"]);
     if let Some(password) = &who.password {
         words.text("AUTH");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     /// As a primary.
-    fn greeted(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
+    fn checked(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
         accept_primary(role(reply, in_cluster)?)
     }
 
@@ -110,7 +110,7 @@ mod tests {
     fn a_primary_of_a_supported_version_is_accepted() {
         for version in ["6.2.0", "6.2", "7.0.15", "8.1.1", "10.0", "unstable"] {
             assert!(
-                greeted(&hello(version, "standalone", "master"), false).is_ok(),
+                checked(&hello(version, "standalone", "master"), false).is_ok(),
                 "{version}"
             );
         }
@@ -119,25 +119,25 @@ mod tests {
     #[test]
     fn everything_else_is_refused() {
         for version in ["6.0.16", "5.0.7", "2.8"] {
-            let error = greeted(&hello(version, "standalone", "master"), false).unwrap_err();
+            let error = checked(&hello(version, "standalone", "master"), false).unwrap_err();
             assert!(matches!(error, ConnectError::Version(found) if found == version));
         }
-        let error = greeted(&hello("7.0.15", "standalone", "replica"), false).unwrap_err();
+        let error = checked(&hello("7.0.15", "standalone", "replica"), false).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "replica"));
-        let error = greeted(&hello("7.0.15", "sentinel", "master"), false).unwrap_err();
+        let error = checked(&hello("7.0.15", "sentinel", "master"), false).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "sentinel"));
-        let error = greeted(&hello("7.0.15", "cluster", "master"), false).unwrap_err();
+        let error = checked(&hello("7.0.15", "cluster", "master"), false).unwrap_err();
         assert!(matches!(error, ConnectError::Cluster));
-        let error = greeted(&hello("7.0.15", "standalone", "master"), true).unwrap_err();
+        let error = checked(&hello("7.0.15", "standalone", "master"), true).unwrap_err();
         assert!(matches!(error, ConnectError::NoCluster));
-        let error = greeted(&hello("7.0.15", "cluster", "replica"), true).unwrap_err();
+        let error = checked(&hello("7.0.15", "cluster", "replica"), true).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "replica"));
     }
 
     #[test]
     fn nodes_of_a_cluster_are_accepted_where_one_is_wanted() {
         let [primary, replica] = ["master", "replica"].map(|role| hello("6.2.6", "cluster", role));
-        assert!(greeted(&primary, true).is_ok());
+        assert!(checked(&primary, true).is_ok());
         assert!(role(&primary, true).is_ok());
         assert!(role(&replica, true).is_ok());
     }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_server_that_is_too_old_to_greet_repeats_no_password() {
         let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
-        let error = greeted(&Value::Error(ErrorReply::new(text)), false).unwrap_err();
+        let error = checked(&Value::Error(ErrorReply::new(text)), false).unwrap_err();
         assert!(matches!(&error, ConnectError::Version(_)), "{error:?}");
         assert!(!format!("{error:?}").contains("canary"));
     }

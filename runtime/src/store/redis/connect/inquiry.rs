@@ -2,7 +2,7 @@
 
 use super::super::wire::{self, Limits, Value};
 use super::error::{ConnectError, accept};
-use super::hello::{greet, hail};
+use super::hello;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 
@@ -18,9 +18,9 @@ pub(in crate::store) async fn inquire(
     } = endpoint;
     let asked = limits.within(async {
         let mut bytes = Vec::new();
-        wire::command(&mut bytes, |words| greet(words, &access.login));
+        wire::command(&mut bytes, |words| hello::write(words, &access.login));
         // Whatever its role: replicas know their cluster too.
-        let (mut connection, _) = hail(address, access, true, &bytes, limits).await?;
+        let (mut connection, _) = hello::open(address, access, true, &bytes, limits).await?;
         bytes.clear();
         for question in questions {
             wire::command(&mut bytes, |words| words.texts(question));

@@ -21,7 +21,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use self::backoff::Backoff;
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
-use self::hello::{accept_primary, greet, hail};
 use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
@@ -146,11 +145,9 @@ impl Connector {
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
         let prepared: Result<_, ConnectError> = limits.within(self.prepared(limits)).await;
-        let ready = prepared.map_err(|error| error.at(&self.place()))?;
-        Ok(Ready {
-            connection: ready.connection.without_limits(),
-            ..ready
-        })
+        let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
+        ready.connection.lift_limits();
+        Ok(ready)
     }
 
     /// The output of `connecting`, if it is complete within `left`.
@@ -194,17 +191,17 @@ impl Connector {
     /// Connects and logs in, checks the server, sees to the scripts, reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let server = self.route.resolve(limits).await?;
-        let mut greeting = Vec::new();
-        wire::command(&mut greeting, |words| {
-            greet(words, &self.access.login);
+        let mut hello = Vec::new();
+        wire::command(&mut hello, |words| {
+            hello::write(words, &self.access.login);
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
         });
         let (access, scripts) = (&self.access, &*self.scripts);
         let in_cluster = scripts.are_of_cluster();
         let (mut connection, role) =
-            hail(&server.address, access, in_cluster, &greeting, limits).await?;
-        accept_primary(&role)?;
+            hello::open(&server.address, access, in_cluster, &hello, limits).await?;
+        hello::accept_primary(&role)?;
         let (missing, lag) = self.loaded(&mut connection, limits).await?;
         if !missing.is_empty() {
             let key = self.guard.keys.of_loading();

@@ -47,7 +47,7 @@ pub(super) async fn run(
         tomb,
         used: 0,
     };
-    let life = [
+    let operations = [
         acquire(first),
         acquire(second),
         release(first, true),
@@ -60,7 +60,7 @@ pub(super) async fn run(
         Op::Delete,
     ];
     let mut questions = Vec::new();
-    for op in &life {
+    for op in &operations {
         command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
     }
     // These are used only on an idle connection, and where scripts are missing.
@@ -74,7 +74,7 @@ pub(super) async fn run(
     connection.send(&questions).await?;
     // All replies are read: of several errors the first one counts.
     let mut result = Ok(());
-    for op in &life {
+    for op in &operations {
         let reply = reply::parse(&connection.reply().await?, op);
         result = result.and(reply.map(drop).map_err(ConnectError::of));
     }

@@ -1,7 +1,7 @@
 //! One sentinel: what it is asked, on a connection to it, and what it answers.
 
 use super::super::connect::error::{ConnectError, accept};
-use super::super::connect::hello::greet;
+use super::super::connect::hello;
 use super::super::rights::SWITCHED;
 use super::super::wire::{self, Connection, Limits, Value};
 use crate::config::{Address, Login, Tls};
@@ -38,8 +38,8 @@ pub(super) async fn open(
     limits: Limits,
 ) -> Result<Connection, ConnectError> {
     let mut sentinel = Connection::open(address, tls, limits).await?;
-    let greeting = accept(sentinel.ask(|words| greet(words, login)).await?)?;
-    match greeting.field("mode").and_then(Value::as_text) {
+    let reply = accept(sentinel.ask(|words| hello::write(words, login)).await?)?;
+    match reply.field("mode").and_then(Value::as_text) {
         Some("sentinel") => Ok(sentinel),
         _ => Err(unreachable("it is a Redis server, not a sentinel")),
     }

@@ -14,14 +14,17 @@ use super::words::{Words, command};
 use crate::config::{Address, Tls};
 use crate::error::TlsError;
 
+/// A timer takes it for the far future.
+const NO_LIMIT: Duration = Duration::MAX;
+
 /// A socket that nobody else uses yet.
 #[derive(Debug)]
 pub(in super::super) struct Connection {
     pub(in super::super) reading: Reading,
     pub(in super::super) writing: Writing,
     pub(in super::super) inbox: Inbox,
-    /// How long an awaited reply may make no progress; `None`: no limit.
-    silence: Option<Duration>,
+    /// How long an awaited reply may make no progress.
+    silence: Duration,
     /// The size of what was sent last, and may still be on its way.
     sent: usize,
     /// The longest time that a reply took.
@@ -40,18 +43,15 @@ impl Connection {
             reading,
             writing,
             inbox: Inbox::new(),
-            silence: Some(limits.silence),
+            silence: limits.silence,
             sent: 0,
             slowest: Duration::ZERO,
         })
     }
 
-    /// Without a limit of its own from now on.
-    pub(in super::super) fn without_limits(self) -> Self {
-        Self {
-            silence: None,
-            ..self
-        }
+    /// From now on it has no limit of its own.
+    pub(in super::super) fn lift_limits(&mut self) {
+        self.silence = NO_LIMIT;
     }
 
     pub(in super::super) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -59,10 +59,7 @@ impl Connection {
         while !bytes.is_empty() {
             let writing = &self.writing;
             let room = poll_fn(|cx| writing.poll_ready(cx));
-            match self.silence {
-                Some(silence) => Limits::step(silence, self.sent, room).await?,
-                None => room.await?,
-            }
+            Limits::step(self.silence, self.sent, room).await?;
             match self.writing.try_write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -104,7 +101,7 @@ impl Connection {
 
     /// The next reply or push, whenever it comes. It may be dropped before.
     pub(in super::super) async fn whenever(&mut self) -> io::Result<Value<'_>> {
-        self.arrival(None).await?;
+        self.arrival(NO_LIMIT).await?;
         self.taken()
     }
 
@@ -113,7 +110,7 @@ impl Connection {
         value.ok_or_else(|| invalid(Garbage))
     }
 
-    async fn arrival(&mut self, silence: Option<Duration>) -> io::Result<()> {
+    async fn arrival(&mut self, silence: Duration) -> io::Result<()> {
         loop {
             match self.inbox.has_value() {
                 Ok(true) => return Ok(()),
@@ -128,11 +125,7 @@ impl Connection {
             }
             let (inbox, reading) = (&mut self.inbox, &mut self.reading);
             let more = poll_fn(|cx| inbox.poll_fill(cx, reading));
-            let read = match silence {
-                Some(silence) => Limits::step(silence, self.sent, more).await?,
-                None => more.await?,
-            };
-            if read == 0 {
+            if Limits::step(silence, self.sent, more).await? == 0 {
                 let closed = "the server closed the connection";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }
