@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::backoff::Backoff;
+use super::connect::backoff::Backoff;
 use super::connect::{Connector, Ready};
 use super::line::Line;
 use super::link::Link;
-use super::reign::Reign;
 use super::replicas::{self, Barrier};
 use super::route::Primary;
 use super::store::lost;
+use super::term::Term;
 use super::wire::{Inbox, Reading};
 use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
@@ -38,7 +38,7 @@ struct Serving {
     server: Primary,
     reading: Reading,
     inbox: Inbox,
-    reign: Reign,
+    term: Term,
     /// The longest time that it has taken for a reply.
     slowest: Duration,
 }
@@ -59,17 +59,14 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection, with all checks, for which `probe` is used; requests are taken for it from now on.
-    pub(crate) async fn open(
-        &mut self,
-        connect_timeout: Duration,
-        probe: &Name,
-    ) -> Result<(), SetupError> {
-        let ready = self.connector.first(connect_timeout, probe).await?;
+    /// Opens the first connection within what is `left` of the connect timeout, with all checks, for which `probe` is used;
+    /// requests are taken for it from now on.
+    pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
+        let ready = self.connector.first(left, probe).await?;
         if let Some(replicas) = self.replicas {
             let line = self.line.clone();
             let barrier = Barrier::open(self.connector.clone(), replicas, line);
-            self.barrier = Some(self.connector.within(connect_timeout, barrier).await?);
+            self.barrier = Some(self.connector.within(left, barrier).await?);
         }
         let (serving, _) = Serving::begin(&self.line, ready);
         self.first = Some(serving);
@@ -107,10 +104,10 @@ impl Driver {
                     server,
                     reading,
                     inbox,
-                    reign,
+                    term,
                     slowest,
                 }) => {
-                    events.closed(Node::ONLY, reign.opening.map(|opening| opening.closing));
+                    events.closed(Node::ONLY, term.closing);
                     events.connected(Node::ONLY, generation);
                     let link = Link::new(&line, &*events, reading, inbox, slowest);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
@@ -150,14 +147,14 @@ impl Serving {
         let Ready {
             server,
             connection,
-            reign,
+            term,
         } = ready;
-        let refused = line.connect(connection.writing, reign);
+        let refused = line.connect(connection.writing, term);
         let serving = Self {
             server,
             reading: connection.reading,
             inbox: connection.inbox,
-            reign,
+            term,
             slowest: connection.slowest,
         };
         (serving, refused)
@@ -171,9 +168,9 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
         let attempt = async {
             match connector.again(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
-                Err(refusal) => {
-                    backoff.failed(&refusal);
-                    let error = refusal.at(&connector.place());
+                Err(error) => {
+                    backoff.failed(&error);
+                    let error = error.at(&connector.place());
                     let error = StoreError::disconnected(error.to_string());
                     let why = error.clone();
                     wait::tell(move || {

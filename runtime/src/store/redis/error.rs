@@ -1,18 +1,29 @@
-//! Errors of the server and of the connection, sorted by what can be done about them.
+//! Errors of the server and of the socket, sorted by what can be done about them.
 
 use std::borrow::Cow;
 
 use super::wire::ErrorReply;
 use crate::error::{StoreError, StoreErrorKind};
 
-/// Codes by which the server says that this connection leads nowhere at present: it is closed, and what it
-/// leads to is checked anew.
-const CLOSED: &[&str] = &["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED", "NOAUTH"];
-const FORBIDDEN: &[&str] = &["NOPERM", "NOAUTH", "WRONGPASS"];
-/// What passes by itself.
-const BUSY: &[&str] = &["BUSY", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS"];
-const FOREIGN: &[&str] = &["FOREIGN", "WRONGTYPE"];
-/// Everything that an old server may say within the text of another error.
+/// What the codes of errors mean. All others are refusals of one command.
+const KINDS: [(&str, StoreErrorKind); 13] = [
+    // The server is of no use at present: the connection is closed, and the next one is checked from the beginning.
+    ("READONLY", StoreErrorKind::Disconnected),
+    ("MASTERDOWN", StoreErrorKind::Disconnected),
+    ("LOADING", StoreErrorKind::Disconnected),
+    ("UNBLOCKED", StoreErrorKind::Disconnected),
+    ("NOPERM", StoreErrorKind::Forbidden),
+    ("NOAUTH", StoreErrorKind::Forbidden),
+    ("WRONGPASS", StoreErrorKind::Forbidden),
+    // These pass by themselves.
+    ("BUSY", StoreErrorKind::Busy),
+    ("TRYAGAIN", StoreErrorKind::Busy),
+    ("CLUSTERDOWN", StoreErrorKind::Busy),
+    ("NOREPLICAS", StoreErrorKind::Busy),
+    ("FOREIGN", StoreErrorKind::Foreign),
+    ("WRONGTYPE", StoreErrorKind::Foreign),
+];
+/// The codes that an old server hides in the text of another error.
 const NESTED: &[&str] = &[
     "READONLY",
     "MASTERDOWN",
@@ -37,22 +48,16 @@ pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
 
 fn sort(code: &str, details: &str) -> StoreError {
     let code = meaning(code, details);
-    let kind = if CLOSED.contains(&code) && code != "NOAUTH" {
-        StoreErrorKind::Disconnected
-    } else if FORBIDDEN.contains(&code) {
-        StoreErrorKind::Forbidden
-    } else if FOREIGN.contains(&code) {
-        StoreErrorKind::Foreign
-    } else if BUSY.contains(&code) {
-        StoreErrorKind::Busy
-    } else {
-        StoreErrorKind::Refused
-    };
-    StoreError::of_server(kind, code, &anonymous(details))
+    StoreError::of_server(kind(code), code, &anonymous(details))
 }
 
-/// Newer servers name the user who lacks a right, and all repeat the arguments of a command that they do not know;
-/// credentials are not for logs.
+fn kind(code: &str) -> StoreErrorKind {
+    let known = KINDS.iter().find(|(known, _)| *known == code);
+    known.map_or(StoreErrorKind::Refused, |(_, kind)| *kind)
+}
+
+/// Credentials are not for logs: newer servers name the user who lacks a right, and all repeat the arguments of a command that they
+/// do not know.
 fn anonymous(details: &str) -> Cow<'_, str> {
     if let Some((unknown, _)) = details.split_once(", with args beginning with") {
         return unknown.into();
@@ -66,7 +71,8 @@ fn anonymous(details: &str) -> Cow<'_, str> {
 
 /// Whether the connection should be given up after this answer.
 pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
-    CLOSED.contains(&meaning(&error.code, &error.details))
+    let code = meaning(&error.code, &error.details);
+    code == "NOAUTH" || kind(code) == StoreErrorKind::Disconnected
 }
 
 /// Whether a script stumbled over what it found.

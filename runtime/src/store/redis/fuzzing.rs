@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::check::{Part, greeting};
-use super::facts::Facts;
-use super::reign::{self, Guard};
+use super::connect::facts::Facts;
+use super::connect::hello;
+use super::term::{self, Guard, Term};
 use super::wire::Value;
 pub(in crate::store) use super::wire::fuzzing::each;
 pub(crate) use super::wire::fuzzing::resp;
-use super::{EpochKeys, error, message, reply, route};
+use super::{EpochKeys, error, push, reply, route};
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::store::{Meta, Mode, Op, Reply, Share, Ticket};
@@ -18,7 +18,7 @@ pub(crate) fn messages(bytes: &[u8]) {
         let (Value::Push(words) | Value::List(words)) = value else {
             return;
         };
-        if let message::Push::Told(name, told) = message::read(words) {
+        if let Some((name, told)) = push::read(words) {
             let name = name.as_str();
             assert!(!name.is_empty() && !name.contains(' '), "{name} {told:?}");
         }
@@ -35,19 +35,19 @@ pub(crate) fn replies(bytes: &[u8]) {
         for part in reply::of_cycle(value.clone(), &ops[0]) {
             understood(&part, &ops[0]);
         }
-        for part in [Part::Alone, Part::Primary, Part::Node] {
-            if let Err(refusal) = greeting(value, part) {
-                let _ = format!("{refusal:?}");
+        for in_cluster in [false, true] {
+            if let Err(error) = hello::role(value, in_cluster) {
+                let _ = format!("{error:?}");
             }
         }
         let guard = guard();
-        let lag = reign::lag(value);
+        let lag = term::lag(value);
         let _ = (guard.after_restart(lag), guard.after_failover(lag));
-        if let Some(Some(opening)) = reign::opening(value, &guard, Instant::now()) {
-            let _ = format!("{opening:?}");
+        if let Some(mut term) = Term::read(value, &guard, lag, Instant::now()) {
+            let _ = format!("{} {term:?}", term.opens());
         }
         if let Value::List(said) = value {
-            let _ = Facts::of(said).guarantees(&guard, 1).to_string();
+            let _ = Facts::of(said, lag).guarantees(&guard, 1).to_string();
         }
     });
 }
@@ -62,7 +62,7 @@ pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) 
         if let Value::Error(error) = value {
             error::ends_connection(error);
             error::is_of_script(error);
-            reign::is_elsewhere(error);
+            term::is_elsewhere(error);
             look(&error::of_server(error));
         }
     });

@@ -11,8 +11,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::error;
 use super::line::Line;
-use super::message::{self, Push};
 use super::pending::Pending;
+use super::push;
 use super::wire::{Inbox, Reading, Value};
 use crate::clock;
 use crate::error::{StoreError, StoreErrorKind};
@@ -189,12 +189,10 @@ impl<'a> Link<'a> {
 
 /// Says whether somebody was granted what he waits for.
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
-    match message::read(words) {
-        Push::Told(name, message) => {
-            let granted = matches!(message, Message::Grant { .. });
-            events.told(&name, message);
-            granted
-        }
-        Push::Nothing => false,
-    }
+    let Some((name, message)) = push::read(words) else {
+        return false;
+    };
+    let granted = matches!(message, Message::Grant { .. });
+    events.told(&name, message);
+    granted
 }

@@ -1,38 +1,28 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
 //! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
-//! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
-//! - `connect.rs`, `check.rs`, `loading.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server
-//!   grants. `backoff.rs`: when it is tried again.
-//!   `facts.rs`: what it gives.
+//! - `command/`, `reply.rs`, `push.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
+//! - `connect/`: a connection, opened and found fit for use. `term.rs`: from when on its server grants.
 //! - `route/`: where the server is, for each connection anew.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
 //! - `store.rs`, `line/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
 //! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
-//! - `rights.rs`: what all of this must be allowed to call. `inquiry.rs`: a few questions on a connection of their own.
+//! - `rights.rs`: what all of this must be allowed to call.
 //!
 //! Which locks there are and what they wait for is not known here.
 
-mod backoff;
-mod check;
 mod command;
 mod connect;
 mod detours;
 mod driver;
 mod error;
-mod facts;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod inquiry;
 mod line;
 mod link;
-mod loading;
-mod message;
 mod pending;
-mod probe;
-mod refusal;
-mod reign;
+mod push;
 mod replicas;
 mod reply;
 pub(crate) mod rights;
@@ -41,6 +31,7 @@ mod scripts;
 mod sending;
 mod shard_channels;
 mod store;
+mod term;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -48,17 +39,16 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use self::backoff::jittered;
-use self::check::Part;
 use self::connect::Connector;
+pub(super) use self::connect::backoff::jittered;
+pub(super) use self::connect::inquiry::inquire;
+pub(super) use self::connect::probe::name as probe_name;
 pub(crate) use self::driver::Driver;
-pub(super) use self::inquiry::inquire;
 use self::line::Line;
-pub(super) use self::probe::name as probe_name;
-pub(crate) use self::reign::{EpochKeys, Guard};
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
+pub(crate) use self::term::{EpochKeys, Guard};
 pub(super) use self::wire::{Limits, Value};
 use super::MemberId;
 use crate::config::{Access, RedisEndpoint, Replicas};
@@ -74,19 +64,9 @@ pub(crate) async fn connect(
     guard: Guard,
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let scripts = Scripts::of_server();
-    let connector = Connector::new(
-        route,
-        access,
-        Part::Alone,
-        member,
-        scripts,
-        guard,
-        connect_timeout,
-    );
+    let connector = Connector::new(route, access, member, scripts, guard, connect_timeout);
     let (store, mut driver) = apart(connector, replicas);
-    driver
-        .open(connect_timeout, &probe::name(member, 0))
-        .await?;
+    driver.open(connect_timeout, &probe_name(member, 0)).await?;
     Ok((store, driver))
 }
 
@@ -103,7 +83,6 @@ pub(super) fn primary(
     let connector = Connector::new(
         route,
         &endpoint.access,
-        Part::Primary,
         member,
         scripts,
         guard,
@@ -132,7 +111,6 @@ pub(crate) fn connect_later(
     let connector = Connector::new(
         route,
         &endpoint.access,
-        Part::Alone,
         member,
         scripts,
         guard,

@@ -22,14 +22,16 @@ pub(crate) const DATABASE: &[&str] = &["select"];
 pub(crate) const REPLICAS: &[&str] = &["wait"];
 /// Of the nodes of a cluster.
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
-/// Of those of version 7 and above, which serve without them too: wake-ups then go to all nodes.
+/// Of nodes of version 7 and above. Without these rights wake-ups go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
 /// Of sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
+/// The channel on which sentinels tell when a service has another primary.
+pub(crate) const SWITCHED: &str = "+switch-master";
 /// The channels of sentinels.
-pub(crate) const SENTINEL_CHANNELS: &[&str] = &["+switch-master"];
+pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
-/// What is asked to know more of the server. Who may not ask is served all the same, and warned.
+/// These tell more about the server. A user who may not call them is served too, and warned.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
 /// What the scripts call, on any server.

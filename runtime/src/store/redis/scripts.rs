@@ -50,7 +50,7 @@ impl Script {
                 ];
                 [clock, publish, cycle, &one_by_one.concat()].concat()
             }
-            Self::Reign => [clock, include_str!("scripts/reign.lua")].concat(),
+            Self::Reign => [clock, include_str!("scripts/term.lua")].concat(),
         };
         bare(&text)
     }

@@ -1,7 +1,7 @@
-//! [`ShardChannels`]: which names a connection to a node of a cluster has a channel of its own for.
+//! [`ShardChannels`]: the names that have a channel of their own on a connection to a node of a cluster.
 //!
-//! What is published on a member's own channel goes to all nodes of the cluster; what is published on one that belongs to
-//! a slot stays at the node. Where there is none, or none any more since the slot has moved, the member's own does: see
+//! A message on a member's own channel goes to all nodes of the cluster; one on a channel of a slot stays at its node. Where
+//! the member does not listen to that (not yet, or the slot has moved), its own channel is used: see
 //! `scripts/publish_in_cluster.lua`.
 
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ use super::command;
 use crate::name::Name;
 use crate::store::MemberId;
 
-/// More names than this are not listened for one by one, as long as the connection lives.
+/// So many names at most have a channel, as long as the connection lives.
 const MOST: usize = 4096;
 
 /// Of one connection.
 #[derive(Debug)]
 pub(super) struct ShardChannels {
     member: MemberId,
-    /// The server knows them, and lets us.
+    /// The server has shard channels, and we may use them.
     usable: bool,
     /// By channel.
     known: HashMap<String, Use>,
@@ -25,7 +25,7 @@ pub(super) struct ShardChannels {
 
 #[derive(Debug)]
 enum Use {
-    /// Waited for once, `recent`ly: since the last [`ShardChannels::sweep`].
+    /// A request for it was queued once; `recent`: since the last [`ShardChannels::sweep`].
     Once {
         recent: bool,
     },
@@ -41,8 +41,8 @@ impl ShardChannels {
         }
     }
 
-    /// A new connection. Returns the channels to subscribe to at once: the server may not know yet that the old one is lost,
-    /// and would take it for the one who listens.
+    /// A new connection. Returns the channels to subscribe to at once: until the server notices that the old connection is lost,
+    /// it counts that as the listener.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
         self.known
@@ -50,7 +50,7 @@ impl ShardChannels {
         self.known.keys().cloned().collect()
     }
 
-    /// Somebody has to wait for the name. Returns the channel to subscribe to from now on: one wait alone is not worth it.
+    /// A request for the name was queued. The second one returns the channel to subscribe to: once alone is not worth it.
     pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
         if !self.usable {
             return None;
@@ -75,16 +75,15 @@ impl ShardChannels {
         self.known.remove(channel);
     }
 
-    /// The server has none, or does not let us.
+    /// The server has no shard channels, or does not let us use them.
     pub(super) fn give_up(&mut self) {
         self.usable = false;
         self.known.clear();
     }
 
-    /// Forgets the names that nobody waited for again since the last time.
+    /// Forgets the names that were not queued for again since the last sweep.
     ///
-    /// What is subscribed stays so: the reply to an SUNSUBSCRIBE cannot be told from what the server says by itself when
-    /// the slot moves, and then a second one may come.
+    /// Subscriptions stay: the reply to an SUNSUBSCRIBE looks like the push of a server whose slot moves, and both may come.
     pub(super) fn sweep(&mut self) {
         self.known.retain(|_, known| match known {
             Use::Once { recent } => std::mem::take(recent),

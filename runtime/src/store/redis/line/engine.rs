@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::thread;
 
+use super::super::connect::loading;
 use super::super::error;
-use super::super::loading;
-use super::super::reign::{self, Reign};
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
+use super::super::term::{self, Term};
 use super::super::wire::{self, ErrorReply, Value, Writing};
 use super::{KEPT, Line, State};
 use crate::clock::Instant;
@@ -20,12 +20,12 @@ use crate::wait::lock;
 
 impl Line {
     /// A connection is there. Returns what was submitted while there was none.
-    pub(in super::super) fn connect(&self, socket: Writing, reign: Reign) -> VecDeque<Request> {
+    pub(in super::super) fn connect(&self, socket: Writing, term: Term) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(socket));
         state.due = true;
         state.failed = None;
-        state.reign = reign;
+        state.term = term;
         let channels = state.shard_channels.as_mut();
         for channel in channels.map(ShardChannels::reconnect).unwrap_or_default() {
             self.subscribe(&mut state, channel);
@@ -73,7 +73,7 @@ impl Line {
 
     /// The time before which the server grants nothing, by its own clock; 0 if it does.
     pub(in super::super) fn opens(&self) -> u64 {
-        lock(&self.state).reign.opens()
+        lock(&self.state).term.opens()
     }
 
     /// Moves on what awaits a reply, if `awaited` is empty.
@@ -143,8 +143,8 @@ impl Line {
 
     /// `false`: there are not so many keys to ask by.
     fn ask_reign_by(&self, state: &mut State, key: usize) -> bool {
-        let lag = state.reign.lag;
-        let asked = reign::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
+        let lag = state.term.lag;
+        let asked = term::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
         if asked {
             self.guard.keys.asked_again();
             self.expect(state, Awaited::Reign(key));
@@ -161,7 +161,7 @@ impl Line {
     ) -> Result<Option<Closing>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
-            let elsewhere = reign::is_elsewhere(error);
+            let elsewhere = term::is_elsewhere(error);
             if error.code == "NOSCRIPT" {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
@@ -176,9 +176,10 @@ impl Line {
             }
             return Ok(None);
         }
-        let opening = reign::opening(reply, &self.guard, Instant::now()).flatten();
-        state.reign.opening = opening.or(state.reign.opening);
-        Ok(opening.map(|opening| opening.closing))
+        let term = Term::read(reply, &self.guard, state.term.lag, Instant::now());
+        let closed = term.filter(|term| term.closing.is_some());
+        state.term = closed.unwrap_or(state.term);
+        Ok(closed.and_then(|term| term.closing))
     }
 
     /// Somebody has to wait for the name.
@@ -219,7 +220,7 @@ impl Line {
         };
         match error {
             Some(error)
-                if !reign::is_elsewhere(error)
+                if !term::is_elsewhere(error)
                     && !["CLUSTERDOWN", "BUSY"].contains(&&*error.code) =>
             {
                 channels.give_up();

@@ -23,10 +23,10 @@ use std::thread::{self, ThreadId};
 use super::command::{self, Way};
 use super::connect::Connector;
 use super::detours::Detours;
-use super::reign::{Guard, Reign};
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
+use super::term::{Guard, Term};
 use super::wire::{self, Outbox};
 use crate::store::{MemberId, Request};
 use crate::sync::{Mutex, MutexGuard};
@@ -76,7 +76,7 @@ struct State {
     wrote: bool,
     failed: Option<io::Error>,
     /// From when on the server grants.
-    reign: Reign,
+    term: Term,
     /// As a node of a cluster.
     shard_channels: Option<ShardChannels>,
     engine: Option<Waker>,
@@ -100,7 +100,7 @@ impl Line {
             urgent: false,
             wrote: false,
             failed: None,
-            reign: Reign::default(),
+            term: Term::default(),
             shard_channels: connector
                 .scripts
                 .are_of_cluster()
@@ -126,7 +126,7 @@ impl Line {
 
     /// For the first time.
     fn begin(&self, state: &mut State, request: Request) {
-        let way = match state.reign.opens() {
+        let way = match state.term.opens() {
             0 => state.detours.way(&request),
             // Only the long way knows that nothing is granted before.
             _ => Way::Long,
@@ -144,7 +144,7 @@ impl Line {
     }
 
     fn append(&self, state: &mut State, mut sending: Sending) {
-        let opens = state.reign.opens();
+        let opens = state.term.opens();
         if opens > 0 {
             sending.way = Way::Long;
         }

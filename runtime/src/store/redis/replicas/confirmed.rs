@@ -5,43 +5,43 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::store::{Ticket, TicketMap};
 
-/// The longest lease: what was not heard of for so long is over.
+/// The longest lease: a grant that nobody mentioned for so long is over.
 const KEPT: Duration = Duration::from_secs(30);
-/// So many are kept before the first look for those that are over.
+/// So many grants are kept before the first look for those that are over.
 const FEW: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Confirmed {
     grants: TicketMap<Grant>,
-    /// With more of them, those are looked for that are over.
+    /// So many grants are kept before the next look for those that are over.
     many: usize,
 }
 
 #[derive(Debug)]
 struct Grant {
     token: u64,
-    heard: Instant,
+    mentioned: Instant,
 }
 
 impl Confirmed {
     /// The replicas have this grant.
     pub(super) fn note(&mut self, ticket: Ticket, token: u64) {
-        let heard = Instant::now();
-        // Not every one ends with a release here: a ticket may be handed over to another process.
+        let mentioned = Instant::now();
+        // Not every grant ends with a release here: its ticket may be handed over to another process.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
-                .retain(|_, grant| grant.heard.until(heard) <= KEPT);
+                .retain(|_, grant| grant.mentioned.until(mentioned) <= KEPT);
             self.many = self.grants.len() * 2;
         }
-        self.grants.insert(ticket, Grant { token, heard });
+        self.grants.insert(ticket, Grant { token, mentioned });
     }
 
-    /// Whether they have it. It is heard of by this.
+    /// Whether they have it. To ask counts as a mention.
     pub(super) fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         let known = self.grants.get_mut(&ticket);
         known
             .filter(|grant| grant.token == token)
-            .map(|grant| grant.heard = Instant::now())
+            .map(|grant| grant.mentioned = Instant::now())
             .is_some()
     }
 

@@ -1,8 +1,8 @@
 //! Grants that count only when replicas have them: [`Confirming`] stands between the connection and the member.
 //!
-//! What the store grants anew is kept back until the [`barrier`] has seen it on as many replicas as the configuration asks for. All
-//! else passes: renewals of what was confirmed, releases, refusals. A grant that comes as a push makes its member ask, so that
-//! there is an answer to keep back.
+//! A new grant is kept back until the [`barrier`] has seen it on as many replicas as the configuration asks for. Everything else
+//! passes: renewals of confirmed grants, releases, refusals. A grant that comes as a push makes its member ask, so that there
+//! is an answer to keep back.
 
 mod barrier;
 mod confirmed;
@@ -23,7 +23,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::lock;
 
-/// Runs `driver`, which tells its events to what it is given, and the barrier beside it.
+/// Runs `driver`, with events that pass here on their way to `events`, and the barrier beside it.
 pub(super) async fn confirmed<F>(
     barrier: Barrier,
     events: Arc<dyn Events>,
@@ -39,24 +39,28 @@ pub(super) async fn confirmed<F>(
     first(driver, barrier).await;
 }
 
-/// A new grant that is not confirmed yet.
-#[derive(Debug)]
-struct Fresh {
-    answer: Answer,
-    ticket: Ticket,
-    token: u64,
+/// Whom an answer grants something, and its token.
+fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
+    match (&answer.request.op, &answer.result) {
+        (
+            &(Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. }),
+            &Ok(Reply::Granted { token, .. }),
+        ) => Some((ticket, token)),
+        _ => None,
+    }
 }
 
 struct Confirming {
     events: Arc<dyn Events>,
-    fresh: UnboundedSender<Fresh>,
-    /// Grows when the connection comes or goes that the grants come by.
+    /// Grants that are not confirmed yet.
+    fresh: UnboundedSender<Answer>,
+    /// Grows when the connection that the grants come by is lost or replaced.
     generation: AtomicU64,
     confirmed: Mutex<Confirmed>,
 }
 
 impl Confirming {
-    fn new(events: Arc<dyn Events>) -> (Self, UnboundedReceiver<Fresh>) {
+    fn new(events: Arc<dyn Events>) -> (Self, UnboundedReceiver<Answer>) {
         let (fresh, grants) = mpsc::unbounded_channel();
         let confirming = Self {
             events,
@@ -72,18 +76,13 @@ impl Confirming {
     }
 
     /// So many replicas have the grant.
-    fn decide(&self, fresh: Fresh, wanted: u32, reached: u32) {
-        let Fresh {
-            mut answer,
-            ticket,
-            token,
-        } = fresh;
-        if reached >= wanted {
-            lock(&self.confirmed).note(ticket, token);
-        } else {
+    fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
+        if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");
             let kind = StoreErrorKind::Unreplicated { wanted, reached };
             answer.result = Err(StoreError::new(kind, text));
+        } else if let Some((ticket, token)) = granted(&answer) {
+            lock(&self.confirmed).note(ticket, token);
         }
         self.events.answered(answer);
     }
@@ -91,33 +90,22 @@ impl Confirming {
 
 impl Events for Confirming {
     fn answered(&self, answer: Answer) {
-        match (&answer.request.op, &answer.result) {
-            (
-                &(Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. }),
-                &Ok(Reply::Granted { token, .. }),
-            ) if !lock(&self.confirmed).knows(ticket, token) => {
-                let fresh = Fresh {
-                    answer,
-                    ticket,
-                    token,
-                };
-                if let Err(unsent) = self.fresh.send(fresh) {
-                    // The barrier has ended, and the driver ends with it.
-                    self.decide(unsent.0, 1, 0);
-                }
-                return;
-            }
-            (Op::Release { ticket, .. }, _) => {
-                lock(&self.confirmed).forget(*ticket);
-            }
-            _ => {}
+        if let Op::Release { ticket, .. } = answer.request.op {
+            lock(&self.confirmed).forget(ticket);
         }
-        self.events.answered(answer);
+        let fresh = granted(&answer)
+            .is_some_and(|(ticket, token)| !lock(&self.confirmed).knows(ticket, token));
+        if !fresh {
+            self.events.answered(answer);
+        } else if let Err(unsent) = self.fresh.send(answer) {
+            // The barrier has ended, and the driver ends with it.
+            self.decide(unsent.0, 1, 0);
+        }
     }
 
     fn told(&self, name: &Name, message: Message) {
         let message = match message {
-            // Valid for no time, so that its member asks.
+            // A grant that is valid for no time makes its member ask.
             Message::Grant {
                 ticket,
                 token,

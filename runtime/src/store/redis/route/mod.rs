@@ -1,17 +1,17 @@
-//! [`Route`]: where the server is that is to be connected to. Looked up anew for every connection.
+//! [`Route`]: where the server is, looked up for every connection.
 //!
-//! How a server is talked to is not known here.
+//! How a server is talked to is not known here. `sentinels.rs`: what those that watch over a service say of its primary.
+//! `sentinel.rs`: one of them, what it is asked and answers. `watch.rs`: one of them is listened to.
 
-mod primary;
-mod question;
+mod sentinel;
 mod sentinels;
 mod watch;
 
 use std::future::pending;
 
-pub(super) use self::primary::Primary;
+pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
-use super::refusal::Refusal;
+use super::connect::error::ConnectError;
 use super::wire::Limits;
 use crate::config::{Address, RedisEndpoint, SentinelEndpoint};
 use crate::error::StoreError;
@@ -19,7 +19,7 @@ use crate::error::StoreError;
 pub(crate) enum Route {
     /// One server, always.
     Fixed(Address),
-    /// Whichever the sentinels say.
+    /// The one that the sentinels name.
     Sentinel(Box<Sentinels>),
 }
 
@@ -33,7 +33,7 @@ impl Route {
     }
 
     /// The server at present.
-    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, Refusal> {
+    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         match self {
             Self::Fixed(address) => Ok(Primary {
                 address: address.clone(),
@@ -51,12 +51,12 @@ impl Route {
         }
     }
 
-    /// What `refusal` of the first attempt to connect means; `Ok`: it passes, and should be tried again.
-    pub(super) fn judge(&self, refusal: Refusal) -> Result<Refusal, Refusal> {
-        match (self, refusal) {
-            (_, refusal @ Refusal::Passing(_)) => Ok(refusal),
-            (Self::Sentinel(sentinels), refusal) => sentinels.judge(refusal),
-            (Self::Fixed(_), refusal) => Err(refusal),
+    /// What the `error` of the first attempt to connect means; `Ok`: it passes, and the attempt is worth another one.
+    pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
+        match (self, error) {
+            (_, error @ ConnectError::Passing(_)) => Ok(error),
+            (Self::Sentinel(sentinels), error) => sentinels.judge(error),
+            (Self::Fixed(_), error) => Err(error),
         }
     }
 
@@ -91,5 +91,5 @@ pub(super) fn read(reply: &super::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {
         let _ = (primary.address.to_string(), primary.replaces(&primary));
     }
-    let _ = primary::addresses(reply);
+    let _ = sentinel::addresses(reply);
 }

@@ -1,42 +1,38 @@
-//! [`Sentinels`]: those that watch over a service, and what they said of it.
+//! [`Sentinels`]: the sentinels of a service, and what they said of its primary.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::sleep_until;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
-use super::super::refusal::Refusal;
+use super::super::connect::error::ConnectError;
 use super::super::wire::Limits;
-use super::primary::Primary;
-use super::question::Sentinel;
+use super::sentinel::{self, Primary};
 use crate::config::{Address, SentinelEndpoint};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sync::Mutex;
 use crate::wait::{self, lock};
 
 /// How long one sentinel may be silent.
-pub(super) const SILENCE: Duration = Duration::from_millis(800);
-/// How long after the first answer others are waited for, of which one may know better.
+pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
+/// How long the others have once one has named a primary: they may know a newer one.
 const OTHERS: Duration = Duration::from_millis(200);
 /// How many sentinels are remembered.
 const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
     pub(super) endpoint: SentinelEndpoint,
-    /// Those of the URL, and those that they told of.
+    /// The sentinels of the URL, and those that they named.
     all: Mutex<Vec<Address>>,
-    /// What was resolved last, for the eyes.
+    /// The primary that was resolved last.
     current: Mutex<Option<Primary>>,
-    /// What the sentinel says that is listened to; `None` while there is none.
+    /// The primary by the sentinel that is listened to; `None` while there is none.
     latest: watch::Sender<Option<Primary>>,
 }
 
 /// What one sentinel answered.
-type Answer = Result<Option<(Primary, Vec<Address>)>, Refusal>;
-type Asking<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
 
 impl Sentinels {
     pub(super) fn new(endpoint: &SentinelEndpoint) -> Self {
@@ -52,10 +48,10 @@ impl Sentinels {
         lock(&self.all).clone()
     }
 
-    /// The primary, as the sentinel says that knows best.
-    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, Refusal> {
+    /// The primary with the highest epoch that any sentinel names.
+    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
-        let (mut ignorant, mut refused) = (None, None);
+        let (mut unknown, mut failed) = (false, None);
         for (address, answer) in self.answers(limits).await {
             match answer {
                 Ok(Some((primary, others))) => {
@@ -64,19 +60,15 @@ impl Sentinels {
                         best = Some(primary);
                     }
                 }
-                Ok(None) => ignorant = Some(address),
-                Err(refusal) => {
-                    let (asked, why) = (address.to_string(), format!("{refusal:?}"));
+                Ok(None) => unknown = true,
+                Err(error) => {
+                    let (asked, why) = (address.to_string(), format!("{error:?}"));
                     wait::tell(move || {
-                        tracing::debug!(
-                            address = asked,
-                            refusal = why,
-                            "a sentinel cannot be asked"
-                        );
+                        tracing::debug!(address = asked, error = why, "a sentinel cannot be asked");
                     });
-                    let known = refused.as_ref().map(|(_, known)| worth(known));
-                    if known.is_none_or(|known| known <= worth(&refusal)) {
-                        refused = Some((address, refusal));
+                    let known = failed.as_ref().map(|(_, known)| worth(known));
+                    if known.is_none_or(|known| known <= worth(&error)) {
+                        failed = Some((address, error));
                     }
                 }
             }
@@ -86,68 +78,36 @@ impl Sentinels {
             return Ok(primary);
         }
         *lock(&self.current) = None;
-        if ignorant.is_some() {
-            return Err(Refusal::UnknownService(self.endpoint.service.clone()));
+        if unknown {
+            return Err(ConnectError::UnknownService(self.endpoint.service.clone()));
         }
-        Err(match refused {
-            Some((_, Refusal::Unreachable(error))) => Refusal::NoSentinel(error),
-            Some((_, silent @ Refusal::SilentSentinels(_))) => silent,
-            Some((address, refusal)) => Refusal::At(address.to_string(), Box::new(refusal)),
-            None => Refusal::SilentSentinels(StoreError::disconnected("no sentinel answers")),
+        Err(match failed {
+            Some((_, ConnectError::Unreachable(error))) => ConnectError::NoSentinel(error),
+            Some((_, ConnectError::Silent(error))) => ConnectError::SilentSentinels(error),
+            Some((address, error)) => ConnectError::At(address.to_string(), Box::new(error)),
+            None => ConnectError::SilentSentinels(StoreError::disconnected("no sentinel answers")),
         })
     }
 
-    /// Asks all at once. Complete when all have answered, or some time after one has named a primary, more than half have.
+    /// Asks all sentinels at once, until more than half have named a primary. Once one has, the others have a little time left.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
-        let mut asking: Vec<(Address, Asking<'_>)> = all
-            .into_iter()
-            .map(|address| (address.clone(), Box::pin(self.ask(address, limits)) as _))
-            .collect();
-        let mut answers = Vec::new();
-        let mut late = pin!(sleep_until(limits.end));
-        let mut told = 0;
-        poll_fn(|cx| {
-            let before = told;
-            asking.retain_mut(|(address, asked)| match asked.as_mut().poll(cx) {
-                Poll::Ready(answer) => {
-                    told += usize::from(matches!(answer, Ok(Some(_))));
-                    answers.push((address.clone(), answer));
-                    false
-                }
-                Poll::Pending => true,
-            });
-            if before == 0 && told > 0 {
-                late.as_mut().reset(limits.at_most(OTHERS).end);
+        let mut asked = JoinSet::new();
+        for address in all {
+            asked.spawn(ask(self.endpoint.clone(), address, limits));
+        }
+        let (mut answers, mut named, mut end) = (Vec::new(), 0, limits.end);
+        while named < enough
+            && let Ok(Some(Ok((address, answer)))) = timeout_at(end, asked.join_next()).await
+        {
+            if matches!(answer, Ok(Some(_))) {
+                named += 1;
+                end = end.min(Instant::now() + OTHERS);
             }
-            if asking.is_empty() || told >= enough {
-                return Poll::Ready(());
-            }
-            late.as_mut().poll(cx)
-        })
-        .await;
+            answers.push((address, answer));
+        }
         answers
-    }
-
-    async fn ask(&self, address: Address, limits: Limits) -> Answer {
-        let limits = Limits {
-            silence: SILENCE,
-            ..limits
-        };
-        let SentinelEndpoint {
-            login,
-            service,
-            access,
-            ..
-        } = &self.endpoint;
-        let mut sentinel = Sentinel::open(&address, login, access.tls.as_ref(), limits).await?;
-        let Some(primary) = sentinel.primary(service).await? else {
-            return Ok(None);
-        };
-        // One more that may be asked next time; no matter if it cannot say.
-        let others = sentinel.others(service).await.unwrap_or_default();
-        Ok(Some((primary, others)))
     }
 
     fn learn(&self, others: Vec<Address>) {
@@ -159,7 +119,7 @@ impl Sentinels {
         }
     }
 
-    /// What the sentinel says that is listened to.
+    /// The sentinel that is listened to names `primary`.
     pub(super) fn told(&self, primary: Option<Primary>) {
         self.latest.send_replace(primary);
     }
@@ -191,24 +151,20 @@ impl Sentinels {
         }
     }
 
-    pub(super) fn judge(&self, refusal: Refusal) -> Result<Refusal, Refusal> {
-        let what = match &refusal {
-            Refusal::SilentSentinels(_) => return Ok(refusal),
-            Refusal::Role(role) => format!("{} is a {role}", self.server()),
-            Refusal::Unreachable(source) | Refusal::Silent(source) => {
-                format!("{}: {source}", self.server())
+    pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
+        let what = match &error {
+            ConnectError::SilentSentinels(_) => return Ok(error),
+            ConnectError::Role(role) => format!("{} is a {role}", self.place()),
+            ConnectError::Unreachable(source) | ConnectError::Silent(source) => {
+                format!("{}: {source}", self.place())
             }
-            _ => return Err(refusal),
+            _ => return Err(error),
         };
         let source = StoreError::new(StoreErrorKind::Disconnected, what);
-        Ok(Refusal::NoPrimary(self.endpoint.service.clone(), source))
-    }
-
-    fn server(&self) -> String {
-        let current = lock(&self.current);
-        current
-            .as_ref()
-            .map_or_else(|| "unknown".to_owned(), |it| it.address.to_string())
+        Ok(ConnectError::NoPrimary(
+            self.endpoint.service.clone(),
+            source,
+        ))
     }
 
     pub(super) fn place(&self) -> String {
@@ -222,11 +178,36 @@ impl Sentinels {
     }
 }
 
-/// Of several refusals one counts that can be put right, then one that may pass.
-fn worth(refusal: &Refusal) -> u8 {
-    match refusal {
-        Refusal::Unreachable(_) => 0,
-        Refusal::SilentSentinels(_) => 1,
+/// What one sentinel answers.
+async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
+    let limits = Limits {
+        silence: SENTINEL_SILENCE,
+        ..limits
+    };
+    let SentinelEndpoint {
+        login,
+        service,
+        access,
+        ..
+    } = &endpoint;
+    let asking = async {
+        let mut asked = sentinel::open(&address, login, access.tls.as_ref(), limits).await?;
+        let Some(primary) = sentinel::primary(&mut asked, service).await? else {
+            return Ok(None);
+        };
+        // They may be asked next time; it does not matter if this one cannot name them.
+        let others = sentinel::others(&mut asked, service).await;
+        Ok(Some((primary, others.unwrap_or_default())))
+    };
+    let answer = asking.await;
+    (address, answer)
+}
+
+/// Of several errors the one counts most that a person has to mend, then one that may pass.
+fn worth(error: &ConnectError) -> u8 {
+    match error {
+        ConnectError::Unreachable(_) => 0,
+        ConnectError::Silent(_) => 1,
         _ => 2,
     }
 }

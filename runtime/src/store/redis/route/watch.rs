@@ -1,20 +1,21 @@
-//! Listening to a sentinel, to whichever answers: so that a connection to a former primary ends at once, and not only when it
-//! refuses something.
+//! Listens to whichever sentinel answers, so that a connection to a former primary ends at once, and not only when that refuses
+//! something.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use super::super::backoff::Backoff;
-use super::super::refusal::Refusal;
+use super::super::connect::backoff::Backoff;
+use super::super::connect::error::ConnectError;
 use super::super::wire::Limits;
-use super::question::Sentinel;
-use super::sentinels::{SILENCE, Sentinels};
+use super::sentinel;
+use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
 use crate::wait;
 
-/// A sentinel that has told nothing for so long is asked: it may be gone, or have been cut off when it happened.
+/// A sentinel that has told nothing for so long is asked: it may be gone, or have been cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 /// How long a handshake with one may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -29,10 +30,10 @@ pub(super) async fn run(sentinels: &Sentinels) {
         index = index.wrapping_add(1);
         let address = &all[index % all.len()];
         let mut heard = false;
-        let Err(refusal) = listen(sentinels, address, &mut heard).await;
+        let Err(error) = listen(sentinels, address, &mut heard).await;
         let address = address.to_string();
         wait::tell(move || {
-            tracing::debug!(%address, ?refusal, "not listening to this sentinel any more");
+            tracing::debug!(%address, ?error, "not listening to this sentinel any more");
         });
         sentinels.told(None);
         if heard {
@@ -42,28 +43,26 @@ pub(super) async fn run(sentinels: &Sentinels) {
     }
 }
 
-enum Never {}
-
-/// Listens until it is lost; `heard`: it has told something.
+/// Listens to one sentinel until it is lost; `heard`: it has named the primary.
 async fn listen(
     sentinels: &Sentinels,
     address: &Address,
     heard: &mut bool,
-) -> Result<Never, Refusal> {
+) -> Result<Infallible, ConnectError> {
     let endpoint = &sentinels.endpoint;
-    let limits = Limits::new(LONGEST, SILENCE);
+    let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
     let tls = endpoint.access.tls.as_ref();
-    let mut sentinel = Sentinel::open(address, &endpoint.login, tls, limits).await?;
-    sentinel.subscribe().await?;
+    let mut connection = sentinel::open(address, &endpoint.login, tls, limits).await?;
+    sentinel::subscribe(&mut connection).await?;
     loop {
-        let primary = sentinel.primary(&endpoint.service).await?;
+        let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
         let Some(primary) = primary else {
-            return Err(Refusal::UnknownService(endpoint.service.clone()));
+            return Err(ConnectError::UnknownService(endpoint.service.clone()));
         };
         *heard = true;
         sentinels.told(Some(primary));
         // In either case it is asked what it knows by now.
-        if let Ok(told) = timeout(QUIET, sentinel.switched()).await {
+        if let Ok(told) = timeout(QUIET, sentinel::switched(&mut connection)).await {
             told?;
         }
     }

@@ -2,8 +2,10 @@
 
 use redis::Connection;
 
-use super::super::reign::EpochKeys;
-use super::super::scripts::Script;
+use super::super::connect::loading;
+use super::super::scripts::{Script, Scripts};
+use super::super::term::EpochKeys;
+use super::super::wire::{self, Limits};
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
 use crate::store::MemberId;
@@ -103,6 +105,23 @@ async fn who_wanted_to_load_them_and_is_gone_is_not_waited_for_for_long() {
     set_up(&server).await;
     let keys: Vec<String> = run(&mut admin, &["KEYS", "*"]);
     assert_eq!(keys, ["auto_mutex:epoch"]);
+}
+
+#[tokio::test]
+async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    set_up(&server).await;
+    let key = "auto_mutex:epoch:loading";
+    run::<()>(&mut admin, &["SET", key, "another"]);
+    let address = server.endpoint("").address;
+    let opened = wire::Connection::open(&address, None, Limits::new(LONG, LONG)).await;
+    let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());
+    let missing = scripts.texts().collect();
+    let member = MemberId::random();
+    let supplied = loading::supply(&mut connection, &scripts, Some(key), member, missing);
+    let supplied = Limits::new(LONG, LONG).within(supplied).await;
+    assert!(supplied.is_ok(), "{supplied:?}");
 }
 
 #[tokio::test]

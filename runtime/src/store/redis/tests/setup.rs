@@ -86,6 +86,24 @@ async fn a_server_that_does_not_answer_is_unreachable_in_time() {
     );
 }
 
+/// The queue of connections that nobody accepts is full: not even TCP answers.
+#[tokio::test]
+async fn the_same_is_said_of_an_address_that_no_packet_comes_back_from() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let _first = tokio::net::TcpStream::connect(address).await.unwrap();
+    let port = address.port();
+    let endpoint = endpoint(&format!("redis://127.0.0.1:{port}"));
+    for limit in [50, 73, 100, 200] {
+        let limit = Duration::from_millis(limit);
+        let error = attempt(&endpoint, limit).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(&format!("within {limit:?}")), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn something_that_is_no_redis_is_unreachable() {
     use std::io::Write as _;
@@ -127,7 +145,7 @@ async fn a_cluster_node_says_that_it_is_one() {
 }
 
 #[tokio::test]
-async fn the_probe_leaves_nothing_behind_but_the_reign() {
+async fn the_probe_leaves_nothing_behind_but_the_term() {
     let server = Server::start();
     attempt(&server.endpoint(""), LONG).await.unwrap();
     let keys: Vec<String> = run(&mut server.connection(), &["KEYS", "*"]);

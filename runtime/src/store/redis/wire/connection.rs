@@ -1,4 +1,4 @@
-//! [`Connection`]: question and answer, while one is set up.
+//! [`Connection`]: questions and their replies, one after the other: for the set-up, and for what stands beside it.
 
 use std::future::poll_fn;
 use std::io;
@@ -10,8 +10,12 @@ use super::inbox::Inbox;
 use super::limits::Limits;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
+use super::words::{Words, command};
 use crate::config::{Address, Tls};
 use crate::error::TlsError;
+
+/// A timer takes it for the far future.
+const NO_LIMIT: Duration = Duration::MAX;
 
 /// A socket that nobody else uses yet.
 #[derive(Debug)]
@@ -19,9 +23,9 @@ pub(in super::super) struct Connection {
     pub(in super::super) reading: Reading,
     pub(in super::super) writing: Writing,
     pub(in super::super) inbox: Inbox,
-    /// How long nothing may get on where something should; `None`: for as long as it takes.
-    silence: Option<Duration>,
-    /// What was sent last, and may be on its way still.
+    /// How long an awaited reply may make no progress.
+    silence: Duration,
+    /// The size of what was sent last, and may still be on its way.
     sent: usize,
     /// The longest time that a reply took.
     pub(in super::super) slowest: Duration,
@@ -39,18 +43,15 @@ impl Connection {
             reading,
             writing,
             inbox: Inbox::new(),
-            silence: Some(limits.silence),
+            silence: limits.silence,
             sent: 0,
             slowest: Duration::ZERO,
         })
     }
 
-    /// From now on whoever asks waits for as long as it takes.
-    pub(in super::super) fn without_limits(self) -> Self {
-        Self {
-            silence: None,
-            ..self
-        }
+    /// From now on it has no limit of its own.
+    pub(in super::super) fn lift_limits(&mut self) {
+        self.silence = NO_LIMIT;
     }
 
     pub(in super::super) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -58,10 +59,7 @@ impl Connection {
         while !bytes.is_empty() {
             let writing = &self.writing;
             let room = poll_fn(|cx| writing.poll_ready(cx));
-            match self.silence {
-                Some(silence) => Limits::step(silence, self.sent, room).await?,
-                None => room.await?,
-            }
+            Limits::step(self.silence, self.sent, room).await?;
             match self.writing.try_write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -69,6 +67,17 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Sends one command, and returns its reply.
+    pub(in super::super) async fn ask(
+        &mut self,
+        write: impl FnOnce(&mut Words<'_>),
+    ) -> io::Result<Value<'_>> {
+        let mut bytes = Vec::new();
+        command(&mut bytes, write);
+        self.send(&bytes).await?;
+        self.reply().await
     }
 
     /// The next reply; pushes before it are forgotten.
@@ -92,7 +101,7 @@ impl Connection {
 
     /// The next reply or push, whenever it comes. It may be dropped before.
     pub(in super::super) async fn whenever(&mut self) -> io::Result<Value<'_>> {
-        self.arrival(None).await?;
+        self.arrival(NO_LIMIT).await?;
         self.taken()
     }
 
@@ -101,7 +110,7 @@ impl Connection {
         value.ok_or_else(|| invalid(Garbage))
     }
 
-    async fn arrival(&mut self, silence: Option<Duration>) -> io::Result<()> {
+    async fn arrival(&mut self, silence: Duration) -> io::Result<()> {
         loop {
             match self.inbox.has_value() {
                 Ok(true) => return Ok(()),
@@ -116,11 +125,7 @@ impl Connection {
             }
             let (inbox, reading) = (&mut self.inbox, &mut self.reading);
             let more = poll_fn(|cx| inbox.poll_fill(cx, reading));
-            let read = match silence {
-                Some(silence) => Limits::step(silence, self.sent, more).await?,
-                None => more.await?,
-            };
-            if read == 0 {
+            if Limits::step(silence, self.sent, more).await? == 0 {
                 let closed = "the server closed the connection";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }

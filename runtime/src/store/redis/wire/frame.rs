@@ -1,7 +1,6 @@
 //! [`Frame`]: where a value ends that comes in pieces. Looks at each byte once, however small the pieces are.
 
-use super::parse::number;
-use super::value::Garbage;
+use super::value::{Garbage, number};
 
 /// More than any reply to this library's commands: a name with a hundred thousand waiters has 20 MB.
 const LARGEST: usize = 64 << 20;
@@ -70,7 +69,7 @@ impl Frame {
                 }
                 b'*' | b'~' | b'>' => begins = size(line, MOST)?,
                 b'%' => begins = 2 * size(line, MOST)?,
-                // Comes in front of a value, and is none.
+                // An attribute stands before a value, and does not count as one.
                 b'|' => (ends, begins) = (0, 2 * size(line, MOST)?),
                 _ => {}
             }

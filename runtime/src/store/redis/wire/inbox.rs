@@ -4,9 +4,8 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::frame::Frame;
-use super::parse::parse;
 use super::stream::Reading;
-use super::value::{Garbage, Value};
+use super::value::{Garbage, Value, parse};
 
 /// How large the buffer is when nothing large has to be read, and how large it may stay after a burst.
 const SMALL: usize = 16 << 10;
@@ -31,7 +30,7 @@ impl Inbox {
         }
     }
 
-    /// Reads what there is, once. Zero bytes: there will be no more.
+    /// Reads what there is, once. Zero bytes: the end.
     pub(in super::super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -43,7 +42,7 @@ impl Inbox {
         Poll::Ready(Ok(count))
     }
 
-    /// Whether what comes next is a refusal in the language of TLS: a record that is an alert.
+    /// Whether a TLS alert comes next: the server expects TLS.
     pub(super) fn is_alert(&self) -> bool {
         self.buffer[self.start..self.end].starts_with(&[0x15, 3])
     }

@@ -4,18 +4,18 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent before an attempt is given up, unless it has been too short before.
-pub(in crate::store) const SILENCE: Duration = Duration::from_secs(2);
-/// What is sent may be on its way for as long as the slowest link takes: so many bytes a second.
+/// How long a server may be silent before an attempt is given up, unless that was too short for it before.
+pub(in crate::store) const USUAL_SILENCE: Duration = Duration::from_secs(2);
+/// Bytes a second on the slowest link: what was sent may be on its way for so long.
 const SLOWEST: f64 = 8192.0;
 
-/// An attempt ends when nothing gets on any more, or at its end: a server may be busy, and a link slow.
+/// An attempt ends when it makes no more progress, or at its end: the server may be busy, and the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct Limits {
     pub(in crate::store) end: Instant,
-    /// How long nothing may come when something is awaited.
+    /// How long an awaited reply may make no progress.
     pub(in crate::store) silence: Duration,
 }
 
@@ -39,6 +39,15 @@ impl Limits {
         }
     }
 
+    /// The output of `attempt`, if it is complete before the end.
+    pub(in crate::store) async fn within<T, E: From<io::Error>>(
+        self,
+        attempt: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let done = timeout_at(self.end, attempt).await;
+        done.unwrap_or_else(|_| Err(silent().into()))
+    }
+
     /// `step`, if it is complete before the silence has lasted too long, where `sent` bytes are on their way.
     pub(in crate::store) async fn step<T>(
         silence: Duration,
@@ -51,6 +60,6 @@ impl Limits {
     }
 }
 
-pub(in crate::store) fn silent() -> io::Error {
+fn silent() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the server does not answer")
 }

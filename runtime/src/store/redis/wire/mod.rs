@@ -4,7 +4,7 @@
 //! - `stream/`: a socket, opened, and its two halves; which kinds there are, TLS among them. `connection.rs`: question and answer over it;
 //!   `limits.rs`: for how long.
 //! - `words.rs`: a command as bytes. `outbox.rs`: bytes on their way out.
-//! - `inbox.rs`: bytes that came in; `frame.rs` finds where a reply ends, `parse.rs` makes a `value.rs` of it.
+//! - `inbox.rs`: bytes that came in; `frame.rs` finds where a reply ends, `value.rs` reads it.
 
 mod connection;
 mod frame;
@@ -13,7 +13,6 @@ pub(super) mod fuzzing;
 mod inbox;
 mod limits;
 mod outbox;
-mod parse;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -22,8 +21,7 @@ mod words;
 
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
-pub(super) use self::limits::silent;
-pub(in crate::store) use self::limits::{Limits, SILENCE};
+pub(in crate::store) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::{Reading, Writing, speaks_tls};
 pub(super) use self::value::ErrorReply;

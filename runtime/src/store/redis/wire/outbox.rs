@@ -1,4 +1,4 @@
-//! [`Outbox`]: bytes on their way out, which whoever is at hand writes, one at a time.
+//! [`Outbox`]: bytes to write. Callers and the engine write them, one at a time.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::stream::Writing;
 /// How large a buffer may stay after a burst.
 const KEPT: usize = 64 << 10;
 
-/// What piles up, and what is being written.
+/// The bytes that nobody has taken yet, and those that are being written.
 #[derive(Debug, Default)]
 pub(in super::super) struct Outbox {
     socket: Option<Arc<Writing>>,
@@ -17,11 +17,11 @@ pub(in super::super) struct Outbox {
     chunk: Option<Vec<u8>>,
     /// How much of `chunk` is written.
     written: usize,
-    /// How many sockets there were: what belongs to an earlier one is thrown away.
+    /// Counts the sockets: bytes for an earlier one are dropped.
     generation: u64,
 }
 
-/// Bytes that somebody took to write.
+/// Bytes that a writer has taken.
 pub(in super::super) struct Chunk {
     socket: Arc<Writing>,
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub(in super::super) struct Chunk {
 }
 
 impl Outbox {
-    /// From now on there is this socket, and nothing else to write.
+    /// Begins with this socket, and nothing to write.
     pub(in super::super) fn open(&mut self, socket: Option<Writing>) {
         *self = Self {
             socket: socket.map(Arc::new),
@@ -72,7 +72,7 @@ impl Outbox {
         self.chunk.as_ref().map_or(0, Vec::len) - self.written
     }
 
-    /// Takes what there is. Whoever has it writes it and puts it back; nobody else gets any until then.
+    /// Takes the bytes to write. The writer puts them back; nobody else gets any until then.
     pub(in super::super) fn take(&mut self) -> Option<Chunk> {
         if self.len() == 0 {
             return None;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use redis::{Connection, Msg, PubSub};
 
 use super::super::super::command::{self, SUFFIXES, Way, channel, key};
-use super::super::super::message::{self, Push};
+use super::super::super::push;
 use super::super::super::reply;
 use super::super::super::scripts::Scripts;
 use super::super::super::wire::Value;
@@ -77,12 +77,9 @@ impl Bench {
                 return messages;
             }
             let payload = Value::Text(message.get_payload_bytes());
-            match message::read(&[Value::Text(b"message"), Value::Nil, payload]) {
-                Push::Told(name, told) => {
-                    messages.push((message.get_channel_name().to_owned(), name, told));
-                }
-                other => panic!("{other:?}"),
-            }
+            let told = push::read(&[Value::Text(b"message"), Value::Nil, payload]);
+            let (name, told) = told.expect("a message of ours");
+            messages.push((message.get_channel_name().to_owned(), name, told));
         }
     }
 }

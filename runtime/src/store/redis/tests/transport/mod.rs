@@ -8,6 +8,7 @@ mod direct;
 mod loss;
 mod order;
 mod relay;
+mod rules;
 #[cfg(feature = "tls")]
 mod secure;
 

@@ -11,18 +11,21 @@ use super::super::server::endpoint;
 use super::*;
 
 /// Passes on what the server says, in pieces of `size` bytes.
-struct Relay {
+pub(super) struct Relay {
     directory: TempDir,
     member: Arc<Mutex<Option<UnixStream>>>,
+    /// What the member has said on its connections so far.
+    heard: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Relay {
-    fn new(server: &Server, size: usize) -> Self {
+    pub(super) fn new(server: &Server, size: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(directory.path().join("socket")).unwrap();
         let target = server.socket();
         let member = Arc::new(Mutex::new(None));
-        let latest = member.clone();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (latest, said) = (member.clone(), heard.clone());
         thread::spawn(move || {
             for client in listener.incoming() {
                 let client = client.unwrap();
@@ -32,27 +35,53 @@ impl Relay {
                 };
                 *latest.lock().unwrap() = Some(client.try_clone().unwrap());
                 let backwards = (server.try_clone().unwrap(), client.try_clone().unwrap());
-                thread::spawn(move || pass(client, server, 65536));
-                thread::spawn(move || pass(backwards.0, backwards.1, size));
+                let said = said.clone();
+                let note = move |bytes: &[u8]| said.lock().unwrap().extend_from_slice(bytes);
+                thread::spawn(move || pass(client, server, 65536, note));
+                thread::spawn(move || pass(backwards.0, backwards.1, size, |_| {}));
             }
         });
-        Self { directory, member }
+        Self {
+            directory,
+            member,
+            heard,
+        }
     }
 
-    fn say(&self, bytes: &[u8]) {
+    /// Where `text` stands in what the member has said so far.
+    pub(super) fn heard(&self, text: &str) -> Vec<usize> {
+        let heard = self.heard.lock().unwrap();
+        let places = heard.windows(text.len()).enumerate();
+        let places = places.filter(|(_, place)| *place == text.as_bytes());
+        places.map(|(index, _)| index).collect()
+    }
+
+    /// Forgets what the member has said.
+    pub(super) fn forget(&self) {
+        self.heard.lock().unwrap().clear();
+    }
+
+    /// Cuts the latest connection.
+    pub(super) fn cut(&self) {
+        let member = self.member.lock().unwrap();
+        let _ = member.as_ref().unwrap().shutdown(std::net::Shutdown::Both);
+    }
+
+    pub(super) fn say(&self, bytes: &[u8]) {
         let mut member = self.member.lock().unwrap();
         member.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    async fn peer(&self) -> Peer {
+    pub(super) async fn peer(&self) -> Peer {
         let socket = self.directory.path().join("socket");
         Peer::at(&endpoint(&format!("unix://{}", socket.display()))).await
     }
 }
 
-fn pass(mut from: UnixStream, mut to: UnixStream, size: usize) {
+fn pass(mut from: UnixStream, mut to: UnixStream, size: usize, note: impl Fn(&[u8])) {
     let mut buffer = vec![0; 65536];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
+        note(&buffer[..count]);
         for piece in buffer[..count].chunks(size) {
             if to.write_all(piece).is_err() {
                 return;

@@ -1,15 +1,14 @@
 //! A TCP connection, to whichever address of a host answers first.
 
-use std::future::{Future as _, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::task::Poll;
 use std::time::Duration;
 
 use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::task::JoinSet;
 
-/// A dead peer is noticed by the watchdog of a link; these help where it cannot look: in the kernel.
+/// The watchdog of a connection notices a dead peer. These are for the time when it does not run: the kernel looks too.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,29 +28,19 @@ pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Of several addresses the one that answers first; a host may have some that nobody listens on.
+/// Of several addresses the one that answers first: nobody may listen on some of them.
 async fn fastest(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
-    let mut attempts: Vec<_> = addresses
-        .map(|address| Box::pin(TcpStream::connect(address)))
-        .collect();
+    let mut attempts = JoinSet::new();
+    for address in addresses {
+        attempts.spawn(TcpStream::connect(address));
+    }
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    poll_fn(move |cx| {
-        let mut index = 0;
-        while let Some(attempt) = attempts.get_mut(index) {
-            match attempt.as_mut().poll(cx) {
-                Poll::Ready(Ok(stream)) => return Poll::Ready(Ok(stream)),
-                Poll::Ready(Err(error)) => {
-                    drop(attempts.swap_remove(index));
-                    last = error;
-                }
-                Poll::Pending => index += 1,
-            }
+    while let Some(attempt) = attempts.join_next().await {
+        match attempt {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => last = error,
+            Err(error) => last = error.into(),
         }
-        if attempts.is_empty() {
-            let last = std::mem::replace(&mut last, io::ErrorKind::AddrNotAvailable.into());
-            return Poll::Ready(Err(last));
-        }
-        Poll::Pending
-    })
-    .await
+    }
+    Err(last)
 }

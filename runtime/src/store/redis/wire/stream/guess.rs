@@ -1,4 +1,4 @@
-//! What a port speaks that did not understand us: asked over a connection of its own, for the sake of a good error.
+//! What a server speaks that did not understand us. A connection of its own asks for that, only for a good error.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::dial::dial;
 /// How long to wait for the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A TLS record of a handshake that nobody understands: what speaks TLS says so, in TLS.
+/// A TLS handshake that is malformed: a server that speaks TLS answers with an alert.
 const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 /// Whether it speaks TLS.

@@ -1,6 +1,6 @@
 //! Sockets: the one place that knows which kinds there are.
 //!
-//! - `dial.rs`: a TCP connection. `tls/`: what is encrypted. `guess.rs`: what a port speaks that does not understand us.
+//! - `dial.rs`: a TCP connection. `tls/`: encrypted ones. `guess.rs`: what a server speaks that does not understand us.
 
 mod dial;
 mod guess;
@@ -12,6 +12,8 @@ use std::net::Shutdown;
 use std::pin::Pin;
 #[cfg(feature = "tls")]
 use std::pin::pin;
+#[cfg(feature = "tls")]
+use std::sync::Arc;
 use std::task::{Context, Poll};
 #[cfg(feature = "tls")]
 use std::time::Duration;
@@ -28,9 +30,9 @@ use crate::config::{Address, Tls};
 #[cfg(feature = "tls")]
 use crate::error::TlsError;
 
-/// How long a handshake may take before it is asked what is spoken there.
+/// How long a handshake may take before another connection asks what the server speaks.
 #[cfg(feature = "tls")]
-const SILENCE: Duration = Duration::from_millis(500);
+const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// Where bytes come from.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub(in super::super) enum Reading {
     Tcp(tcp::OwnedReadHalf),
     Unix(unix::OwnedReadHalf),
     #[cfg(feature = "tls")]
-    Tls(tls::Session),
+    Tls(Arc<tls::Session>),
 }
 
 /// Where bytes go to. Closed for both ends when it is dropped.
@@ -47,7 +49,7 @@ pub(in super::super) enum Writing {
     Tcp(tcp::OwnedWriteHalf),
     Unix(unix::OwnedWriteHalf),
     #[cfg(feature = "tls")]
-    Tls(tls::Session),
+    Tls(Arc<tls::Session>),
 }
 
 /// Connects, within `limits`.
@@ -72,7 +74,7 @@ pub(in super::super) async fn open(
     }
 }
 
-/// Whether TLS is spoken there, by who closed a connection without it.
+/// Whether a server that closed a plain connection speaks TLS.
 pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
     match address {
         Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
@@ -87,13 +89,13 @@ async fn secure(
     tls: &Tls,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
-    // Files that cannot be used are told even where nobody listens.
-    let trust = tls::Trust::read(tls, host)?;
+    // Files that cannot be used are reported even if nobody listens there.
+    let trust = tls::trust(tls, host)?;
     let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
-    // Both sides have their turn twice.
+    // Client and server send twice each.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
-    let session = match timeout(SILENCE, &mut handshake).await {
+    let session = match timeout(BEFORE_GUESS, &mut handshake).await {
         Ok(shaken) => shaken?,
         // A server without TLS may wait for the end of what it takes for a command.
         Err(_) if guess::speaks_plainly(host, port).await => {
@@ -101,6 +103,7 @@ async fn secure(
         }
         Err(_) => handshake.await?,
     };
+    let session = Arc::new(session);
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
 }
 
@@ -134,7 +137,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Writes what can be written at once, on any thread. What is left, or was met by `WouldBlock`, must be what is
+    /// Writes what can be written at once, on any thread. Bytes that are left, or that `WouldBlock` answered, must be
     /// written next.
     pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
@@ -145,7 +148,7 @@ impl Writing {
         }
     }
 
-    /// Nobody reads or writes any more, whoever still has it.
+    /// Closes both directions, whoever still holds the socket.
     pub(in super::super) fn close(&self) {
         // It fails where it is closed already.
         let _ = match self {

@@ -86,18 +86,6 @@ fn size_is_limited() {
     assert_eq!(most.count(), 67);
 }
 
-/// A generator that always says the same.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 8) as usize
-    }
-}
-
 #[test]
 fn noise_does_no_harm() {
     const LIKELY: &[u8] = b"+-:$*%~>|_#,(=!\r\n\r\n\r\n0123456789-1tfx ";

@@ -1,6 +1,7 @@
 //! What is read from the wire: values whole and in pieces, limits, garbage.
 
 mod garbage;
+mod second_reader;
 mod values;
 
 use super::inbox::Inbox;
@@ -24,4 +25,16 @@ fn read(bytes: &[u8]) -> Result<Vec<String>, Garbage> {
 
 fn text(text: &str) -> Value<'_> {
     Value::Text(text.as_bytes())
+}
+
+/// A generator that always says the same.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 8) as usize
+    }
 }

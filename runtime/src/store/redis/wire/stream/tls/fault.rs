@@ -6,7 +6,7 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use crate::error::TlsError;
 
-/// How it travels with the errors of the socket.
+/// Wraps the error in one of the socket.
 pub(super) fn as_io(error: TlsError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
 }
@@ -45,7 +45,7 @@ pub(super) fn of(error: &Error) -> TlsError {
 fn of_certificate(error: &CertificateError) -> TlsError {
     use CertificateError as Bad;
     match error {
-        // A signature is bad where an authority was made anew under its old name.
+        // The signature is bad if the authority was replaced by one of the same name.
         Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
         Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,

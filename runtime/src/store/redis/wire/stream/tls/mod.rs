@@ -1,7 +1,7 @@
 //! TLS over TCP.
 //!
 //! - `trust.rs`: whom to trust and who we are, from files. `session.rs`: a connection, both ways.
-//! - `fault.rs`: what went wrong, in the words of whoever has to mend it.
+//! - `fault.rs`: what went wrong, and what has to be fixed.
 
 mod fault;
 mod session;
@@ -10,4 +10,4 @@ mod tests;
 mod trust;
 
 pub(super) use self::session::Session;
-pub(super) use self::trust::Trust;
+pub(super) use self::trust::trust;

@@ -1,8 +1,7 @@
-//! [`Session`]: one TLS connection, read by the engine and written by whoever is at hand.
+//! [`Session`]: one TLS connection, read by the engine and written by callers too.
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use redis::io::tcp::socket2::SockRef;
@@ -18,18 +17,14 @@ use crate::error::TlsError;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// Cheap to clone; all clones are the same connection.
-#[derive(Clone)]
-pub(in crate::store::redis) struct Session(Arc<Shared>);
-
-struct Shared {
+pub(in crate::store::redis) struct Session {
     socket: TcpStream,
     state: Mutex<State>,
 }
 
 struct State {
     tls: ClientConnection,
-    /// How much was encrypted of what was offered, while the socket has not taken all of that.
+    /// How many of the offered bytes are encrypted, while the socket has not taken them all.
     owed: usize,
 }
 
@@ -37,27 +32,23 @@ impl Session {
     /// Shakes hands.
     pub(in super::super) async fn begin(
         socket: TcpStream,
-        trust: Trust,
+        (config, server): Trust,
         end: Instant,
     ) -> io::Result<Self> {
-        let connector = TlsConnector::from(trust.config);
-        let shaken = timeout_at(end, connector.connect(trust.server, socket)).await;
+        let connector = TlsConnector::from(config);
+        let shaken = timeout_at(end, connector.connect(server, socket)).await;
         let stream = match shaken {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(fault::of_handshake(error)),
             Err(_) => return Err(fault::as_io(TlsError::NoAnswer)),
         };
         let (socket, tls) = stream.into_inner();
-        Ok(Self::over(socket, tls))
-    }
-
-    fn over(socket: TcpStream, tls: ClientConnection) -> Self {
         let state = Mutex::new(State { tls, owed: 0 });
-        Self(Arc::new(Shared { socket, state }))
+        Ok(Self { socket, state })
     }
 
     pub(in super::super) fn socket(&self) -> &TcpStream {
-        &self.0.socket
+        &self.socket
     }
 
     pub(in super::super) fn poll_read(
@@ -65,14 +56,14 @@ impl Session {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Shared { socket, state } = &*self.0;
+        let Self { socket, state } = self;
         loop {
             match lock(state).tls.reader().read(buffer.initialize_unfilled()) {
                 Ok(count) => {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                // Closed without a goodbye: to us that is no different.
+                // Closed without the alert that TLS demands: no different to us.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(()));
                 }
@@ -84,10 +75,10 @@ impl Session {
         }
     }
 
-    /// Encrypts and writes. What was encrypted and not taken by the socket at once is answered by `WouldBlock`, until
-    /// it is: whoever offers the bytes does so again, since only then the socket has them all.
+    /// Encrypts and writes. If the socket does not take all encrypted bytes, the answer is `WouldBlock`: the caller offers the same
+    /// bytes again, until they count as written.
     pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        let Shared { socket, state } = &*self.0;
+        let Self { socket, state } = self;
         let state = &mut *lock(state);
         if state.owed == 0 {
             state.owed = state.tls.writer().write(bytes)?;
@@ -95,7 +86,7 @@ impl Session {
         match state.send(socket) {
             Ok(()) => Ok(std::mem::take(&mut state.owed)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // Whoever does not want us may have said why before he closed.
+            // A server that refuses us may have said why before it closed the connection.
             Err(error) => {
                 // (The runtime may not know yet that there is anything to read.)
                 let heard = state.receive(&mut &*SockRef::from(socket), socket);
@@ -106,7 +97,7 @@ impl Session {
 }
 
 impl State {
-    /// Takes in what there is.
+    /// Reads what has come.
     fn receive(&mut self, from: &mut dyn io::Read, socket: &TcpStream) -> io::Result<()> {
         match self.tls.read_tls(from) {
             Ok(_) => {}
@@ -114,7 +105,7 @@ impl State {
             Err(error) => return Err(error),
         }
         let taken = self.tls.process_new_packets();
-        // What TLS itself has to say. What does not go now goes before what is written next.
+        // Alerts and new keys. What the socket does not take now goes before the next bytes.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),
@@ -140,7 +131,7 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The socket as it is without waiting.
+/// The socket, without waiting.
 struct Ends<'a>(&'a TcpStream);
 
 impl io::Read for Ends<'_> {
@@ -165,6 +156,6 @@ impl io::Write for Ends<'_> {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Session").field(&self.0.socket).finish()
+        f.debug_tuple("Session").field(&self.socket).finish()
     }
 }

@@ -15,7 +15,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tokio::io::ReadBuf;
 use tokio::time::{Instant, timeout};
 
-use super::{Session, Trust};
+use super::{Session, trust};
 use crate::config::Tls;
 use crate::error::TlsError;
 
@@ -54,7 +54,7 @@ async fn session<T: Send + 'static>(
         ca: Some(ca.path().to_owned()),
         ..Tls::default()
     };
-    let trust = Trust::read(&tls, "localhost").unwrap();
+    let trust = trust(&tls, "localhost").unwrap();
     let session = Session::begin(socket, trust, Instant::now() + LONG)
         .await
         .unwrap();

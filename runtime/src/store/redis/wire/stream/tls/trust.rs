@@ -1,4 +1,4 @@
-//! [`Trust`]: whom to trust, and who we are. Read anew for each connection, so that renewed certificates count.
+//! Whom to trust, and who we are: read for each connection, so that renewed certificates count.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -14,50 +14,41 @@ use super::fault;
 use crate::config::Tls;
 use crate::error::TlsError;
 
-/// The certificates of all authorities of the world have a quarter of it.
+/// Four times what the certificates of all common authorities take.
 const LARGEST: u64 = 1 << 20;
 
-/// What a handshake needs to know.
-pub(in super::super) struct Trust {
-    pub(super) config: Arc<ClientConfig>,
-    /// The name that the server's certificate must have.
-    pub(super) server: ServerName<'static>,
+/// What a handshake needs to know: whom to trust and who we are, and the name that the server's certificate must have.
+pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
+
+/// Reads the files.
+pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
+    from_files(tls, host).map_err(fault::as_io)
 }
 
-impl Trust {
-    /// Reads the files.
-    pub(in super::super) fn read(tls: &Tls, host: &str) -> io::Result<Self> {
-        Self::of(tls, host).map_err(fault::as_io)
-    }
-
-    fn of(tls: &Tls, host: &str) -> Result<Self, TlsError> {
-        let name = tls.server_name.as_deref().unwrap_or(host);
-        let server = ServerName::try_from(name)
-            .map_err(|_| TlsError::InvalidName {
-                name: name.to_owned(),
-            })?
-            .to_owned();
-        let roots = match &tls.ca {
-            Some(path) => own_roots(path)?,
-            None => system_roots()?,
-        };
-        // Never the provider of the process, which belongs to the program.
-        let provider = Arc::new(ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| fault::of(&error))?
-            .with_root_certificates(roots);
-        let config = match &tls.identity {
-            None => builder.with_no_client_auth(),
-            Some((cert, key)) => builder
-                .with_client_auth_cert(certificates(cert)?, private_key(key)?)
-                .map_err(|error| unusable(key, &error))?,
-        };
-        Ok(Self {
-            config: Arc::new(config),
-            server,
-        })
-    }
+fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
+    let name = tls.server_name.as_deref().unwrap_or(host);
+    let server = ServerName::try_from(name)
+        .map_err(|_| TlsError::InvalidName {
+            name: name.to_owned(),
+        })?
+        .to_owned();
+    let roots = match &tls.ca {
+        Some(path) => own_roots(path)?,
+        None => system_roots()?,
+    };
+    // Never the provider of the process, which belongs to the program.
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| fault::of(&error))?
+        .with_root_certificates(roots);
+    let config = match &tls.identity {
+        None => builder.with_no_client_auth(),
+        Some((cert, key)) => builder
+            .with_client_auth_cert(certificates(cert)?, private_key(key)?)
+            .map_err(|error| unusable(key, &error))?,
+    };
+    Ok((Arc::new(config), server))
 }
 
 fn own_roots(path: &Path) -> Result<RootCertStore, TlsError> {

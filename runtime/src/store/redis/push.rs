@@ -1,4 +1,4 @@
-//! What arrives on the member's channel.
+//! What the server pushes: messages on the member's channels.
 
 use std::time::Duration;
 
@@ -7,37 +7,21 @@ use crate::name::Name;
 use crate::store::{Message, Ticket};
 use crate::wait;
 
-/// What a push of the server means for us.
-#[derive(Debug)]
-pub(super) enum Push {
-    Told(Name, Message),
-    /// Nothing that we have to know.
-    Nothing,
-}
-
-/// Messages are hints, so what makes no sense is left alone.
-pub(super) fn read(words: &[Value<'_>]) -> Push {
-    match words {
-        [
-            Value::Text(b"message" | b"smessage"),
-            _,
-            Value::Text(payload),
-        ] => {
-            let told = std::str::from_utf8(payload).ok().and_then(parse);
-            if told.is_none() {
-                wait::tell(|| {
-                    tracing::debug!(
-                        "a message on the member's channel makes no sense and is ignored"
-                    );
-                });
-            }
-            told.map_or(Push::Nothing, |(name, message)| Push::Told(name, message))
-        }
-        _ => Push::Nothing,
+/// The message in a push, if it is one. Messages are hints, so one that makes no sense is ignored.
+pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
+    let [Value::Text(b"message" | b"smessage"), _, payload] = words else {
+        return None;
+    };
+    let told = payload.as_text().and_then(parse);
+    if told.is_none() {
+        wait::tell(|| {
+            tracing::debug!("a message on the member's channel makes no sense and is ignored");
+        });
     }
+    told
 }
 
-/// `grant <ticket> <token> <counter> <ms> <name>`, with ` <signal>` behind it if that was granted,
+/// `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
 /// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`.
 fn parse(text: &str) -> Option<(Name, Message)> {
     let (kind, text) = text.split_once(' ')?;

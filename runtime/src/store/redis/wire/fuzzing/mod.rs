@@ -1,5 +1,7 @@
 //! Bytes as a server might send them, for the fuzzers: see `crate::fuzzing`.
 
+pub(super) mod second_reader;
+
 use super::inbox::Inbox;
 use super::value::{Garbage, Value};
 
@@ -12,7 +14,8 @@ pub(in crate::store) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     }
 }
 
-/// The first byte says how the others come: in pieces of what sizes. The values are the same as at once.
+/// The first byte says how the others come: in pieces of what sizes. The values are the same as at once, and as another
+/// parser reads them.
 pub(crate) fn resp(bytes: &[u8]) {
     let Some((sizes, bytes)) = bytes.split_first() else {
         return;
@@ -22,6 +25,7 @@ pub(crate) fn resp(bytes: &[u8]) {
         inbox.feed(bytes);
         all(&mut inbox)
     };
+    second_reader::compare(bytes);
     let mut inbox = Inbox::new();
     let (mut pieces, mut rest, mut dice) = (Ok(Vec::new()), bytes, u32::from(*sizes));
     while !rest.is_empty() && pieces.is_ok() {

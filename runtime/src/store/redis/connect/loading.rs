@@ -1,22 +1,21 @@
 //! The scripts, where a server does not know them: [`supply`].
 //!
 //! All clients of a server that was restarted find them missing at the same time. One of them loads them, and the others
-//! wait for that: it is 50 KB, which a thousand clients would make 50 MB.
+//! wait for that: some tens of KB from each of a thousand clients would be as many MB.
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
+use super::super::error;
+use super::super::scripts::Scripts;
+use super::super::wire::{self, Connection, Value};
 use super::backoff::Backoff;
-use super::connect::accept;
-use super::error;
-use super::refusal::Refusal;
-use super::scripts::Scripts;
-use super::wire::{self, Connection, Limits, Value, silent};
+use super::error::{ConnectError, accept};
 use crate::error::StoreErrorKind;
 use crate::store::MemberId;
 
-/// How long the others wait for the one who loads them; he may be gone.
+/// How long the others wait for the one who loads them; it may be gone.
 const CLAIM: Duration = Duration::from_secs(2);
 
 /// Appends the question which scripts the server knows.
@@ -31,12 +30,11 @@ pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
 
 /// The texts that the server does not know, by its answer to [`ask`].
 pub(super) fn missing<'a>(
-    reply: &Value<'_>,
+    reply: Value<'_>,
     scripts: &'a Scripts,
-) -> Result<Vec<&'a str>, Refusal> {
-    accept(reply)?;
-    let Value::List(known) = reply else {
-        return Err(Refusal::nonsense());
+) -> Result<Vec<&'a str>, ConnectError> {
+    let Value::List(known) = accept(reply)? else {
+        return Err(ConnectError::nonsense());
     };
     let known = |index| known.get(index) == Some(&Value::Integer(1));
     let texts = scripts.texts().enumerate();
@@ -46,22 +44,17 @@ pub(super) fn missing<'a>(
         .collect())
 }
 
-/// Loads what is `missing`, or waits for another client that does. `key`: one by which clients can agree who it is; without
-/// it each loads for itself.
-pub(super) async fn supply<'a>(
+/// Loads the scripts that are `missing`, or waits for another client that does, for as long as it takes. Clients agree by `key` who
+/// does; without one, each loads for itself.
+pub(in super::super) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,
     key: Option<&str>,
     member: MemberId,
     mut missing: Vec<&'a str>,
-    limits: Limits,
-) -> Result<(), Refusal> {
-    let lost = |error| Refusal::of_socket(&error);
+) -> Result<(), ConnectError> {
     let mut backoff = Backoff::new();
     while let Some(key) = key {
-        if missing.is_empty() {
-            return Ok(());
-        }
         let mut question = Vec::new();
         wire::command(&mut question, |words| {
             words.texts(&["SET", key]);
@@ -69,21 +62,18 @@ pub(super) async fn supply<'a>(
             words.texts(&["NX", "PX"]);
             words.number(CLAIM.as_millis() as u64);
         });
-        // Behind it: who had the claim before may have loaded them.
+        // Asked behind it: the client that had the claim before may have loaded them.
         ask(&mut question, scripts);
-        connection.send(&question).await.map_err(lost)?;
-        let claimed = claimed(&connection.reply().await.map_err(lost)?)?;
-        missing = self::missing(&connection.reply().await.map_err(lost)?, scripts)?;
+        connection.send(&question).await?;
+        let claimed = claimed(&connection.reply().await?)?;
+        missing = self::missing(connection.reply().await?, scripts)?;
         if claimed {
             break;
         }
-        let pause = backoff.next();
-        if Instant::now() + pause >= limits.end {
-            return Err(lost(silent()));
+        if missing.is_empty() {
+            return Ok(());
         }
-        if !missing.is_empty() {
-            sleep(pause).await;
-        }
+        sleep(backoff.next()).await;
     }
     let mut question = Vec::new();
     for text in &missing {
@@ -92,30 +82,30 @@ pub(super) async fn supply<'a>(
     if let Some(key) = key {
         wire::command(&mut question, |words| words.texts(&["DEL", key]));
     }
-    connection.send(&question).await.map_err(lost)?;
+    connection.send(&question).await?;
     for _ in &missing {
-        accept(&connection.reply().await.map_err(lost)?)?;
+        accept(connection.reply().await?)?;
     }
     if key.is_some() {
-        // It ends by itself too.
-        connection.reply().await.map_err(lost)?;
+        // Whatever the reply: the claim ends by itself too.
+        connection.reply().await?;
     }
     Ok(())
 }
 
 /// Appends a script.
-pub(super) fn load(out: &mut Vec<u8>, text: &str) {
+pub(in super::super) fn load(out: &mut Vec<u8>, text: &str) {
     wire::command(out, |words| words.texts(&["SCRIPT", "LOAD", text]));
 }
 
 /// Whether it is this client that loads them; also where the server cannot keep a claim just now.
-fn claimed(reply: &Value<'_>) -> Result<bool, Refusal> {
+fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {
             let ends = error::ends_connection(error);
             let error = error::of_server(error);
             match ends || error.kind() == StoreErrorKind::Forbidden {
-                true => Err(Refusal::of(error)),
+                true => Err(ConnectError::of(error)),
                 false => Ok(true),
             }
         }

@@ -1,30 +1,28 @@
-//! [`Facts`]: what a server says about how it keeps data, and what that means for locks.
+//! [`Facts`]: what a server says about how it keeps its data, and what that means for locks.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
-use super::reign::{self, Guard};
-use super::wire::{self, Connection, Value};
+use super::super::term::Guard;
+use super::super::wire::{self, Connection, Value};
 use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
 
 /// Settings that INFO does not tell.
-const SETTINGS: [&str; 4] = [
-    "appendfsync",
-    "save",
-    "min-replicas-to-write",
-    "min-replicas-max-lag",
-];
-/// As the server says; `None`: it does not.
+const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
+
+/// `None`: the server does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(in super::super) struct Facts {
     info: Option<String>,
     settings: [Option<String>; SETTINGS.len()],
+    /// How long a primary goes on that has lost its replicas.
+    lag: Duration,
 }
 
 impl Facts {
-    /// Asks all there is to ask, in one round trip.
-    pub(super) async fn ask(connection: &mut Connection) -> io::Result<Self> {
+    /// Asks for everything, in one round trip.
+    pub(super) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
         let mut question = Vec::new();
         wire::command(&mut question, |words| words.text("INFO"));
         for name in SETTINGS {
@@ -33,6 +31,7 @@ impl Facts {
         connection.send(&question).await?;
         let mut facts = Self {
             info: text(&connection.reply().await?),
+            lag,
             ..Self::default()
         };
         for setting in &mut facts.settings {
@@ -44,13 +43,14 @@ impl Facts {
         Ok(facts)
     }
 
-    /// As a server might have said it: what INFO tells, then the settings.
+    /// From what a server might say: INFO, then the settings.
     #[cfg(any(test, fuzzing))]
-    pub(super) fn of(said: &[Value<'_>]) -> Self {
+    pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
         let said = |index| said.get(index).and_then(text);
         Self {
             info: said(0),
             settings: std::array::from_fn(|index| said(index + 1)),
+            lag,
         }
     }
 
@@ -64,8 +64,8 @@ impl Facts {
         self.settings[index].as_deref()
     }
 
-    /// What this means for locks.
-    pub(super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
+    /// What the facts mean for locks.
+    pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
         let mut missing_rights = BTreeSet::new();
         if self.info.is_none() {
             missing_rights.insert("info");
@@ -95,15 +95,10 @@ impl Facts {
             (Some(true), None) | (None, _) => AfterRestart::Unknown,
         };
         if guard.restart && data != AfterRestart::Kept {
-            let time = guard.after_restart(self.lag());
+            let time = guard.after_restart(self.lag);
             return AfterRestart::Closed { time };
         }
         data
-    }
-
-    fn lag(&self) -> Duration {
-        let lag = number(self.setting("min-replicas-max-lag"));
-        lag.map_or(reign::USUAL_LAG, Duration::from_secs)
     }
 
     fn failover(&self, guard: &Guard) -> AfterFailover {
@@ -112,7 +107,7 @@ impl Facts {
             Some(0) => return AfterFailover::NoReplicas,
             Some(_) => {}
         }
-        let time = guard.after_failover(self.lag());
+        let time = guard.after_failover(self.lag);
         match number(self.setting("min-replicas-to-write")) {
             None => AfterFailover::Unknown,
             Some(0) => AfterFailover::OldPrimaryGoesOn { time },

@@ -1,39 +1,38 @@
-//! A life in miniature on a name of our own: what the user may not do shows at set-up, not under load.
+//! Every command of the scripts, run once on a name of our own: what the user may not do shows at set-up, not under load.
 
 use std::time::Duration;
 
-use super::command::{self, Way};
-use super::error;
+use super::super::command::{self, Way};
+use super::super::reply;
+use super::super::scripts::Scripts;
+use super::super::wire::{self, Connection};
+use super::error::{ConnectError, accept};
 use super::loading;
-use super::refusal::Refusal;
-use super::reply;
-use super::scripts::Scripts;
-use super::wire::{self, Connection, Value};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
-/// A name for a member's life. Users cannot have one that begins with a colon. Short, since each of its keys is sent often; and
-/// nothing is wrong if two members meet there.
+/// The name that a member's probe uses. Names of users never begin with a colon. It is short, since each of its keys is sent
+/// often; two members may use the same one at a time.
 pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// One holder, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
-/// together they run every command of the scripts.
+/// A holder, a waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name: together
+/// they run every command of the scripts.
 pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
-) -> Result<(), Refusal> {
+) -> Result<(), ConnectError> {
     let [first, second, signal] = [(); 3].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
         share: Share {
-            // One with an owner, so that the state does not fit into the first key.
+            // A ticket with an owner, so that the state does not fit into the first key.
             owner: if ticket == first { "probe" } else { "" }.into(),
             ..Share::of(1, 1)
         },
@@ -48,7 +47,7 @@ pub(super) async fn run(
         tomb,
         used: 0,
     };
-    let life = [
+    let operations = [
         acquire(first),
         acquire(second),
         release(first, true),
@@ -61,30 +60,28 @@ pub(super) async fn run(
         Op::Delete,
     ];
     let mut questions = Vec::new();
-    for op in &life {
+    for op in &operations {
         command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
     }
-    // What keeps an idle connection alive; and what is done only where scripts are missing.
+    // These are used only on an idle connection, and where scripts are missing.
     wire::command(&mut questions, |words| words.text("PING"));
     loading::load(&mut questions, "return 1");
     wire::command(&mut questions, |words| {
         words.text("DEL");
-        // All that is left of a name that was deleted: its token, and a tombstone.
+        // A deleted name leaves its token and a tombstone.
         command::keys(words, name, &["", ":gone"]);
     });
-    let lost = |error| Refusal::of_socket(&error);
-    connection.send(&questions).await.map_err(lost)?;
+    connection.send(&questions).await?;
+    // All replies are read: of several errors the first one counts.
     let mut result = Ok(());
-    for op in &life {
-        let reply = reply::parse(&connection.reply().await.map_err(lost)?, op);
-        result = result.and(reply.map(drop));
+    for op in &operations {
+        let reply = reply::parse(&connection.reply().await?, op);
+        result = result.and(reply.map(drop).map_err(ConnectError::of));
     }
     for _ in ["PING", "SCRIPT LOAD"] {
-        if let Value::Error(error) = connection.reply().await.map_err(lost)? {
-            result = result.and(Err(error::of_server(&error)));
-        }
+        result = result.and(accept(connection.reply().await?).map(drop));
     }
-    // This one only tidies up.
-    connection.reply().await.map_err(lost)?;
-    result.map_err(Refusal::of)
+    // The DEL only tidies up.
+    connection.reply().await?;
+    result
 }

@@ -1,43 +1,53 @@
-//! [`Refusal`]: why a server cannot be used.
+//! [`ConnectError`]: why a server cannot be used.
 
-use super::error;
+use std::io;
+
+use super::super::error;
+use super::super::wire::Value;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 
 /// Why a server cannot be used.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(in super::super) enum ConnectError {
     Unreachable(StoreError),
     Tls(TlsError),
-    /// It has said nothing for too long.
+    /// The server did not answer in time.
     Silent(StoreError),
-    /// It will do in a moment: it loads its data, chooses a primary, waits for its replicas.
+    /// It passes by itself: the server loads its data, its cluster elects a primary, its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
     Permission(StoreError),
     Version(String),
     Role(String),
-    /// A node of a cluster, where a server on its own was expected.
+    /// A node of a cluster, where a single server is expected.
     Cluster,
+    /// A single server, where a node of a cluster is expected.
+    NoCluster,
     /// No sentinel can be asked.
     NoSentinel(StoreError),
     /// No sentinel has answered in time; one may yet.
     SilentSentinels(StoreError),
     /// No sentinel that answers knows this service.
     UnknownService(String),
-    /// What the sentinels say is the primary of this service is none.
+    /// The server that the sentinels name as the primary of this service is none.
     NoPrimary(String, StoreError),
-    /// Another server, at this place, is meant.
-    At(String, Box<Refusal>),
-    /// The other way round.
-    NoCluster,
+    /// The error of another server, at this place.
+    At(String, Box<ConnectError>),
 }
 
-impl Refusal {
-    /// What an error in an answer says about the server.
-    pub(super) fn of(error: StoreError) -> Self {
+/// The reply, unless it is an error.
+pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectError> {
+    match reply {
+        Value::Error(error) => Err(ConnectError::of(error::of_server(&error))),
+        reply => Ok(reply),
+    }
+}
+
+impl ConnectError {
+    /// What an error in a reply says about the server.
+    pub(in super::super) fn of(error: StoreError) -> Self {
         match error.code() {
-            // A cluster that is choosing a new primary, or moving the slot, is there in a moment, and so are replicas, and so is
-            // a script that was lost between two words.
+            // NOSCRIPT: the scripts were flushed between two questions of the set-up.
             Some("LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS" | "NOSCRIPT") => {
                 Self::Passing(error)
             }
@@ -48,30 +58,19 @@ impl Refusal {
         }
     }
 
-    /// The server answers what no script of ours does.
-    pub(super) fn nonsense() -> Self {
+    /// The server's reply is not one of our scripts'.
+    pub(in super::super) fn nonsense() -> Self {
         Self::Unreachable(StoreError::new(
             StoreErrorKind::Protocol,
             "the server's reply is not one of this library's scripts",
         ))
     }
 
-    pub(super) fn of_socket(error: &std::io::Error) -> Self {
-        let inner = error.get_ref();
-        match inner.and_then(|inner| inner.downcast_ref::<TlsError>()) {
-            Some(error) => Self::Tls(error.clone()),
-            None if error.kind() == std::io::ErrorKind::TimedOut => {
-                Self::Silent(error::of_socket(error))
-            }
-            None => Self::of(error::of_socket(error)),
-        }
-    }
-
     /// As the error of a set-up at `place`.
-    pub(super) fn at(self, place: &str) -> SetupError {
+    pub(in super::super) fn at(self, place: &str) -> SetupError {
         let address = place.to_owned();
         match self {
-            Self::At(place, refusal) => refusal.at(&place),
+            Self::At(place, error) => error.at(&place),
             Self::NoSentinel(source) | Self::SilentSentinels(source) => {
                 SetupError::NoSentinel { address, source }
             }
@@ -93,6 +92,19 @@ impl Refusal {
                 scheme: "redis-cluster".to_owned(),
                 reason: "the server is not a node of a Redis Cluster: use `redis://`",
             },
+        }
+    }
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        let inner = error.get_ref();
+        match inner.and_then(|inner| inner.downcast_ref::<TlsError>()) {
+            Some(error) => Self::Tls(error.clone()),
+            None if error.kind() == io::ErrorKind::TimedOut => {
+                Self::Silent(error::of_socket(&error))
+            }
+            None => Self::Unreachable(error::of_socket(&error)),
         }
     }
 }

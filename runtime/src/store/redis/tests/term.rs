@@ -1,11 +1,11 @@
-//! The reign of a server: what is noted of it, and from when on it grants, on a clock by hand.
+//! The term of a server: what is noted of it, and from when on it grants, on a clock by hand.
 
 use std::time::Duration;
 
 use redis::{Connection, Value};
 
-use super::super::reign::{self, EpochKeys, Guard};
 use super::super::scripts::Scripts;
+use super::super::term::{self, EpochKeys, Guard, Term};
 use super::server::{LONG, Server, attempt, borrowed, guard, run};
 use crate::clock::Instant;
 
@@ -52,15 +52,16 @@ impl Bench {
     fn put(&mut self, guard: &Guard, lag: Duration) -> Value {
         run::<()>(&mut self.connection, &["SET", "now", &self.now.to_string()]);
         let mut out = Vec::new();
-        assert!(reign::ask(&mut out, &self.scripts, guard, 0, lag));
+        assert!(term::ask(&mut out, &self.scripts, guard, 0, lag));
         attempt(&mut self.connection, &out)
     }
 
     /// For how long the server is still closed.
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
-        let opening = reign::opening(&borrowed(&reply), guard, Instant::now()).expect("a reply");
-        opening.map_or(0, |opening| opening.at - self.now)
+        let term = Term::read(&borrowed(&reply), guard, lag, Instant::now()).expect("a reply");
+        assert_eq!(term.closing.is_some(), term.opens_at > 0);
+        term.opens_at.saturating_sub(self.now)
     }
 
     fn usual(&mut self) -> u64 {
@@ -137,7 +138,7 @@ fn nobody_makes_the_opening_come_sooner() {
 }
 
 #[test]
-fn what_was_noted_of_another_reign_keeps_the_longest_lease_only() {
+fn what_was_noted_of_another_term_keeps_the_longest_lease_only() {
     let mut bench = Bench::new();
     assert_eq!(bench.left(&leasing(30), LAG), 0);
     bench.pass(100 * SECOND);
@@ -279,10 +280,10 @@ fn it_is_noted_under_a_full_memory_and_for_a_week() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }
     run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
-    assert!(reign::ask(&mut out, &scripts, &guard(false), 0, LAG));
+    assert!(term::ask(&mut out, &scripts, &guard(false), 0, LAG));
     let reply = attempt(&mut bench.connection, &out);
     assert!(
-        reign::opening(&borrowed(&reply), &guard(false), Instant::now()).is_some(),
+        Term::read(&borrowed(&reply), &guard(false), LAG, Instant::now()).is_some(),
         "{reply:?}"
     );
     let lives: u64 = run(&mut bench.connection, &["PTTL", EPOCH]);

@@ -1,0 +1,36 @@
+//! [`inquire`]: a few questions to a node of a cluster, on a connection of their own.
+
+use super::super::wire::{self, Limits, Value};
+use super::error::{ConnectError, accept};
+use super::hello;
+use crate::config::RedisEndpoint;
+use crate::error::SetupError;
+
+/// Asks the node `questions` and passes the replies to `read` in the same order, within `limits`. An error among them ends it.
+pub(in crate::store) async fn inquire(
+    endpoint: &RedisEndpoint,
+    questions: &[&[&str]],
+    limits: Limits,
+    mut read: impl FnMut(usize, &Value<'_>),
+) -> Result<(), SetupError> {
+    let RedisEndpoint {
+        address, access, ..
+    } = endpoint;
+    let asked = limits.within(async {
+        let mut bytes = Vec::new();
+        wire::command(&mut bytes, |words| hello::write(words, &access.login));
+        // Whatever its role: replicas know their cluster too.
+        let (mut connection, _) = hello::open(address, access, true, &bytes, limits).await?;
+        bytes.clear();
+        for question in questions {
+            wire::command(&mut bytes, |words| words.texts(question));
+        }
+        connection.send(&bytes).await?;
+        for index in 0..questions.len() {
+            read(index, &accept(connection.reply().await?)?);
+        }
+        Ok(())
+    });
+    let asked: Result<(), ConnectError> = asked.await;
+    asked.map_err(|error| error.at(&address.to_string()))
+}

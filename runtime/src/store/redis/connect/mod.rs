@@ -1,0 +1,288 @@
+//! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
+//!
+//! - `hello.rs`: who answers. `loading.rs`: the scripts, where the server does not know them. (`../term.rs`: from when on it grants.)
+//! - `probe.rs`, `facts.rs`: on the first connection, whether all commands are allowed, and what the server says about its data.
+//! - `error.rs`: why a server cannot be used. `backoff.rs`: when it is tried again.
+//! - `inquiry.rs`: a few questions to a node of a cluster, on a connection of their own.
+
+pub(super) mod backoff;
+pub(super) mod error;
+pub(super) mod facts;
+pub(super) mod hello;
+pub(super) mod inquiry;
+pub(super) mod loading;
+pub(super) mod probe;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use self::backoff::Backoff;
+use self::error::{ConnectError, accept};
+use self::facts::Facts;
+use super::command;
+use super::route::{Primary, Route};
+use super::scripts::Scripts;
+use super::term::{self, Guard, Term};
+use super::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::config::Access;
+use crate::error::{SetupError, StoreError, TlsError};
+use crate::guarantees::Guarantees;
+use crate::name::Name;
+use crate::store::MemberId;
+
+/// The pause between two attempts at the first connection.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long one attempt waits for a server that loads its data.
+const LOADING: Duration = Duration::from_secs(2);
+
+/// Opens connections of one member to one server.
+pub(super) struct Connector {
+    pub(super) route: Route,
+    access: Access,
+    pub(super) member: MemberId,
+    pub(super) scripts: Arc<Scripts>,
+    pub(super) guard: Guard,
+    connect_timeout: Duration,
+    /// Known from the first connection on.
+    facts: OnceLock<Facts>,
+}
+
+/// A connection that is fit for use.
+pub(super) struct Ready {
+    pub(super) server: Primary,
+    pub(super) connection: Connection,
+    pub(super) term: Term,
+}
+
+impl Connector {
+    pub(super) fn new(
+        route: Route,
+        access: &Access,
+        member: MemberId,
+        scripts: Arc<Scripts>,
+        guard: Guard,
+        connect_timeout: Duration,
+    ) -> Self {
+        Self {
+            route,
+            access: access.clone(),
+            member,
+            scripts,
+            guard,
+            connect_timeout,
+            facts: OnceLock::new(),
+        }
+    }
+
+    /// The name of the server in errors and logs.
+    pub(super) fn place(&self) -> String {
+        self.route.place()
+    }
+
+    /// What the server guarantees, as it was when the first connection was made, if one was.
+    pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
+        match self.facts.get() {
+            Some(facts) => facts.guarantees(&self.guard, replicas),
+            None => Guarantees::unknown(),
+        }
+    }
+
+    /// The first connection, with all checks, for which `probe` is used, within what is `left` of the connect timeout. Waits for a
+    /// server that is loading its data, or misses its replicas, and for a primary where there are sentinels.
+    pub(super) async fn first(&self, left: Duration, probe: &Name) -> Result<Ready, SetupError> {
+        let mut passing = None;
+        let end = Instant::now() + left;
+        let opened = timeout_at(end, async {
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                let error = match self.attempt(left, probe).await {
+                    Err(error) => error,
+                    ready => return ready,
+                };
+                if matches!(
+                    error,
+                    ConnectError::Unreachable(_) | ConnectError::Silent(_)
+                ) && let Some(fault) = self.fault_of_tls(end).await
+                {
+                    return Err(ConnectError::Tls(fault));
+                }
+                // An attempt that the end cut short says less than the one before it.
+                if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
+                    return Err(known);
+                }
+                passing = Some(self.route.judge(error)?);
+                sleep(PAUSE).await;
+            }
+        })
+        .await;
+        let result = opened.unwrap_or_else(|_| Err(passing.unwrap_or_else(|| self.too_late())));
+        result.map_err(|error| error.at(&self.place()))
+    }
+
+    /// One attempt at the first connection.
+    async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, ConnectError> {
+        let silence = match self.route {
+            Route::Fixed(_) => left,
+            // The service may be at another server by then: not all the time is spent on one.
+            Route::Sentinel(_) => USUAL_SILENCE,
+        };
+        let mut ready = self.open(Limits::new(left, silence)).await?;
+        probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
+        let facts = Facts::ask(&mut ready.connection, ready.term.lag).await?;
+        self.facts.get_or_init(|| facts);
+        Ok(ready)
+    }
+
+    /// The next connection, after one was lost. A server that does not answer is given up after `silence`.
+    pub(super) async fn again(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        let limits = Limits::new(self.connect_timeout, silence);
+        limits.within(self.open(limits)).await
+    }
+
+    /// A connection beside the one that [`open`](Self::open) made, without a subscription.
+    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
+        let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
+        let prepared: Result<_, ConnectError> = limits.within(self.prepared(limits)).await;
+        let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
+        ready.connection.lift_limits();
+        Ok(ready)
+    }
+
+    /// The output of `connecting`, if it is complete within `left`.
+    pub(super) async fn within<T>(
+        &self,
+        left: Duration,
+        connecting: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        let connected = timeout(left, connecting).await;
+        connected.unwrap_or_else(|_| Err(self.too_late().at(&self.place())))
+    }
+
+    fn too_late(&self) -> ConnectError {
+        ConnectError::Unreachable(StoreError::disconnected(format!(
+            "not connected within {:?}: the server says nothing, or the link is slow",
+            self.connect_timeout
+        )))
+    }
+
+    /// Whether TLS is the reason why a connection was lost. A server that expects TLS just closes a connection without; and if
+    /// it refuses us after the handshake, its reason may be lost with what it has not read.
+    async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
+        let Route::Fixed(address) = &self.route else {
+            return None;
+        };
+        let tls = self.access.tls.as_ref();
+        if tls.is_none() {
+            return wire::speaks_tls(address)
+                .await
+                .then_some(TlsError::Required);
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        let opened = Connection::open(address, tls, Limits::new(left, USUAL_SILENCE)).await;
+        let error = match opened {
+            Ok(mut connection) => connection.next().await.err()?,
+            Err(error) => error,
+        };
+        error.get_ref()?.downcast_ref().cloned()
+    }
+
+    /// Connects and logs in, checks the server, sees to the scripts, reads the term.
+    async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
+        let server = self.route.resolve(limits).await?;
+        let mut hello = Vec::new();
+        wire::command(&mut hello, |words| {
+            hello::write(words, &self.access.login);
+            words.text("SETNAME");
+            words.word(format_args!("auto_mutex:{}", self.member));
+        });
+        let (access, scripts) = (&self.access, &*self.scripts);
+        let in_cluster = scripts.are_of_cluster();
+        let (mut connection, role) =
+            hello::open(&server.address, access, in_cluster, &hello, limits).await?;
+        hello::accept_primary(&role)?;
+        let (missing, lag) = self.loaded(&mut connection, limits).await?;
+        if !missing.is_empty() {
+            let key = self.guard.keys.of_loading();
+            loading::supply(
+                &mut connection,
+                scripts,
+                key.as_deref(),
+                self.member,
+                missing,
+            )
+            .await?;
+        }
+        let term = Term::ask(&mut connection, scripts, &self.guard, lag).await?;
+        Ok(Ready {
+            server,
+            connection,
+            term,
+        })
+    }
+
+    /// Waits for a server that loads its data, and returns the scripts that it does not know, and its lag.
+    async fn loaded(
+        &self,
+        connection: &mut Connection,
+        limits: Limits,
+    ) -> Result<(Vec<&str>, Duration), ConnectError> {
+        let until = limits.at_most(LOADING).end;
+        let mut backoff = Backoff::new();
+        loop {
+            let error = match self.known(connection).await {
+                Err(error @ ConnectError::Passing(_)) => error,
+                known => return known,
+            };
+            let pause = backoff.next();
+            if Instant::now() + pause >= until {
+                return Err(error);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    async fn known(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<(Vec<&str>, Duration), ConnectError> {
+        let mut question = Vec::new();
+        if self.access.db != 0 {
+            wire::command(&mut question, |words| {
+                words.text("SELECT");
+                words.number(self.access.db.into());
+            });
+        }
+        loading::ask(&mut question, &self.scripts);
+        term::ask_lag(&mut question);
+        connection.send(&question).await?;
+        // All replies are read before an error counts: the next question follows on the same connection.
+        let selected = match self.access.db {
+            0 => Ok(()),
+            _ => accept(connection.reply().await?).map(drop),
+        };
+        let missing = loading::missing(connection.reply().await?, &self.scripts);
+        let lag = term::lag(&connection.reply().await?);
+        selected.and(missing).map(|missing| (missing, lag))
+    }
+
+    /// Connects, and subscribes.
+    async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
+        let mut ready = self.prepared(limits).await?;
+        let connection = &mut ready.connection;
+        let mut question = Vec::new();
+        wire::command(&mut question, |words| {
+            words.texts(&["SUBSCRIBE", &command::channel(self.member)]);
+        });
+        connection.send(&question).await?;
+        // Answered by a push, or by an error.
+        loop {
+            match accept(connection.next().await?)? {
+                Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
+                _ => {}
+            }
+        }
+        Ok(ready)
+    }
+}

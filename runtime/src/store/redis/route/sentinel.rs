@@ -1,0 +1,167 @@
+//! One sentinel: what it is asked, on a connection to it, and what it answers.
+
+use super::super::connect::error::{ConnectError, accept};
+use super::super::connect::hello;
+use super::super::rights::SWITCHED;
+use super::super::wire::{self, Connection, Limits, Value};
+use crate::config::{Address, Login, Tls};
+use crate::error::StoreError;
+
+/// The primary of a service, as a sentinel knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Primary {
+    pub(in super::super) address: Address,
+    /// Grows with each failover: of two sentinels the one with the higher epoch is right.
+    pub(super) epoch: u64,
+}
+
+impl Primary {
+    /// From the reply to SENTINEL MASTER.
+    pub(super) fn read(reply: &Value<'_>) -> Option<Self> {
+        Some(Self {
+            address: address(reply)?,
+            epoch: field(reply, "config-epoch")?.parse().ok()?,
+        })
+    }
+
+    /// Whether this is newer than `other`, and another server.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.epoch > other.epoch && self.address != other.address
+    }
+}
+
+/// Connects and logs in.
+pub(super) async fn open(
+    address: &Address,
+    login: &Login,
+    tls: Option<&Tls>,
+    limits: Limits,
+) -> Result<Connection, ConnectError> {
+    let mut sentinel = Connection::open(address, tls, limits).await?;
+    let reply = accept(sentinel.ask(|words| hello::write(words, login)).await?)?;
+    match reply.field("mode").and_then(Value::as_text) {
+        Some("sentinel") => Ok(sentinel),
+        _ => Err(unreachable("it is a Redis server, not a sentinel")),
+    }
+}
+
+/// The primary of `service`; `None`: this sentinel does not know the service.
+pub(super) async fn primary(
+    sentinel: &mut Connection,
+    service: &str,
+) -> Result<Option<Primary>, ConnectError> {
+    let asked = sentinel.ask(|words| words.texts(&["SENTINEL", "MASTER", service]));
+    match asked.await? {
+        Value::Error(error) if error.details.contains("No such master") => Ok(None),
+        reply => match Primary::read(&accept(reply)?) {
+            Some(primary) => Ok(Some(primary)),
+            None => Err(unreachable("the sentinel's answer makes no sense")),
+        },
+    }
+}
+
+/// The other sentinels of `service`.
+pub(super) async fn others(
+    sentinel: &mut Connection,
+    service: &str,
+) -> Result<Vec<Address>, ConnectError> {
+    let asked = sentinel.ask(|words| words.texts(&["SENTINEL", "SENTINELS", service]));
+    Ok(addresses(&accept(asked.await?)?))
+}
+
+/// From now on the sentinel tells when a service has another primary.
+pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
+    let mut question = Vec::new();
+    wire::command(&mut question, |words| words.texts(&["SUBSCRIBE", SWITCHED]));
+    sentinel.send(&question).await?;
+    accept(sentinel.next().await?).map(drop)
+}
+
+/// Completes when the sentinel tells so of any service. It may be dropped before.
+pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
+    loop {
+        if let Value::Push(words) = sentinel.whenever().await?
+            && words.get(1).and_then(Value::as_text) == Some(SWITCHED)
+        {
+            return Ok(());
+        }
+    }
+}
+
+fn unreachable(message: &'static str) -> ConnectError {
+    ConnectError::Unreachable(StoreError::disconnected(message))
+}
+
+/// The addresses in the reply to SENTINEL SENTINELS.
+pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
+    match reply {
+        Value::List(all) => all.iter().filter_map(address).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn address(instance: &Value<'_>) -> Option<Address> {
+    Some(Address::Tcp {
+        host: field(instance, "ip")?.to_owned(),
+        port: field(instance, "port")?.parse().ok()?,
+    })
+}
+
+fn field<'a>(instance: &'a Value<'_>, name: &str) -> Option<&'a str> {
+    instance.field(name)?.as_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance<'a>(pairs: &[(&'a str, &'a str)]) -> Value<'a> {
+        let text = |text: &'a str| Value::Text(text.as_bytes());
+        let pairs = pairs.iter().map(|pair| (text(pair.0), text(pair.1)));
+        Value::Map(pairs.collect())
+    }
+
+    #[test]
+    fn what_a_sentinel_says_is_understood() {
+        let said = instance(&[
+            ("name", "s"),
+            ("ip", "::1"),
+            ("port", "7000"),
+            ("config-epoch", "3"),
+        ]);
+        let primary = Primary::read(&said).unwrap();
+        assert_eq!(primary.address.to_string(), "[::1]:7000");
+        assert_eq!(primary.epoch, 3);
+        let others = Value::List(vec![said, Value::Nil, instance(&[("ip", "h")])]);
+        assert_eq!(addresses(&others), [primary.address]);
+    }
+
+    #[test]
+    fn everything_else_is_not() {
+        let table: &[&[(&str, &str)]] = &[
+            &[],
+            &[("ip", "h"), ("port", "7000")],
+            &[("ip", "h"), ("port", "70000"), ("config-epoch", "1")],
+            &[("ip", "h"), ("port", "7000"), ("config-epoch", "-1")],
+        ];
+        for pairs in table {
+            assert_eq!(Primary::read(&instance(pairs)), None, "{pairs:?}");
+        }
+        assert_eq!(Primary::read(&Value::Nil), None);
+    }
+
+    #[test]
+    fn only_a_newer_word_about_another_server_replaces_it() {
+        let primary = |port, epoch| Primary {
+            address: Address::Tcp {
+                host: "h".to_owned(),
+                port,
+            },
+            epoch,
+        };
+        assert!(primary(2, 2).replaces(&primary(1, 1)));
+        assert!(!primary(1, 2).replaces(&primary(1, 1)));
+        assert!(!primary(2, 1).replaces(&primary(1, 1)));
+        assert!(!primary(2, 1).replaces(&primary(1, 2)));
+    }
+}

@@ -1,0 +1,80 @@
+-- Returns from when on this server may grant, and notes it for all clients: see "Restart and failover" in docs/protocol.md.
+--
+-- A term is one life of this server as a primary: the process, and how it last became one. The note keeps the term, when the last
+-- promotion was seen, in this term or an earlier one, and the longest lease and lag that any client has named. Each of them can
+-- only make the server open later.
+--
+-- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
+--         noted (µs: when it was written; kept for a week from then). No key: the client knows of no slot that this node of a
+--         cluster serves; it keeps the note itself
+-- Arguments: 1 lease_ms, the longest lease of any client  2 lag_ms: for how long a primary that lost its replicas may go on
+--            3 guard ('0': only a failover counts; '1': a restart too; '2': and the server may have been promoted before it)
+--            4 '0': a failover does not count  5 a term and  6 since, as another key said: if it is this term, it counts as noted here
+-- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', term, since, lease_ms}
+--          error READONLY: this is no primary
+
+local epoch, lease, lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local WEEK_MS, DAY_US = 604800000, 86400000000
+local now = clock()
+
+local replication = redis.call('INFO', 'replication')
+local function field(info, name)
+  return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
+end
+local role = field(replication, 'role')
+if role ~= 'master' and role ~= '' then
+  return redis.error_reply('READONLY this server is a ' .. role)
+end
+
+-- The id that it replicated under before it was promoted; zeros if it never was.
+local before = field(replication, 'master_replid2')
+local promoted = string.find(before, '[^0]') ~= nil
+local server = redis.call('INFO', 'server')
+local term = field(server, 'run_id')
+if promoted then term = term .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
+
+local known = epoch and redis.call('HMGET', epoch, 'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted') or {}
+-- Not later than now: the clock may have been stepped back.
+local since = math.min(now, tonumber(known[2]) or 0)
+if promoted and (known[1] ~= term or since == 0) then since = now end
+if ARGV[5] == term then
+  -- Two notes of the same promotion: the earlier one is nearer to it.
+  since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
+end
+if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
+lease, lag = math.max(lease, tonumber(known[4]) or 0), math.max(lag, tonumber(known[5]) or 0)
+
+local noted = {term, string.format('%.0f', since), string.format('%d', guard), string.format('%.0f', lease), string.format('%.0f', lag)}
+local age = now - (tonumber(known[6]) or 0)
+local stale = age < 0 or age > DAY_US
+for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
+if epoch and stale then
+  -- (A full memory never denies this write, nor any write after it: see common/grant.lua.)
+  redis.call('HDEL', epoch, '')
+  redis.call('HSET', epoch, 'term', noted[1], 'since', noted[2], 'guard', noted[3], 'lease_ms', noted[4],
+    'lag_ms', noted[5], 'noted', string.format('%.0f', now))
+  redis.call('PEXPIRE', epoch, WEEK_MS)
+end
+
+-- A node without slots is open: the names of a slot that moves to it come with their leases.
+local function serves()
+  local id, ranges = redis.pcall('CLUSTER', 'MYID'), redis.pcall('CLUSTER', 'SLOTS')
+  if type(id) ~= 'string' or ranges.err then return true end
+  for _, range in ipairs(ranges) do
+    if range[3][3] == id then return true end
+  end
+end
+if not epoch and not serves() then return {0, 0, 'failover', term, since, lease} end
+
+local failover = ARGV[4] ~= '0'
+local opens, cause = 0, 'failover'
+-- The old primary counts its replicas every second, and their silence in whole seconds.
+if failover and since > 0 then opens = since + (lease + lag + 2000) * 1000 end
+if guard > 0 and not (failover and promoted) then
+  -- The uptime is in whole seconds too. Nothing says whether the server was a replica when it was started.
+  local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000)
+  local over = started + (lease + (guard > 1 and lag + 2000 or 1000)) * 1000
+  if over >= opens then opens, cause = over, 'restart' end
+end
+if opens <= now then return {0, 0, cause, term, since, lease} end
+return {opens, opens - now, cause, term, since, lease}
