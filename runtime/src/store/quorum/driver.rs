@@ -6,28 +6,27 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::enough::majority;
-use super::inbox::{Ear, Inbox};
+use super::machine::Quorum;
 use super::nodes::Nodes;
-use super::state::{Output, Quorum};
-use super::store::QuorumStore;
+use super::store::{Listener, QuorumStore};
+use super::votes::majority;
 use crate::clock::Instant;
 use crate::config::QuorumEndpoint;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::store::redis::{Guard, Route};
-use crate::store::{Events, MemberId, Node, Store, redis};
+use crate::store::{Events, MemberId, Store, redis};
 
 /// How long the others are waited for when a majority is connected.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long slow nodes have to hear the last words.
+/// How long slow nodes have to answer the last requests.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Runs the nodes, and what is made of them.
+/// Runs the nodes and their quorum. When it ends, be it with its runtime, the store is closed.
 pub(crate) struct Driver {
-    inbox: Arc<Inbox>,
+    store: Arc<QuorumStore>,
     /// Each with whether it is connected already.
-    stores: Vec<(Arc<dyn Store>, bool)>,
+    nodes: Vec<(Arc<dyn Store>, bool)>,
     drivers: Vec<redis::Driver>,
 }
 
@@ -56,44 +55,37 @@ pub(crate) async fn connect(
         });
     }
     let mut opened: Vec<_> = (0..count).map(|_| None).collect();
-    let mut connected = 0;
     let mut unreachable = None;
-    loop {
-        let enough = connected >= majority(count);
-        let next = match enough {
+    let connected = loop {
+        let connected = opened.iter().flatten().count();
+        let next = match connected >= majority(count) {
             true => timeout(GRACE, opening.join_next()).await.unwrap_or(None),
             false => opening.join_next().await,
         };
-        let Some(Ok((index, result))) = next else {
-            break;
-        };
-        match result {
-            Ok(node) => {
-                opened[index] = Some(node);
-                connected += 1;
-            }
-            Err(error @ SetupError::Unreachable { .. }) => unreachable = Some(error),
-            Err(error) => return Err(error),
+        match next {
+            Some(Ok((index, Ok(node)))) => opened[index] = Some(node),
+            Some(Ok((_, Err(error @ SetupError::Unreachable { .. })))) => unreachable = Some(error),
+            Some(Ok((_, Err(error)))) => return Err(error),
+            Some(Err(_)) | None => break connected,
         }
-    }
+    };
     if connected < majority(count) {
         return Err(unreachable.unwrap_or_else(|| SetupError::Engine {
             reason: "the servers of the quorum were not connected to".to_owned(),
         }));
     }
-    let inbox = Arc::new(Inbox::default());
-    let (mut stores, mut drivers) = (Vec::new(), Vec::new());
+    let (mut nodes, mut drivers) = (Vec::new(), Vec::new());
     for (node, opened) in endpoint.nodes.iter().zip(opened) {
         let connected = opened.is_some();
         let (store, driver) = opened
             .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
-        stores.push((store as Arc<dyn Store>, connected));
+        nodes.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
-    let store = Arc::new(QuorumStore::new(inbox.clone(), guarantees(&stores)));
+    let store = Arc::new(QuorumStore::new(guarantees(&nodes)));
     let driver = Driver {
-        inbox,
-        stores,
+        store: store.clone(),
+        nodes,
         drivers,
     };
     Ok((store, driver))
@@ -101,8 +93,8 @@ pub(crate) async fn connect(
 
 /// Any of the nodes may be the one that makes a second majority: the weakest counts. Those that are not there yet are not
 /// waited for.
-fn guarantees(stores: &[(Arc<dyn Store>, bool)]) -> Guarantees {
-    let connected = stores.iter().filter(|(_, connected)| *connected);
+fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
+    let connected = nodes.iter().filter(|(_, connected)| *connected);
     let found = connected
         .map(|(store, _)| store.guarantees())
         .reduce(Guarantees::and);
@@ -114,21 +106,16 @@ fn guarantees(stores: &[(Arc<dyn Store>, bool)]) -> Guarantees {
 
 impl Driver {
     /// Runs until the store is closed and everything is answered.
-    pub(crate) async fn run(self, events: Arc<dyn Events>) {
-        let Self {
-            inbox,
-            stores,
-            drivers,
-        } = self;
-        let _abandoned = Abandoned(&inbox);
+    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
-        for (index, driver) in drivers.into_iter().enumerate() {
-            let ear = Ear::new(index, inbox.clone());
-            running.spawn(driver.run(Arc::new(ear)));
+        for (node, driver) in std::mem::take(&mut self.drivers).into_iter().enumerate() {
+            let store = self.store.clone();
+            running.spawn(driver.run(Arc::new(Listener { node, store })));
         }
-        let mut quorum = Quorum::new(Nodes::new(stores));
+        let nodes = Nodes::new(std::mem::take(&mut self.nodes));
+        let mut quorum = Quorum::new(nodes, events);
         loop {
-            let (inputs, open) = inbox.take();
+            let (inputs, open) = self.store.take();
             let idle = inputs.is_empty();
             quorum.now = Instant::now();
             for input in inputs {
@@ -139,22 +126,19 @@ impl Driver {
                 quorum.close();
             }
             quorum.nodes.flush();
-            while let Some(output) = quorum.outputs() {
-                tell(&*events, output);
-            }
             if !open && quorum.is_done() {
                 break;
             }
             if !idle {
-                // Those who were told may have asked for more.
+                // The member may have asked for more when it was told.
                 continue;
             }
             match quorum.next() {
                 Some(next) => {
                     let wait = Instant::now().until(next);
-                    drop(timeout(wait, inbox.changed()).await);
+                    drop(timeout(wait, self.store.changed()).await);
                 }
-                None => inbox.changed().await,
+                None => self.store.changed().await,
             }
         }
         quorum.nodes.close();
@@ -163,22 +147,8 @@ impl Driver {
     }
 }
 
-fn tell(events: &dyn Events, output: Output) {
-    match output {
-        Output::Answer(answer) => events.answered(answer),
-        Output::Told(name, message) => events.told(&name, message),
-        Output::Closed(closing) => events.closed(Node::ONLY, closing),
-        Output::Connected(generation) => events.connected(Node::ONLY, generation),
-        Output::Disconnected(error) => events.disconnected(Node::ONLY, error),
-        Output::StillDisconnected(error) => events.still_disconnected(Node::ONLY, error),
-    }
-}
-
-/// When the driver ends, and be it with its runtime, requests are refused.
-struct Abandoned<'a>(&'a Inbox);
-
-impl Drop for Abandoned<'_> {
+impl Drop for Driver {
     fn drop(&mut self) {
-        self.0.close();
+        self.store.close();
     }
 }

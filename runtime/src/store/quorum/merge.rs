@@ -1,75 +1,69 @@
-//! What several nodes say, as one answer.
+//! What several nodes say, as one answer: what a majority says, where a node that is silent might agree with anything.
 
-use super::enough::majority;
-use super::votes::Votes;
+use super::votes::{Votes, majority};
 use crate::store::{NameRecord, Reply, TicketRecord};
 
-/// What a majority says; `silent` nodes might agree with anything.
-pub(super) fn merge(votes: &Votes, side: Option<&Votes>, silent: usize) -> Reply {
-    let replies: Vec<_> = votes.replies().collect();
-    let most = majority(replies.len() + silent);
-    // At least so many say so much, or might.
-    let agreed = |number: fn(&Reply) -> Option<u64>| {
-        let mut numbers: Vec<_> = replies.iter().filter_map(|reply| number(reply)).collect();
-        numbers.sort_unstable_by(|a, b| b.cmp(a));
-        let index = most.saturating_sub(silent + 1);
-        numbers.get(index).copied().unwrap_or(0)
+/// The answer to a query; `beside` is what the nodes say about the waiters of the name.
+pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
+    let Some(first) = votes.replies().next() else {
+        return Reply::Gone;
     };
-    let waiting = || {
-        records(side).map_or_else(Vec::new, |found| {
-            tickets(&found, |record| &record.waiters, silent)
-        })
-    };
-    match replies.first() {
-        Some(Reply::Freed { .. }) => Reply::Freed {
-            holders: agreed(number),
+    match first {
+        Reply::Freed { .. } => Reply::Freed {
+            holders: agreed(votes, number),
         },
-        Some(Reply::Told { .. }) => Reply::Told {
-            holders: agreed(number),
+        Reply::Told { .. } => Reply::Told {
+            holders: agreed(votes, number),
         },
-        Some(Reply::Signalled { .. }) => Reply::Signalled {
-            count: replies
-                .iter()
-                .filter_map(|reply| number(reply))
-                .max()
-                .unwrap_or(0),
+        Reply::Signalled { .. } => Reply::Signalled {
+            count: votes.replies().filter_map(number).max().unwrap_or(0),
         },
-        Some(Reply::Deleted { .. } | Reply::InUse { .. }) => {
-            let used = |reply: &&&Reply| matches!(reply, Reply::InUse { .. });
-            let in_use = replies.iter().filter(used).count();
-            if in_use + silent >= most && in_use > 0 {
-                let waiters = waiting().len() as u64;
-                Reply::InUse {
-                    holders: agreed(number),
-                    waiters,
-                }
-            } else {
-                let existed = |reply: &&&Reply| matches!(reply, Reply::Deleted { existed: true });
-                let existed = replies.iter().filter(existed).count();
-                Reply::Deleted {
-                    existed: existed > 0 && existed + silent >= most,
-                }
+        Reply::Deleted { .. } | Reply::InUse { .. } => {
+            let is_agreed = |which: fn(&Reply) -> bool| {
+                let count = votes.count(which);
+                count > 0 && count + silent(votes) >= majority(votes.len())
+            };
+            match is_agreed(|reply| matches!(reply, Reply::InUse { .. })) {
+                true => Reply::InUse {
+                    holders: agreed(votes, number),
+                    waiters: tickets(beside, |record| &record.waiters).len() as u64,
+                },
+                false => Reply::Deleted {
+                    existed: is_agreed(|reply| matches!(reply, Reply::Deleted { existed: true })),
+                },
             }
         }
-        Some(Reply::Info(_)) => match records(Some(votes)) {
-            Some(found) => Reply::Info(NameRecord {
-                token: agreed(|reply| info(reply).map(|record| record.token)),
-                capacity: found.iter().find_map(|record| record.capacity),
-                used: agreed(|reply| info(reply).map(|record| record.used)),
-                signals: agreed(|reply| info(reply).map(|record| record.signals)),
-                exists: agreed(|reply| info(reply).map(|record| u64::from(record.exists))) > 0,
-                holders: tickets(&found, |record| &record.holders, silent),
-                waiters: {
-                    let mut waiters = tickets(&found, |record| &record.waiters, silent);
-                    waiters.extend(waiting());
-                    waiters
-                },
-            }),
-            None => Reply::Info(NameRecord::default()),
-        },
-        Some(other) => (*other).clone(),
-        None => Reply::Gone,
+        Reply::Info(_) => Reply::Info(NameRecord {
+            token: agreed(votes, |reply| Some(info(reply)?.token)),
+            capacity: votes
+                .replies()
+                .filter_map(info)
+                .find_map(|record| record.capacity),
+            used: agreed(votes, |reply| Some(info(reply)?.used)),
+            signals: agreed(votes, |reply| Some(info(reply)?.signals)),
+            exists: agreed(votes, |reply| Some(u64::from(info(reply)?.exists))) > 0,
+            holders: tickets(votes, |record| &record.holders),
+            waiters: {
+                let mut waiters = tickets(votes, |record| &record.waiters);
+                waiters.extend(tickets(beside, |record| &record.waiters));
+                waiters
+            },
+        }),
+        other => other.clone(),
     }
+}
+
+/// How many nodes have said nothing.
+fn silent(votes: &Votes) -> usize {
+    votes.len() - votes.answered()
+}
+
+/// At least so many as a majority says, or might say.
+fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
+    let mut numbers: Vec<_> = votes.replies().filter_map(number).collect();
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    let index = majority(votes.len()).saturating_sub(silent(votes) + 1);
+    numbers.get(index).copied().unwrap_or(0)
 }
 
 /// What is counted.
@@ -90,19 +84,10 @@ fn info(reply: &Reply) -> Option<&NameRecord> {
     }
 }
 
-fn records(votes: Option<&Votes>) -> Option<Vec<&NameRecord>> {
-    votes.map(|votes| votes.replies().filter_map(info).collect())
-}
-
 /// The tickets that are on most nodes, in order of token, each for as long as it lasts anywhere.
-fn tickets(
-    found: &[&NameRecord],
-    which: impl Fn(&NameRecord) -> &Vec<TicketRecord>,
-    silent: usize,
-) -> Vec<TicketRecord> {
-    let most = majority(found.len() + silent);
+fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
     let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
-    for ticket in found.iter().flat_map(|record| which(record)) {
+    for ticket in votes.replies().filter_map(info).flat_map(which) {
         match all
             .iter_mut()
             .find(|known| known[0].ticket == ticket.ticket)
@@ -111,7 +96,7 @@ fn tickets(
             None => all.push(vec![ticket]),
         }
     }
-    all.retain(|known| known.len() + silent >= most);
+    all.retain(|known| known.len() + silent(votes) >= majority(votes.len()));
     let mut tickets: Vec<_> = all.into_iter().filter_map(|known| one_of(&known)).collect();
     tickets.sort_by_key(|ticket| ticket.token);
     tickets
@@ -120,19 +105,13 @@ fn tickets(
 /// One ticket of what several nodes say of it. The token that most of them have is the quorum's.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let same = |ticket: &&&TicketRecord| {
-        known
-            .iter()
-            .filter(|other| other.token == ticket.token)
-            .count()
+        let others = known.iter().filter(|other| other.token == ticket.token);
+        others.count()
     };
     let ticket = known.iter().max_by_key(same)?;
-    let left = known
-        .iter()
-        .map(|ticket| ticket.left)
-        .max()
-        .unwrap_or_default();
+    let left = known.iter().map(|ticket| ticket.left).max();
     Some(TicketRecord {
-        left,
+        left: left.unwrap_or_default(),
         ..(**ticket).clone()
     })
 }

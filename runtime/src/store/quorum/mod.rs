@@ -1,41 +1,37 @@
 //! The quorum: several independent Redis servers, of which a majority decides. The rules are in `docs/protocol.md`.
 //!
-//! A server can be down, slow or restarted empty without anybody noticing, since what a majority has granted no other
-//! majority can grant. On each server it is the same store as that of one server, with the same scripts; here is what
-//! is asked of which, and what their answers mean together.
+//! A server can be down, slow or restarted empty, and nobody need notice: what a majority has granted no other majority
+//! can grant. Each server is the store of a single server, with the same scripts. This folder decides which server is
+//! sent what, and what the answers mean together.
 //!
-//! - `store.rs`, `inbox.rs`, `driver.rs`: requests from any thread, events of the servers, and the loop that takes both.
-//! - `state.rs`: who gets which of them. `nodes.rs`: the servers; `votes.rs`, `merge.rs`: what they said; `enough.rs`:
-//!   how many must say so.
-//! - `entry.rs`, `note.rs`: one ticket, and what is known of it on each server. `owed.rs`: releases that a server has not executed.
-//! - `round.rs`, `lost.rs`, `side.rs`, `jitter.rs`, `crowd.rs`: acquiring, waiting for a release, waiting after a collision, giving way.
-//! - `renew.rs`, `release.rs`, `listen.rs`, `query.rs`: renewals, releases, condition variables, questions.
+//! - `store.rs`, `driver.rs`: requests from any thread, events of the nodes, and the loop that takes both.
+//! - `machine.rs`, `job.rs`: the state machine, and one request of the member that the nodes are asked about.
+//! - `nodes.rs`: the servers, and the releases that are pending on each. `votes.rs`, `merge.rs`: what they answered, and
+//!   how many are enough.
+//! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
+//! - `acquire.rs`, `collision.rs`, `wake.rs`, `backoff.rs`: a round, what follows a lost one, waiting for a release, pauses.
+//! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 
-mod crowd;
+mod acquire;
+mod answers;
+mod backoff;
+mod collision;
+mod condvar;
 mod driver;
-mod enough;
-mod entry;
-mod inbox;
-mod jitter;
-mod listen;
-mod lost;
+mod job;
+mod machine;
 mod merge;
 mod nodes;
-mod note;
-mod owed;
 mod query;
 mod release;
 mod renew;
-mod round;
-mod side;
 #[cfg(test)]
 mod simulation;
-mod state;
 mod store;
 #[cfg(test)]
-mod stub;
-#[cfg(test)]
 mod tests;
+mod ticket;
 mod votes;
+mod wake;
 
 pub(crate) use self::driver::connect;

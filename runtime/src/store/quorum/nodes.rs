@@ -1,80 +1,53 @@
-//! [`Nodes`]: the servers as the quorum uses them: which can be reached, and what is sent to which.
+//! [`Nodes`]: the servers of the quorum: which can be reached, what is sent to which, and the releases that are pending
+//! on each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::enough::majority;
-use super::owed::{Leave, Owed};
+use super::votes::majority;
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket};
+use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket, TicketMap};
 
-/// Whose answer it is: a job's, and which part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Purpose {
-    /// 0: nobody waits for it.
-    pub(super) job: u64,
-    pub(super) part: Part,
+/// In place of a job's number: nobody waits for the answer.
+pub(super) const NOBODY: u64 = 0;
+
+/// So many releases are pending on a node at most.
+const MOST_PENDING: usize = 10_000;
+/// How soon a refused release is sent again, and how many of them at a time.
+const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
+/// The longest that a lease can last on a server.
+const LONGEST_LEASE: Duration = Duration::from_secs(30);
+
+/// A release that a node has not executed, as far as is known.
+#[derive(Debug)]
+struct PendingRelease {
+    name: Name,
+    park_until: Instant,
+    /// A copy of an acquire, or of this release, may arrive at any time.
+    tomb: bool,
+    used: u64,
+    /// Then there is nothing left to release there. Never, if what was sent may arrive at any time.
+    until: Instant,
+    in_flight: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// About the name itself.
-    Main,
-    /// What follows on it.
-    Second,
-}
-
-impl Purpose {
-    pub(super) const NOBODY: Self = Self::main(0);
-    /// About a place beside a name; nobody waits for it either.
-    pub(super) const PLACE: Self = Self::second(0);
-
-    pub(super) const fn main(job: u64) -> Self {
-        Self {
-            job,
-            part: Part::Main,
-        }
-    }
-
-    pub(super) const fn second(job: u64) -> Self {
-        Self {
-            job,
-            part: Part::Second,
-        }
-    }
-
-    fn id(self) -> RequestId {
-        RequestId(self.job << 1 | u64::from(self.part == Part::Second))
-    }
-
-    pub(super) fn of(id: RequestId) -> Self {
-        let part = match id.0 & 1 {
-            0 => Part::Main,
-            _ => Part::Second,
-        };
-        Self {
-            job: id.0 >> 1,
-            part,
-        }
-    }
-}
-
-struct NodeState {
+struct Node {
     store: Arc<dyn Store>,
     /// Why it cannot be reached; `None` while it can.
     down: Option<StoreError>,
     /// Until when it grants nothing.
     closing: Option<Closing>,
-    owed: Owed,
+    pending: TicketMap<PendingRelease>,
+    /// When the releases are sent again that the node has refused.
+    retry: Option<Instant>,
+    /// Something was submitted since the last flush.
     touched: bool,
 }
 
-/// So much of what a node has refused is sent again at a time.
-const AT_ONCE: usize = 100;
-
 pub(super) struct Nodes {
-    all: Vec<NodeState>,
+    all: Vec<Node>,
     /// Answers that came at once: the connection is closed.
     pub(super) refused: Vec<(usize, Answer)>,
 }
@@ -83,21 +56,26 @@ impl Nodes {
     /// Each with whether it is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
         let never = || StoreError::disconnected("it was not reached yet");
-        let state = |(store, connected): (_, bool)| NodeState {
+        let node = |(store, connected): (_, bool)| Node {
             store,
             down: (!connected).then(never),
             closing: None,
-            owed: Owed::default(),
+            pending: TicketMap::default(),
+            retry: None,
             touched: false,
         };
         Self {
-            all: stores.into_iter().map(state).collect(),
+            all: stores.into_iter().map(node).collect(),
             refused: Vec::new(),
         }
     }
 
     pub(super) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    pub(super) fn majority(&self) -> usize {
+        majority(self.len())
     }
 
     pub(super) fn indices(&self) -> std::ops::Range<usize> {
@@ -115,10 +93,9 @@ impl Nodes {
 
     /// Whether a majority can be reached.
     pub(super) fn are_connected(&self) -> bool {
-        self.up() >= majority(self.len())
+        self.up() >= self.majority()
     }
 
-    /// `node` grants nothing until then.
     pub(super) fn note_closed(&mut self, node: usize, closing: Option<Closing>) {
         self.all[node].closing = closing;
     }
@@ -130,7 +107,7 @@ impl Nodes {
         let mut closing: Vec<_> = closing.filter(|closing| now < closing.until).collect();
         closing.sort_by_key(|closing| closing.until);
         let open = self.up() - closing.len();
-        let missing = majority(self.len()).checked_sub(open + 1)?;
+        let missing = self.majority().checked_sub(open + 1)?;
         closing.get(missing).copied()
     }
 
@@ -138,49 +115,33 @@ impl Nodes {
         self.all[node].down = Some(error);
     }
 
-    /// The node can be reached again: what is owed to it is sent.
+    /// The node can be reached again: its pending releases are sent.
     pub(super) fn note_up(&mut self, node: usize, now: Instant) {
         self.all[node].down = None;
-        self.pay(node, now, usize::MAX);
+        self.send_pending(node, now, usize::MAX);
     }
 
-    fn pay(&mut self, node: usize, now: Instant, most: usize) {
-        for (name, op) in self.all[node].owed.take(now, most) {
-            self.send(node, Purpose::NOBODY, &name, op);
-        }
-    }
-
-    /// Some time after `node` has refused what is owed to it: it is sent again.
-    pub(super) fn pay_again(&mut self, node: usize, now: Instant) {
-        self.all[node].owed.armed = false;
-        if self.is_up(node) {
-            self.pay(node, now, AT_ONCE);
-        }
-    }
-
-    /// Why there are not as many answers as are `needed`.
-    pub(super) fn cause(&self, needed: usize) -> String {
+    /// Why fewer than `enough` have answered.
+    pub(super) fn cause(&self, enough: usize) -> String {
         let (up, all) = (self.up(), self.len());
         let down = self.all.iter().find_map(|node| node.down.as_ref());
         let cause = down.map(|error| format!(": {error}")).unwrap_or_default();
+        let few = format!("fewer than {enough} of {all} servers have answered");
         match up {
-            _ if up < needed => {
-                format!("{up} of {all} servers can be reached, {needed} are needed{cause}")
+            _ if up < enough => {
+                format!("{up} of {all} servers can be reached, {enough} are needed{cause}")
             }
-            _ if up < all => {
-                format!(
-                    "fewer than {needed} of {all} servers have answered, and {up} can be reached{cause}"
-                )
-            }
-            _ => format!("fewer than {needed} of {all} servers have answered"),
+            _ if up < all => format!("{few}, and {up} can be reached{cause}"),
+            _ => few,
         }
     }
 
-    pub(super) fn send(&mut self, node: usize, purpose: Purpose, name: &Name, op: Op) {
+    /// Sends `op`, for the job with this number.
+    pub(super) fn send(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         let request = Request {
             name: name.clone(),
             op,
-            id: purpose.id(),
+            id: RequestId(job),
         };
         let state = &mut self.all[node];
         state.touched = true;
@@ -189,30 +150,111 @@ impl Nodes {
         }
     }
 
-    /// `node` has not executed a release, for all that is known. `until`: then its lease has ended there.
-    pub(super) fn owe(
+    /// Sends a release, if the node can be reached; otherwise it is pending until then.
+    pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op, now: Instant) {
+        if self.is_up(node) {
+            self.send(node, job, name, op);
+        } else {
+            self.add_pending(node, name, &op, Instant::NEVER, now);
+        }
+    }
+
+    /// The node has executed a release.
+    pub(super) fn note_released(&mut self, node: usize, ticket: Ticket) {
+        self.all[node].pending.remove(&ticket);
+    }
+
+    /// The node has refused a release, or was lost before it answered.
+    pub(super) fn note_unreleased(
         &mut self,
         node: usize,
         name: &Name,
-        leave: Leave,
-        (now, until): (Instant, Instant),
+        op: &Op,
+        error: &StoreError,
+        now: Instant,
     ) {
-        self.all[node].owed.add(name, leave, until, now);
+        if error.is_disconnected() {
+            return self.add_pending(node, name, op, Instant::NEVER, now);
+        }
+        self.add_pending(node, name, op, now.after(LONGEST_LEASE), now);
+        self.all[node].retry.get_or_insert(now.after(RETRY.0));
     }
 
-    /// Whether what is owed to `node` has to be sent again after a while: nobody has seen to that yet.
-    pub(super) fn must_pay_again(&mut self, node: usize) -> bool {
-        !std::mem::replace(&mut self.all[node].owed.armed, true)
+    fn add_pending(&mut self, node: usize, name: &Name, op: &Op, until: Instant, now: Instant) {
+        let &Op::Release {
+            ticket,
+            park,
+            tomb,
+            used,
+        } = op
+        else {
+            return;
+        };
+        let pending = &mut self.all[node].pending;
+        if pending.len() >= MOST_PENDING {
+            pending.retain(|_, release| now < release.until);
+        }
+        if let Some(release) = pending.get_mut(&ticket) {
+            release.tomb |= tomb;
+            release.in_flight = false;
+            // A refusal does not postpone the end.
+            if until == Instant::NEVER {
+                release.until = until;
+            }
+        } else if pending.len() < MOST_PENDING {
+            let release = PendingRelease {
+                name: name.clone(),
+                park_until: now.after(park),
+                tomb,
+                used,
+                until,
+                in_flight: false,
+            };
+            pending.insert(ticket, release);
+        }
     }
 
-    /// `node` has executed a release.
-    pub(super) fn paid(&mut self, node: usize, ticket: Ticket) {
-        self.all[node].owed.paid(ticket);
+    fn send_pending(&mut self, node: usize, now: Instant, most: usize) {
+        let pending = &mut self.all[node].pending;
+        pending.retain(|_, release| now < release.until);
+        let waiting = pending.iter_mut().filter(|(_, release)| !release.in_flight);
+        let releases = waiting.take(most).map(|(ticket, release)| {
+            release.in_flight = true;
+            let op = Op::Release {
+                ticket: *ticket,
+                park: now.until(release.park_until),
+                tomb: release.tomb,
+                used: release.used,
+            };
+            (release.name.clone(), op)
+        });
+        for (name, op) in releases.collect::<Vec<_>>() {
+            self.send(node, NOBODY, &name, op);
+        }
+    }
+
+    /// Sends refused releases again where that is due.
+    pub(super) fn retry(&mut self, now: Instant) {
+        for node in self.indices() {
+            if self.all[node]
+                .retry
+                .take_if(|retry| *retry <= now)
+                .is_some()
+                && self.is_up(node)
+            {
+                self.send_pending(node, now, RETRY.1);
+            }
+        }
+    }
+
+    /// When to call [`retry`](Self::retry) next.
+    pub(super) fn next_retry(&self) -> Option<Instant> {
+        self.all.iter().filter_map(|node| node.retry).min()
     }
 
     #[cfg(test)]
-    pub(super) fn owes(&self, node: usize, ticket: Ticket) -> bool {
-        self.all[node].owed.has(ticket)
+    pub(super) fn has_pending(&self, node: usize, ticket: Ticket) -> bool {
+        self.all[node].pending.contains_key(&ticket)
     }
 
     pub(super) fn flush(&mut self) {

@@ -1,172 +1,140 @@
-//! Releases: every node that may hold the ticket is told, those that cannot be reached as soon as they can.
+//! Releases: every node that may hold the ticket is told; a node that cannot be reached is told when it is back.
 
-use super::enough::majority;
-use super::entry::Phase;
-use super::nodes::Purpose;
-use super::owed::Leave;
-use super::state::{Job, Quorum};
-use super::votes::{Vote, Votes};
-use crate::clock::Instant;
+use std::time::Duration;
+
+use super::job::{Job, Kind};
+use super::machine::{Due, Quorum};
+use super::nodes::NOBODY;
+use super::ticket::Phase;
+use super::votes::Votes;
+use crate::error::StoreError;
 use crate::store::{Op, Reply, Request, Ticket};
 
-#[derive(Debug)]
-pub(super) struct Release {
-    request: Request,
-    pub(super) votes: Votes,
-    /// Nodes that may have held it, and will hear of the release.
-    owed: usize,
-    /// It was held, and not only asked for.
-    held: bool,
-    /// So many must have released it.
-    most: usize,
-}
-
-impl Release {
-    /// Of a ticket that waited for a notification; `held`: it has used one, and only the node that it came from matters.
-    pub(super) fn new(request: Request, votes: Votes, owed: usize, held: bool) -> Self {
-        let nodes = votes.len();
-        Self {
-            request,
-            votes,
-            owed,
-            held,
-            most: if held { 1 } else { majority(nodes) },
-        }
-    }
-}
+/// How long the other nodes have to tell of a notification that was used.
+const LATER: Duration = Duration::from_millis(250);
 
 impl Quorum {
     pub(super) fn release(&mut self, request: Request) {
-        let &Op::Release {
-            ticket,
-            park,
-            tomb,
-            used,
-        } = &request.op
-        else {
+        let Some(ticket) = request.op.ticket() else {
             return;
         };
-        let nodes = self.nodes.len();
-        if let Some(entry) = self.tickets.get_mut(&ticket) {
-            let later = std::mem::take(&mut entry.later);
-            let job = entry
-                .job
-                .take()
-                .and_then(|number| self.jobs.remove(&number));
-            let under_way = match job {
-                Some(Job::Round(round)) => {
-                    self.over(&round);
-                    Some(round.call.request)
-                }
-                Some(Job::Pause(pause)) => Some(pause.call.request),
-                Some(Job::Listen(listen)) => Some(listen.request),
-                _ => None,
-            };
-            for request in under_way.into_iter().chain(later) {
-                self.answer(request, Ok(Reply::Gone));
-            }
-        }
-        let known = self.tickets.get(&ticket);
-        if known.is_some_and(|entry| entry.want.share.capacity == 0) {
-            return self.leave_listening(request, ticket, used);
-        }
-        self.leave_side(ticket, false);
-        let entry = self.tickets.remove(&ticket);
-        let number = self.number();
-        let mut votes = Votes::new(nodes);
-        let mut owed = 0;
+        self.end_requests(ticket);
+        self.leave_wake_queue(ticket, false);
+        let state = self.tickets.get(&ticket);
+        let listens = state.is_some_and(|state| state.listens());
+        // Whether it was held, and not only asked for; and which node sent the notification, if it was used.
+        let (held, used_from) = match (state.map(|state| &state.phase), &request.op) {
+            (None | Some(Phase::Held(_)), _) => (true, None),
+            (Some(Phase::Notified(by, _)), Op::Release { used: 1.., .. }) => (true, Some(*by)),
+            _ => (false, None),
+        };
+        let enough = used_from.map_or(self.nodes.majority(), |_| 1);
+        let (number, kind) = (self.next_number(), Kind::Release { held, enough });
+        let mut job = Job::new(request, kind, self.nodes.len(), self.now);
         for node in self.nodes.indices() {
-            let at = entry.as_ref().map(|entry| &entry.at[node]);
-            if at.is_some_and(|at| !at.open && !at.late) {
-                continue;
+            let is_up = self.nodes.is_up(node);
+            let mut op = job.request.op.clone();
+            if let Op::Release { tomb, .. } = &mut op {
+                match self
+                    .tickets
+                    .get_mut(&ticket)
+                    .map(|state| &mut state.on[node])
+                {
+                    Some(on) if !on.may_hold() => continue,
+                    Some(_) if used_from.is_some_and(|by| by != node) => continue,
+                    Some(on) => *tomb |= on.release(is_up),
+                    None => *tomb = true,
+                }
             }
-            let leave = Leave {
-                ticket,
-                park,
-                tomb: tomb || at.is_none_or(|at| at.may_come(self.nodes.is_up(node))),
-                used,
-            };
-            if self.nodes.is_up(node) {
-                votes.ask(node);
-                let purpose = Purpose::main(number);
-                self.nodes.send(node, purpose, &request.name, leave.op());
-            } else {
-                owed += 1;
-                let when = (self.now, Instant::NEVER);
-                self.nodes.owe(node, &request.name, leave, when);
+            job.votes.ask(node);
+            if !is_up {
+                let error = StoreError::disconnected("the release is pending");
+                job.votes.put(node, Err(error));
             }
+            let name = &job.request.name;
+            self.nodes.release(node, number, name, op, self.now);
         }
-        if votes.awaited() > 0 {
-            let name = request.name.clone();
-            self.wake_one(&name);
+        if job.votes.unanswered() > 0 && !listens {
+            self.wake_one(&job.request.name);
         }
-        let held = entry.is_none_or(|entry| matches!(entry.phase, Phase::Held(_)));
-        let release = Release {
-            request,
-            votes,
-            owed,
-            held,
-            most: majority(nodes),
-        };
-        self.decide_release(number, release);
+        match used_from {
+            // The others may be about to tell of it too.
+            Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
+            None => drop(self.tickets.remove(&ticket)),
+        }
+        self.decide(number, job);
     }
 
-    pub(super) fn decide_release(&mut self, number: u64, release: Release) {
-        let Release {
-            votes, owed, held, ..
-        } = &release;
-        let most = release.most;
-        let is_released = |reply: &Reply| matches!(reply, Reply::Released { .. });
-        let released = votes.count(is_released);
-        let over = votes.awaited() == 0;
-        // Where nobody answers, it was held for all that is known.
-        let lost = self
-            .nodes
-            .indices()
-            .filter(|&node| matches!(votes.of(node), Vote::Failed(_)));
-        let unknown = owed + lost.count();
-        let result = if !held {
-            let enough = over || votes.said() >= most;
-            enough.then_some(Ok(Reply::Cancelled))
-        } else if released >= most || over && released > 0 && released + unknown >= most {
-            let mut free: Vec<_> = votes.replies().filter_map(free_of).collect();
-            free.sort_unstable();
-            let free = free.get(free.len() / 2).copied().unwrap_or(0);
-            Some(Ok(Reply::Released { free }))
-        } else if over && released + unknown >= most {
-            let trouble = votes.trouble().cloned();
-            Some(Err(trouble.unwrap_or_else(|| self.unreachable(most))))
-        } else if released + unknown + votes.awaited() < most {
-            Some(Ok(Reply::Gone))
-        } else {
-            None
-        };
-        match result {
-            Some(result) => self.answer(release.request, result),
-            None => drop(self.jobs.insert(number, Job::Release(release))),
-        }
-    }
-
-    /// Takes `ticket` back from one node.
-    pub(super) fn release_at(&mut self, node: usize, ticket: Ticket, used: u64, purpose: Purpose) {
-        let Some(entry) = self.tickets.get_mut(&ticket) else {
+    /// Answers the requests of `ticket` that its release overtakes.
+    fn end_requests(&mut self, ticket: Ticket) {
+        let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
         };
-        let at = &mut entry.at[node];
-        let tomb = at.may_come(self.nodes.is_up(node));
-        (at.open, at.late, at.token, at.lost) = (false, false, 0, false);
-        at.tombed |= tomb;
-        let leave = Leave {
-            tomb,
-            used,
-            ..Leave::plain(ticket)
-        };
-        if self.nodes.is_up(node) {
-            self.nodes.send(node, purpose, &entry.name, leave.op());
-        } else {
-            let when = (self.now, Instant::NEVER);
-            self.nodes.owe(node, &entry.name, leave, when);
+        let (number, later) = (state.job.take(), std::mem::take(&mut state.later));
+        let job = number.and_then(|number| self.take_job(number));
+        for request in job.map(|job| job.request).into_iter().chain(later) {
+            self.answer(request, Ok(Reply::Gone));
         }
+    }
+
+    /// The answer to a release that `enough` nodes must have executed.
+    pub(super) fn release_result(
+        &self,
+        votes: &Votes,
+        held: bool,
+        enough: usize,
+    ) -> Option<Result<Reply, StoreError>> {
+        let mut free: Vec<_> = votes.replies().filter_map(free_of).collect();
+        let released = free.len();
+        let is_over = votes.unanswered() == 0;
+        // A node that does not answer has held it, as far as is known.
+        let unknown = votes.failed();
+        if !held {
+            let is_done = is_over || votes.answered() >= enough;
+            is_done.then_some(Ok(Reply::Cancelled))
+        } else if released >= enough || is_over && released > 0 && released + unknown >= enough {
+            free.sort_unstable();
+            let free = free[released / 2];
+            Some(Ok(Reply::Released { free }))
+        } else if is_over && released + unknown >= enough {
+            let trouble = votes.trouble().cloned();
+            Some(Err(trouble.unwrap_or_else(|| self.unreachable(enough))))
+        } else {
+            let is_gone = released + unknown + votes.unanswered() < enough;
+            is_gone.then_some(Ok(Reply::Gone))
+        }
+    }
+
+    /// Takes `ticket` back from all nodes where it may hold or wait, and forgets it.
+    pub(super) fn withdraw(&mut self, ticket: Ticket) {
+        self.leave_wake_queue(ticket, false);
+        for node in self.nodes.indices() {
+            self.withdraw_from(node, ticket, 0);
+        }
+        self.end_requests(ticket);
+        self.tickets.remove(&ticket);
+    }
+
+    /// Takes `ticket` back from one node, if it may hold or wait there; `used` is the token of the notification that was
+    /// used, or 0.
+    pub(super) fn withdraw_from(&mut self, node: usize, ticket: Ticket, used: u64) {
+        if let Some(state) = self.tickets.get_mut(&ticket)
+            && state.on[node].may_hold()
+        {
+            let tomb = state.on[node].release(self.nodes.is_up(node));
+            let op = release_op(ticket, tomb, used);
+            self.nodes.release(node, NOBODY, &state.name, op, self.now);
+        }
+    }
+}
+
+/// A release at once.
+pub(super) fn release_op(ticket: Ticket, tomb: bool, used: u64) -> Op {
+    Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb,
+        used,
     }
 }
 

@@ -1,22 +1,65 @@
-//! [`QuorumStore`]: takes requests from any thread.
+//! [`QuorumStore`]: takes requests from any thread and events of the nodes, until the engine handles them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::inbox::Inbox;
+use tokio::sync::Notify;
+
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
-use crate::store::{Answer, Request, Store};
+use crate::name::Name;
+use crate::store::{Answer, Closing, Events, Message, Node, Request, Store};
+use crate::sync::Mutex;
+use crate::wait::lock;
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The member asks.
+    Asked(Request),
+    /// A node answers.
+    Answered(usize, Answer),
+    Told(usize, Name, Message),
+    Up(usize),
+    /// The node grants nothing until then; `None`: it grants.
+    Closed(usize, Option<Closing>),
+    Down(usize, StoreError),
+    StillDown(usize, StoreError),
+}
 
 /// A member's access to several independent servers.
 #[derive(Debug)]
 pub(crate) struct QuorumStore {
-    inbox: Arc<Inbox>,
     guarantees: Guarantees,
+    inbox: Mutex<Inbox>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    inputs: VecDeque<Input>,
+    /// The member asks for nothing more.
+    closed: bool,
 }
 
 impl QuorumStore {
-    pub(super) fn new(inbox: Arc<Inbox>, guarantees: Guarantees) -> Self {
-        Self { inbox, guarantees }
+    pub(super) fn new(guarantees: Guarantees) -> Self {
+        Self {
+            guarantees,
+            inbox: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// All inputs so far, and whether the member will ask for more.
+    pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
+        let mut inbox = lock(&self.inbox);
+        (std::mem::take(&mut inbox.inputs), !inbox.closed)
+    }
+
+    /// Until there is input.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
     }
 }
 
@@ -26,19 +69,66 @@ impl Store for QuorumStore {
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {
-        let request = self.inbox.submit(request)?;
-        let error = StoreError::disconnected("the connections are closed");
-        Some(Answer {
-            request,
-            result: Err(error),
-        })
+        let mut inbox = lock(&self.inbox);
+        if inbox.closed {
+            let error = StoreError::disconnected("the connections are closed");
+            return Some(Answer {
+                request,
+                result: Err(error),
+            });
+        }
+        inbox.inputs.push_back(Input::Asked(request));
+        None
     }
 
     fn flush(&self) {
-        self.inbox.flush();
+        let empty = lock(&self.inbox).inputs.is_empty();
+        if !empty {
+            self.changed.notify_one();
+        }
     }
 
     fn close(&self) {
-        self.inbox.close();
+        lock(&self.inbox).closed = true;
+        self.changed.notify_one();
+    }
+}
+
+/// Listens to one node.
+pub(super) struct Listener {
+    pub(super) node: usize,
+    pub(super) store: Arc<QuorumStore>,
+}
+
+impl Listener {
+    fn push(&self, input: Input) {
+        lock(&self.store.inbox).inputs.push_back(input);
+        self.store.changed.notify_one();
+    }
+}
+
+impl Events for Listener {
+    fn answered(&self, answer: Answer) {
+        self.push(Input::Answered(self.node, answer));
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        self.push(Input::Told(self.node, name.clone(), message));
+    }
+
+    fn connected(&self, _: Node, _: u64) {
+        self.push(Input::Up(self.node));
+    }
+
+    fn disconnected(&self, _: Node, error: StoreError) {
+        self.push(Input::Down(self.node, error));
+    }
+
+    fn closed(&self, _: Node, closing: Option<Closing>) {
+        self.push(Input::Closed(self.node, closing));
+    }
+
+    fn still_disconnected(&self, _: Node, error: StoreError) {
+        self.push(Input::StillDown(self.node, error));
     }
 }

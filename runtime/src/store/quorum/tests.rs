@@ -1,20 +1,99 @@
 //! One member and nodes that answer as they are told to: sequences that need exact timing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::inbox::Input;
+use super::machine::Quorum;
 use super::nodes::Nodes;
-use super::state::{Output, Quorum};
-use super::stub::Stub;
+use super::store::Input;
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{
-    Answer, Cause, Closing, MemberId, Message, Mode, Op, Reply, Request, RequestId, Share, Store,
-    Ticket,
+    Answer, Cause, Closing, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
+    Share, Store, Ticket,
 };
+
+/// A way to a node that leads to a test: what is submitted, until the test takes it.
+#[derive(Debug, Default)]
+pub(super) struct Stub(Mutex<Vec<Request>>);
+
+impl Stub {
+    pub(super) fn take(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Store for Stub {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        self.0.lock().unwrap().push(request);
+        None
+    }
+
+    fn close(&self) {}
+}
+
+/// What a member is told.
+#[derive(Debug)]
+pub(super) enum Event {
+    Answer(Answer),
+    Told(Name, Message),
+    Connected(u64),
+    Closed(Option<Closing>),
+    Disconnected,
+}
+
+/// A member that keeps what it is told until the test takes it.
+#[derive(Debug, Default)]
+pub(super) struct Recorder(Mutex<Vec<Event>>);
+
+impl Recorder {
+    pub(super) fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+
+    fn push(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+impl Events for Recorder {
+    fn answered(&self, answer: Answer) {
+        self.push(Event::Answer(answer));
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        self.push(Event::Told(name.clone(), message));
+    }
+
+    fn connected(&self, _: Node, generation: u64) {
+        self.push(Event::Connected(generation));
+    }
+
+    fn disconnected(&self, _: Node, _: StoreError) {
+        self.push(Event::Disconnected);
+    }
+
+    fn closed(&self, _: Node, closing: Option<Closing>) {
+        self.push(Event::Closed(closing));
+    }
+
+    fn still_disconnected(&self, _: Node, _: StoreError) {
+        self.push(Event::Disconnected);
+    }
+}
+
+/// A member's quorum of nodes that lead to a test.
+pub(super) fn quorum(nodes: usize) -> (Quorum, Vec<Arc<Stub>>, Arc<Recorder>) {
+    let stubs: Vec<_> = (0..nodes).map(|_| Arc::new(Stub::default())).collect();
+    let connected = |stub: &Arc<Stub>| (stub.clone() as Arc<dyn Store>, true);
+    let nodes = Nodes::new(stubs.iter().map(connected).collect());
+    let recorder = Arc::new(Recorder::default());
+    let mut quorum = Quorum::new(nodes, recorder.clone());
+    quorum.now = Instant::START.after(Duration::from_secs(1000));
+    (quorum, stubs, recorder)
+}
 
 const LEASE: Duration = Duration::from_millis(1500);
 
@@ -37,24 +116,21 @@ struct Rig {
     names: Vec<std::collections::HashMap<String, State>>,
     ways: Vec<Way>,
     kept: Vec<(usize, Request)>,
-    told: Vec<Output>,
+    recorder: Arc<Recorder>,
+    told: Vec<Event>,
     id: MemberId,
 }
 
 impl Rig {
     fn new(nodes: usize) -> Self {
-        let stubs: Vec<_> = (0..nodes).map(|_| Arc::new(Stub::default())).collect();
-        let stores = stubs
-            .iter()
-            .map(|stub| (stub.clone() as Arc<dyn Store>, true));
-        let mut quorum = Quorum::new(Nodes::new(stores.collect()));
-        quorum.now = Instant::START.after(Duration::from_secs(1000));
+        let (quorum, stubs, recorder) = quorum(nodes);
         Self {
             quorum,
             stubs,
             names: (0..nodes).map(|_| Default::default()).collect(),
             ways: vec![Way::Answers; nodes],
             kept: Vec::new(),
+            recorder,
             told: Vec::new(),
             id: MemberId::random(),
         }
@@ -73,8 +149,7 @@ impl Rig {
         self.quorum.tick();
         loop {
             let sent = self.stubs.iter().enumerate().flat_map(|(node, stub)| {
-                let requests = std::mem::take(&mut *stub.0.lock().unwrap());
-                requests.into_iter().map(move |request| (node, request))
+                stub.take().into_iter().map(move |request| (node, request))
             });
             let sent: Vec<_> = sent.collect();
             if sent.is_empty() {
@@ -104,9 +179,7 @@ impl Rig {
             }
             self.quorum.tick();
         }
-        while let Some(output) = self.quorum.outputs() {
-            self.told.push(output);
-        }
+        self.told.extend(self.recorder.take());
     }
 
     /// Asks, and what is answered at once.
@@ -119,7 +192,7 @@ impl Rig {
 
     fn answer(&self) -> Option<Result<Reply, StoreError>> {
         self.told.iter().find_map(|output| match output {
-            Output::Answer(answer) => Some(answer.result.clone()),
+            Event::Answer(answer) => Some(answer.result.clone()),
             _ => None,
         })
     }
@@ -266,7 +339,7 @@ fn a_release_that_a_node_refuses_is_sent_again() {
     rig.ways[2] = Way::Answers;
     rig.pass(Duration::from_millis(300));
     assert_eq!(rig.on(ticket), 0);
-    assert!(!rig.quorum.nodes.owes(2, ticket));
+    assert!(!rig.quorum.nodes.has_pending(2, ticket));
 }
 
 /// A proxy may hold back what was said on a connection for long after the next one.
@@ -351,7 +424,7 @@ fn rounds_leave_no_timers() {
         let ticket = Ticket::random();
         assert!(is_granted(&rig.ask(acquire(ticket, 1, 1))));
         rig.ask(release(ticket, 0));
-        assert!(rig.quorum.timers() < 10, "{}", rig.quorum.timers());
+        assert!(rig.quorum.timers.len() < 10, "{}", rig.quorum.timers.len());
     }
 }
 
@@ -381,7 +454,7 @@ fn nodes_that_are_down_are_not_open() {
     let closed = |rig: &Rig| {
         let told = rig.told.iter().rev();
         told.filter_map(|output| match output {
-            Output::Closed(closing) => Some(*closing),
+            Event::Closed(closing) => Some(*closing),
             _ => None,
         })
         .next()
@@ -471,28 +544,12 @@ fn what_is_missing_is_said_as_it_is() {
 #[test]
 fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     let mut rig = Rig::new(3);
-    let of_owner = |ticket| match acquire(ticket, 1, 1) {
-        Op::Acquire {
-            ticket,
-            counter,
-            share,
-            hold,
-            place,
-            mode,
-            meta,
-        } => Op::Acquire {
-            ticket,
-            counter,
-            share: Share {
-                owner: "o".into(),
-                ..share
-            },
-            hold,
-            place,
-            mode,
-            meta,
-        },
-        other => other,
+    let of_owner = |ticket| {
+        let mut op = acquire(ticket, 1, 1);
+        if let Op::Acquire { share, .. } = &mut op {
+            share.owner = "o".into();
+        }
+        op
     };
     let token = |answer: Option<Result<Reply, StoreError>>| match answer {
         Some(Ok(Reply::Granted { token, .. })) => token,

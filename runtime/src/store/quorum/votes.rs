@@ -1,19 +1,40 @@
-//! [`Votes`]: what each node has said to one question.
+//! [`Votes`]: what each node has answered to one question, and how many nodes are enough.
 
+use crate::error::kind::RW_LOCK;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::Reply;
+use crate::store::{Reply, Share};
+
+/// Any two of these meet in a node.
+pub(super) fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
+/// How many nodes must have granted `share` before it is held.
+///
+/// A node has `capacity` units, so no unit of the whole is given twice if the holders' nodes do not fit: with `q` nodes
+/// each, `capacity + 1` holders of one unit would need more than all nodes have, `q * (capacity + 1) > capacity * nodes`.
+/// A mutex needs a majority so. Readers and writers do too, whatever the capacity: a reader meets a writer in a node.
+pub(super) fn needed(nodes: usize, share: &Share) -> usize {
+    let majority = majority(nodes);
+    // No semaphore has as many permits as a readers-writer lock, which only the writers fill.
+    if share.capacity == 0 || share.capacity >= RW_LOCK {
+        return majority;
+    }
+    let capacity = share.capacity as usize;
+    (capacity * nodes / (capacity + 1) + 1).max(majority)
+}
 
 #[derive(Debug)]
 pub(super) enum Vote {
     /// It was not asked.
     None,
-    Awaited,
-    Said(Reply),
+    Unanswered,
+    Answered(Reply),
     /// It did not run, or nobody knows.
     Failed(StoreError),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Votes(Vec<Vote>);
 
 impl Votes {
@@ -26,12 +47,12 @@ impl Votes {
     }
 
     pub(super) fn ask(&mut self, node: usize) {
-        self.0[node] = Vote::Awaited;
+        self.0[node] = Vote::Unanswered;
     }
 
     pub(super) fn put(&mut self, node: usize, result: Result<Reply, StoreError>) {
         self.0[node] = match result {
-            Ok(reply) => Vote::Said(reply),
+            Ok(reply) => Vote::Answered(reply),
             Err(error) => Vote::Failed(error),
         };
     }
@@ -44,24 +65,29 @@ impl Votes {
         self.replies().filter(|reply| which(reply)).count()
     }
 
-    pub(super) fn awaited(&self) -> usize {
-        let awaited = |vote: &&Vote| matches!(vote, Vote::Awaited);
-        self.0.iter().filter(awaited).count()
+    pub(super) fn unanswered(&self) -> usize {
+        let unanswered = |vote: &&Vote| matches!(vote, Vote::Unanswered);
+        self.0.iter().filter(unanswered).count()
     }
 
     /// How many have answered, whatever it was.
-    pub(super) fn said(&self) -> usize {
+    pub(super) fn answered(&self) -> usize {
         self.replies().count()
     }
 
     pub(super) fn replies(&self) -> impl Iterator<Item = &Reply> + Clone {
         self.0.iter().filter_map(|vote| match vote {
-            Vote::Said(reply) => Some(reply),
+            Vote::Answered(reply) => Some(reply),
             _ => None,
         })
     }
 
-    /// What a server said is wrong, beside that it is not there: the best cause to tell.
+    pub(super) fn failed(&self) -> usize {
+        let failed = |vote: &&Vote| matches!(vote, Vote::Failed(_));
+        self.0.iter().filter(failed).count()
+    }
+
+    /// An error other than a lost connection or a busy server: the best cause to report.
     pub(super) fn trouble(&self) -> Option<&StoreError> {
         let mut errors = self.0.iter().filter_map(|vote| match vote {
             Vote::Failed(error) => Some(error),
@@ -73,4 +99,42 @@ impl Votes {
 
 pub(super) fn is_granted(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most holders of one unit that there can be, if each has `each` nodes of `capacity`.
+    fn holders(nodes: usize, capacity: usize, each: usize) -> usize {
+        nodes * capacity / each
+    }
+
+    #[test]
+    fn what_is_needed_is_enough_and_one_less_is_not() {
+        for nodes in (3..=15).step_by(2) {
+            for capacity in 1..40 {
+                let q = needed(nodes, &Share::of(1, capacity as u32));
+                assert!(q <= nodes && q >= majority(nodes));
+                assert_eq!(holders(nodes, capacity, q).max(capacity), capacity);
+                assert!(
+                    holders(nodes, capacity, q - 1) > capacity,
+                    "{nodes} {capacity} {q}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn locks_need_a_majority_and_semaphores_more() {
+        let five = |units, capacity| needed(5, &Share::of(units, capacity));
+        assert_eq!(
+            [five(1, 1), five(1, 2), five(1, 4), five(2, 5), five(1, 100)],
+            [3, 4, 5, 5, 5]
+        );
+        assert_eq!(
+            [five(1, RW_LOCK), five(RW_LOCK, RW_LOCK), five(1, 0)],
+            [3; 3]
+        );
+    }
 }

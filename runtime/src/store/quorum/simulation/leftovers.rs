@@ -1,7 +1,7 @@
 //! What a node has is somebody's, or its release is on the way or owed: else it would stand there for a lease.
 
 use super::world::{Event, World};
-use crate::store::quorum::inbox::Input;
+use crate::store::quorum::store::Input;
 use crate::store::{Answer, Op, Reply, Request, Ticket};
 
 impl World {
@@ -28,9 +28,9 @@ impl World {
     /// Whether a member knows that the ticket may be there.
     fn is_known(&self, node: usize, ticket: Ticket) -> bool {
         self.members.iter().any(|member| {
-            let entry = member.quorum.tickets.get(&ticket);
-            entry.is_some_and(|entry| entry.at[node].open || entry.at[node].late)
-                || member.quorum.nodes.owes(node, ticket)
+            let state = member.quorum.tickets.get(&ticket);
+            state.is_some_and(|state| state.on[node].may_hold())
+                || member.quorum.nodes.has_pending(node, ticket)
         })
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::world::{Event, MEMBERS, NODES, World};
 use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::quorum::inbox::Input;
+use crate::store::quorum::store::Input;
 use crate::store::{Answer, MemberId, Message, Request};
 
 impl World {

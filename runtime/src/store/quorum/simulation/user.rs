@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::judge::Judge;
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::quorum::jitter::Jitter;
+use crate::store::quorum::backoff::Jitter;
 use crate::store::{Mode, Op, Reply, Request, RequestId, Share, Ticket};
 
 pub(super) const LEASE: Duration = Duration::from_millis(1500);

@@ -9,12 +9,11 @@ use super::user::User;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::memory::state::State;
-use crate::store::quorum::inbox::Input;
-use crate::store::quorum::jitter::Jitter;
-use crate::store::quorum::nodes::Nodes;
-use crate::store::quorum::state::{Output, Quorum};
-use crate::store::quorum::stub::Stub;
-use crate::store::{Answer, MemberId, Message, Mode, Request, Share, Store};
+use crate::store::quorum::backoff::Jitter;
+use crate::store::quorum::machine::Quorum;
+use crate::store::quorum::store::Input;
+use crate::store::quorum::tests::{Event as Told, Recorder, Stub, quorum};
+use crate::store::{Answer, MemberId, Message, Mode, Request, Share};
 
 pub(super) const NODES: usize = 5;
 pub(super) const MEMBERS: usize = 4;
@@ -63,6 +62,7 @@ pub(super) struct Member {
     pub(super) id: MemberId,
     pub(super) quorum: Quorum,
     stubs: Vec<Arc<Stub>>,
+    recorder: Arc<Recorder>,
     /// Of each node: how often it was connected to, 0 while it is not; what awaits an answer; when the last word arrives.
     pub(super) links: Vec<Link>,
     user: User,
@@ -100,11 +100,7 @@ impl World {
         let capacity = [1, 1, 2, 4][dice.below(4) as usize];
         let name = Name::from_escaped("m");
         let members = (0..MEMBERS).map(|index| {
-            let stubs: Vec<_> = (0..NODES).map(|_| Arc::new(Stub::default())).collect();
-            let stores = stubs
-                .iter()
-                .map(|stub| (stub.clone() as Arc<dyn Store>, true));
-            let mut quorum = Quorum::new(Nodes::new(stores.collect()));
+            let (mut quorum, stubs, recorder) = quorum(NODES);
             quorum.jitter = Jitter::seeded(dice.below(u64::MAX));
             // Two always are of the plain kind.
             let odd = index > 1;
@@ -119,6 +115,7 @@ impl World {
                 id: MemberId::random(),
                 quorum,
                 stubs,
+                recorder,
                 links: (0..NODES).map(|_| Link::default()).collect(),
                 user: User::new(index, name.clone(), share, mode),
             }
@@ -193,14 +190,14 @@ impl World {
                 member.quorum.take(input);
             }
             member.quorum.tick();
-            while let Some(output) = member.quorum.outputs() {
+            for event in member.recorder.take() {
                 let tools = (&mut self.judge, &mut self.dice);
-                let asked = match output {
-                    Output::Answer(Answer { request, result }) => {
+                let asked = match event {
+                    Told::Answer(Answer { request, result }) => {
                         member.user.answered(&request.op, result, self.now, tools)
                     }
-                    Output::Told(_, Message::Ask { ticket }) => member.user.told(ticket, self.now),
-                    Output::Connected(generation) if generation > 1 => {
+                    Told::Told(_, Message::Ask { ticket }) => member.user.told(ticket, self.now),
+                    Told::Connected(generation) if generation > 1 => {
                         member.user.reconnected(self.now)
                     }
                     _ => None,
@@ -212,7 +209,7 @@ impl World {
             }
         }
         for node in 0..NODES {
-            let requests = std::mem::take(&mut *self.members[index].stubs[node].0.lock().unwrap());
+            let requests = self.members[index].stubs[node].take();
             for request in requests {
                 self.send(index, node, request);
             }

@@ -1,0 +1,214 @@
+//! A round of an acquire: all nodes are asked at once, and when enough have granted, the highest of their tokens is
+//! written back before the grant counts. If too few have, they get it back at once.
+
+use std::time::Duration;
+
+use super::job::{Job, Kind};
+use super::machine::Quorum;
+use super::ticket::{Phase, TicketState, find};
+use super::votes::{Vote, Votes, is_granted};
+use crate::error::StoreError;
+use crate::store::{Mode, Op, Reply, Request, Ticket};
+
+/// How long slow nodes are waited for while others have refused: three times as long as the majority took, within this.
+const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
+/// How far a token that is written back is ahead of the given ones, in microseconds: nodes that grant later have it too, and
+/// all nodes give the same next one, if it comes soon.
+const AHEAD: u64 = 10_000;
+/// And by how much more at most: two members that write at the same time seldom write the same.
+const SPREAD: u64 = 1_000;
+
+impl Quorum {
+    /// An acquire, an adoption or a touch.
+    pub(super) fn ticket_asked(&mut self, request: Request) {
+        let Some(ticket) = request.op.ticket() else {
+            return;
+        };
+        if !self.tickets.contains_key(&ticket) {
+            let Some(state) = TicketState::new(&request, self.nodes.len()) else {
+                return self.answer(request, Ok(Reply::Gone));
+            };
+            self.sweep();
+            self.tickets.insert(ticket, state);
+        }
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        if state.job.is_some() {
+            return state.later.push_back(request);
+        }
+        state.begin(&request.op, self.now);
+        if state.listens() {
+            return self.listen(request, ticket);
+        }
+        if let Phase::Held(_) = state.phase {
+            return self.renew(request, ticket);
+        }
+        // No store tells a ticket's first request that the ticket is over.
+        if state.is_worn() && state.counter > 1 {
+            return self.end(request, Ok(Reply::Refused));
+        }
+        let is_new = state.mode == Mode::Queue && state.wake_queue.is_none();
+        let head_start = self.head_start(&request.name).filter(|_| is_new);
+        match head_start {
+            Some(head_start) => self.pause(request, head_start),
+            None => self.round(request),
+        }
+    }
+
+    /// Answers the request of a ticket whose job is over. Without a grant or a place the member forgets the ticket, and so
+    /// does the quorum; otherwise what was asked meanwhile is next.
+    pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
+        let Some(ticket) = request.op.ticket() else {
+            return;
+        };
+        let is_over = match &result {
+            Ok(reply) => !matches!(reply, Reply::Granted { .. } | Reply::Queued { .. }),
+            Err(_) => false,
+        };
+        self.answer(request, result);
+        if is_over {
+            return self.withdraw(ticket);
+        }
+        if let Some(state) = self.tickets.get_mut(&ticket) {
+            state.job = None;
+        }
+        while let Some(state) = self.tickets.get_mut(&ticket)
+            && state.job.is_none()
+            && let Some(request) = state.later.pop_front()
+        {
+            self.ticket_asked(request);
+        }
+    }
+
+    /// Asks all nodes.
+    pub(super) fn round(&mut self, request: Request) {
+        let number = self.next_number();
+        let Some((ticket, state)) = find(&mut self.tickets, &request) else {
+            return self.answer(request, Ok(Reply::Gone));
+        };
+        let enough = state.needed();
+        let usable = |node: &usize| self.nodes.is_up(*node) && !state.on[*node].tombed;
+        let usable: Vec<_> = self.nodes.indices().filter(usable).collect();
+        if usable.len() < enough {
+            let error = self.unreachable(enough);
+            return self.end(request, Err(error));
+        }
+        state.rounds += 1;
+        state.woken = false;
+        state.job = Some(number);
+        let (hold, queues) = (state.hold, state.wake_queue.is_some());
+        let mut job = Job::new(request, Kind::Round, self.nodes.len(), self.now);
+        job.ends = self.now.after(hold);
+        for node in usable {
+            if queues {
+                self.queue_on(node, ticket);
+            }
+            job.votes.ask(node);
+            self.acquire_on(node, ticket, number);
+        }
+        self.keep(number, job);
+    }
+
+    pub(super) fn acquire_on(&mut self, node: usize, ticket: Ticket, job: u64) {
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        let on = &mut state.on[node];
+        (on.open, on.lost, on.acquired) = (true, false, state.counter);
+        on.unanswered += 1;
+        let op = state.acquire(ticket);
+        self.nodes.send(node, job, &state.name, op);
+    }
+
+    pub(super) fn decide_round(&mut self, number: u64, mut job: Job) {
+        let Some((_, state)) = find(&mut self.tickets, &job.request) else {
+            return self.answer(job.request, Ok(Reply::Gone));
+        };
+        let (enough, majority) = (state.needed(), self.nodes.majority());
+        let is_owned = !state.share.owner.is_empty();
+        let is_over = job.ends <= self.now;
+        let granted = job.votes.count(is_granted);
+        let (unanswered, answered) = (job.votes.unanswered(), job.votes.answered());
+        let possible = granted + unanswered >= enough;
+        let took = job.began.until(self.now);
+        let grace = (took * 3).clamp(GRACE.0, GRACE.1);
+        if !is_over && granted >= enough {
+            let (token, same) = most_frequent_token(&job.votes);
+            if same >= majority {
+                self.took = took;
+                return self.won(job.request, token);
+            }
+            // Shares of an owner have one token: a node that lags behind must not cause another one while the rest may agree.
+            let waits = is_owned && job.token == 0 && same + unanswered >= majority;
+            if !waits || !job.is_in_grace(self.now, grace) {
+                self.raise(number, &mut job);
+            }
+        } else if is_over
+            || !possible && (answered >= majority || unanswered == 0)
+            || answered >= majority && answered > granted && !job.is_in_grace(self.now, grace)
+        {
+            return self.lost(job);
+        }
+        self.keep(number, job);
+    }
+
+    /// Enough have granted, but no majority the same token: a greater one is written to each node. If a node has given
+    /// that to another ticket meanwhile it answers with the next one, and the member writes again.
+    fn raise(&mut self, number: u64, job: &mut Job) {
+        let Some(ticket) = job.request.op.ticket() else {
+            return;
+        };
+        if job.second.unanswered() == 0 {
+            let tokens = job.votes.replies().filter_map(token_of);
+            let highest = tokens.max().unwrap_or(0);
+            if highest >= job.token {
+                job.token = highest + AHEAD + self.jitter.below(SPREAD);
+                job.second = Votes::new(self.nodes.len());
+            }
+        }
+        let token = job.token;
+        for node in self.nodes.indices() {
+            let lower = match job.votes.of(node) {
+                Vote::Answered(reply) => token_of(reply).is_some_and(|given| given < token),
+                _ => false,
+            };
+            if lower && matches!(job.second.of(node), Vote::None) {
+                job.second.ask(node);
+                let op = Op::Raise { ticket, token };
+                self.nodes.send(node, number, &job.request.name, op);
+            }
+        }
+    }
+
+    fn won(&mut self, request: Request, token: u64) {
+        let Some((ticket, state)) = find(&mut self.tickets, &request) else {
+            return;
+        };
+        state.phase = Phase::Held(token);
+        state.collisions = 0;
+        let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
+        self.leave_wake_queue(ticket, true);
+        // There may be room for the next one beside it.
+        if may_share {
+            self.wake_one(&request.name);
+        }
+        let signal = None;
+        self.end(request, Ok(Reply::Granted { token, signal }));
+    }
+}
+
+fn token_of(reply: &Reply) -> Option<u64> {
+    match reply {
+        Reply::Granted { token, .. } => Some(*token),
+        _ => None,
+    }
+}
+
+/// The token that most nodes have granted, and how many have.
+fn most_frequent_token(votes: &Votes) -> (u64, usize) {
+    let tokens = votes.replies().filter_map(token_of);
+    let all = tokens.clone();
+    let counted = tokens.map(|token| (token, all.clone().filter(|other| *other == token).count()));
+    counted.max_by_key(|(_, count)| *count).unwrap_or_default()
+}

@@ -1,0 +1,130 @@
+//! What an answer or a message says about a ticket on one node, whichever job waits for it.
+
+use super::machine::Quorum;
+use super::nodes::NOBODY;
+use super::ticket::{Phase, TicketState};
+use super::wake::is_wake_queue;
+use crate::name::Name;
+use crate::store::{Answer, Message, Op, Reply, Request, Ticket};
+
+impl Quorum {
+    pub(super) fn note(&mut self, node: usize, answer: &Answer) {
+        let Answer { request, result } = answer;
+        match (&request.op, result) {
+            // Places in a wake queue end by themselves within seconds.
+            (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
+            (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
+            (Op::Release { .. }, Err(_)) => self.note_unreleased(node, answer),
+            (Op::Signal { .. }, Ok(Reply::Signalled { count })) => {
+                self.note_woken(&request.name, *count);
+            }
+            (op, _) => {
+                let state = op.ticket().and_then(|ticket| self.tickets.get(&ticket));
+                match (op.ticket(), state) {
+                    (Some(ticket), Some(state)) if request.name == state.name => {
+                        self.note_ticket(node, ticket, answer);
+                    }
+                    (Some(ticket), Some(_)) => self.note_place(node, ticket, answer),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn note_ticket(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
+        let Answer { request, result } = answer;
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        let listens = state.listens();
+        let on = &mut state.on[node];
+        if matches!(request.op, Op::Acquire { .. } | Op::Adopt { .. }) {
+            on.unanswered = on.unanswered.saturating_sub(1);
+        }
+        match (&request.op, result) {
+            (_, Ok(Reply::Granted { token, signal })) if listens => {
+                let signal = signal.clone().unwrap_or_default();
+                self.notified(node, ticket, (*token, signal), None);
+            }
+            (_, Ok(Reply::Granted { token, .. })) if on.open => {
+                self.keep_up(node, ticket, *token);
+            }
+            // What is older than the last acquire says nothing any more.
+            (Op::Touch { counter, .. }, Ok(Reply::Gone)) if *counter >= on.acquired => {
+                on.open = false;
+            }
+            (Op::Acquire { .. } | Op::Adopt { .. }, Err(error)) => {
+                on.late |= error.is_disconnected();
+            }
+            _ => {}
+        }
+    }
+
+    /// `node` has refused a release, or was lost before it answered.
+    fn note_unreleased(&mut self, node: usize, answer: &Answer) {
+        let (Op::Release { ticket, .. }, Err(error)) = (&answer.request.op, &answer.result) else {
+            return;
+        };
+        let mut op = answer.request.op.clone();
+        if let Op::Release { tomb, .. } = &mut op {
+            // A copy of it may arrive later.
+            *tomb |= error.is_disconnected();
+            if let Some(state) = self.tickets.get_mut(ticket) {
+                state.on[node].tombed |= *tomb;
+            }
+        }
+        let Request { name, .. } = &answer.request;
+        self.nodes.note_unreleased(node, name, &op, error, self.now);
+    }
+
+    /// A node that granted later than enough others gets the token that they all have.
+    fn keep_up(&mut self, node: usize, ticket: Ticket, granted: u64) {
+        if let Some(state) = self.tickets.get(&ticket)
+            && let Phase::Held(token) = state.phase
+            && granted < token
+        {
+            let op = Op::Raise { ticket, token };
+            self.nodes.send(node, NOBODY, &state.name, op);
+        }
+    }
+
+    pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
+        let (Message::Grant { ticket, .. }
+        | Message::Near { ticket }
+        | Message::Lost { ticket }
+        | Message::Refresh { ticket, .. }
+        | Message::Ask { ticket }) = message;
+        let majority = self.nodes.majority();
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        let passes_on = match message {
+            Message::Grant { token, .. } if *name != state.name => {
+                return self.woken(node, ticket, token);
+            }
+            Message::Grant {
+                token, ref signal, ..
+            } => {
+                let signal = signal.clone().unwrap_or_default();
+                return self.notified(node, ticket, (token, signal), Some(message));
+            }
+            Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
+            // Each node tells it; the member hears of it once.
+            Message::Lost { .. } => {
+                let lost = |state: &TicketState| state.on.iter().filter(|on| on.lost).count();
+                let before = lost(state);
+                state.on[node].lost = true;
+                before < majority && lost(state) >= majority
+            }
+            Message::Refresh { .. } => {
+                state.on[node].refreshed += 1;
+                let first = state.on[node].refreshed > state.refreshed;
+                state.refreshed = state.refreshed.max(state.on[node].refreshed);
+                first
+            }
+        };
+        if passes_on {
+            self.tell(name, message);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What follows a lost round: another one, at once or after a pause, or an answer without a grant.
+
+use std::time::Duration;
+
+use super::job::{Job, Kind};
+use super::machine::Quorum;
+use super::ticket::find;
+use super::votes::{Vote, Votes, is_granted};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::store::{HolderRecord, Mode, Reply, Request};
+
+/// How long a request goes on trying by itself while rounds collide.
+const PERSISTENCE: Duration = Duration::from_millis(200);
+/// How often an attempt that does not wait is made again when nobody has won.
+const TRIES: u32 = 6;
+/// When a waiter looks again, if nobody wakes it before.
+const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
+
+impl Quorum {
+    /// Too few have granted: they get it back.
+    pub(super) fn lost(&mut self, job: Job) {
+        let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
+            return self.answer(job.request, Ok(Reply::Gone));
+        };
+        let (enough, adopts) = (state.needed(), state.adopts.is_some());
+        let is_first = state.counter <= 1;
+        // Where it has taken over, the old ticket is gone: given back, nobody would have the lock. The member asks again.
+        if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
+            let error = self.too_few_adopted(&job.votes, enough);
+            return self.end(job.request, Err(error));
+        }
+        for node in self.nodes.indices() {
+            let may_hold = match job.votes.of(node) {
+                Vote::Answered(reply) => is_granted(reply),
+                Vote::Unanswered | Vote::Failed(_) => true,
+                Vote::None => false,
+            };
+            if may_hold {
+                self.withdraw_from(node, ticket, 0);
+            }
+        }
+        if adopts {
+            return self.end(job.request, Ok(Reply::Gone));
+        }
+        // What has not answered by the end counts as unreachable.
+        let is_over = job.ends <= self.now;
+        let unanswered = if is_over { 0 } else { job.votes.unanswered() };
+        if job.votes.answered() + unanswered < enough {
+            let trouble = job.votes.trouble().cloned();
+            let error = trouble.unwrap_or_else(|| self.unreachable(enough));
+            return self.end(job.request, Err(error));
+        }
+        if self.nodes.len() - job.votes.count(is_final) >= enough {
+            return self.after_collision(job);
+        }
+        let refusal = job.votes.replies().find(|reply| is_final(reply));
+        let result = match refusal.cloned().unwrap_or(Reply::Gone) {
+            // No store tells a ticket's first request that the ticket is over.
+            Reply::Refused | Reply::Gone if is_first => {
+                let what = "the servers have lost the request";
+                Err(StoreError::new(StoreErrorKind::Busy, what))
+            }
+            reply => Ok(reply),
+        };
+        self.end(job.request, result);
+    }
+
+    /// Why an adoption has not succeeded that still may.
+    fn too_few_adopted(&self, votes: &Votes, enough: usize) -> StoreError {
+        match votes.trouble() {
+            Some(trouble) => trouble.clone(),
+            None if self.nodes.up() < enough => self.unreachable(enough),
+            None => StoreError::new(
+                StoreErrorKind::Busy,
+                "too few servers have handed the lock over; the others grant nothing yet, or are slow",
+            ),
+        }
+    }
+
+    /// The name is held by others, or nobody got enough nodes.
+    fn after_collision(&mut self, job: Job) {
+        let request = job.request;
+        let (holder, is_held) = holder(&job.votes, self.nodes.majority());
+        let took = job.began.until(self.now);
+        let Some((_, state)) = find(&mut self.tickets, &request) else {
+            return self.answer(request, Ok(Reply::Gone));
+        };
+        let waited = state.asked.until(self.now);
+        let persists = waited < PERSISTENCE.min(state.hold / 4);
+        if !is_held {
+            state.collisions += 1;
+        }
+        let collisions = state.collisions;
+        if state.mode == Mode::Try {
+            if is_held || state.rounds >= TRIES || !persists {
+                return self.end(request, Ok(Reply::Busy { holder }));
+            }
+            let wait = self.jitter.backoff(collisions, took);
+            return self.pause(request, wait);
+        }
+        if state.woken && persists {
+            let wait = self.jitter.between(Duration::ZERO, took);
+            return self.pause(request, wait);
+        }
+        if is_held && state.wake_queue.is_none() {
+            // Another round once it would be told of a release: there may have been one in between.
+            state.join_wake_queue();
+            return self.round(request);
+        }
+        if collisions > 1 {
+            // It is told of releases from the next round on: there may be many, and each round may fall between two.
+            state.join_wake_queue();
+        }
+        let wait = match is_held {
+            true => self.jitter.between(LOOK.0, LOOK.1),
+            false => self.jitter.backoff(collisions, took),
+        };
+        if !is_held && persists && wait < PERSISTENCE {
+            return self.pause(request, wait);
+        }
+        if is_held {
+            state.collisions = 0;
+        }
+        let wait = if state.woken { took } else { wait };
+        let queued = Reply::Queued {
+            position: 1,
+            again: wait.max(Duration::from_millis(1)),
+            holder,
+        };
+        self.end(request, Ok(queued));
+    }
+
+    /// The next round begins in a while.
+    pub(super) fn pause(&mut self, request: Request, wait: Duration) {
+        let number = self.next_number();
+        let mut job = Job::new(request, Kind::Pause, 0, self.now);
+        job.ends = self.now.after(wait);
+        if let Some((_, state)) = find(&mut self.tickets, &job.request) {
+            state.job = Some(number);
+        }
+        self.keep(number, job);
+    }
+
+    /// Somebody has released: if this job is a pause, the next round begins now.
+    pub(super) fn end_pause(&mut self, number: u64) {
+        if self
+            .jobs
+            .get(&number)
+            .is_some_and(|job| job.kind == Kind::Pause)
+            && let Some(job) = self.take_job(number)
+        {
+            self.round(job.request);
+        }
+    }
+}
+
+fn refuses_adoption(reply: &Reply) -> bool {
+    !is_granted(reply) && !matches!(reply, Reply::Busy { .. })
+}
+
+/// What no further round would change.
+fn is_final(reply: &Reply) -> bool {
+    matches!(
+        reply,
+        Reply::TooMany | Reply::Refused | Reply::Gone | Reply::Mismatch { .. }
+    )
+}
+
+/// The holder that most nodes name, and whether enough nodes name it for it to be so.
+fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
+    let holders = votes.replies().filter_map(|reply| match reply {
+        Reply::Busy { holder } => holder.as_ref(),
+        _ => None,
+    });
+    let all = holders.clone();
+    let same = |holder: &HolderRecord| {
+        let others = all.clone();
+        others.filter(|other| other.token == holder.token).count()
+    };
+    let first = holders.map(|holder| (holder, same(holder)));
+    let first = first.max_by_key(|(_, count)| *count);
+    let is_held = first.is_some_and(|(_, count)| count >= majority);
+    (first.map(|(holder, _)| holder.clone()), is_held)
+}

@@ -1,0 +1,154 @@
+//! Waiting for a notification: the ticket queues on every node, and the first node that notifies it wakes it. A notification
+//! reaches a majority of the nodes, and so at least one on which the ticket waits.
+//!
+//! Every node sends the same notification, with the same text: it counts once. Another one, or one that comes after the
+//! ticket has left, goes to the next waiter of that node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::job::{Job, Kind};
+use super::machine::Quorum;
+use super::nodes::NOBODY;
+use super::ticket::{Phase, TicketState, find};
+use super::votes::{Vote, Votes, is_granted};
+use crate::error::StoreError;
+use crate::store::{Message, Op, Reply, Request, Ticket};
+
+impl Quorum {
+    /// An acquire or a touch of a ticket that waits for a notification, or has one.
+    pub(super) fn listen(&mut self, request: Request, ticket: Ticket) {
+        let number = self.next_number();
+        let touches = matches!(request.op, Op::Touch { .. });
+        let mut job = Job::new(request, Kind::Listen, self.nodes.len(), self.now);
+        for node in self.nodes.indices() {
+            let Some(state) = self.tickets.get_mut(&ticket) else {
+                return;
+            };
+            state.job = Some(number);
+            let left = matches!(state.phase, Phase::Notified(by, _) if by != node);
+            if left || !self.nodes.is_up(node) {
+                continue;
+            }
+            if touches && !state.on[node].open {
+                // A place that was lost does not count: a notification may have passed it.
+                self.acquire_on(node, ticket, NOBODY);
+                continue;
+            }
+            job.votes.ask(node);
+            if touches {
+                let op = state.touch(ticket, 0);
+                self.nodes.send(node, number, &state.name, op);
+            } else {
+                self.acquire_on(node, ticket, number);
+            }
+        }
+        if let Some(state) = self.tickets.get_mut(&ticket)
+            && state.phase == Phase::Wanting
+        {
+            state.phase = Phase::Listening;
+        }
+        self.decide(number, job);
+    }
+
+    pub(super) fn decide_listening(&mut self, number: u64, job: Job) {
+        let Some((_, state)) = find(&mut self.tickets, &job.request) else {
+            return self.answer(job.request, Ok(Reply::Gone));
+        };
+        let Some(node) = notified_by(state, &job.votes) else {
+            return match self.waiting_result(&job.votes) {
+                Some(result) => self.end(job.request, result),
+                None => self.keep(number, job),
+            };
+        };
+        let result = match job.votes.of(node) {
+            Vote::Unanswered => return self.keep(number, job),
+            // The node takes itself for closed and does not let the notification be claimed: it may go to somebody else,
+            // and this ticket waits nowhere else.
+            Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
+            Vote::Answered(reply) => Ok(reply.clone()),
+            Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),
+        };
+        self.end(job.request, result);
+    }
+
+    /// The answer while no node has notified the ticket.
+    fn waiting_result(&self, votes: &Votes) -> Option<Result<Reply, StoreError>> {
+        let majority = self.nodes.majority();
+        let places = votes.replies().filter_map(place);
+        let waiting = places.clone().count();
+        if waiting >= majority {
+            return Some(Ok(Reply::Queued {
+                position: places.clone().map(|place| place.0).min().unwrap_or(1),
+                again: places.map(|place| place.1).min().unwrap_or_default(),
+                holder: None,
+            }));
+        }
+        if waiting + votes.unanswered() >= majority {
+            return None;
+        }
+        if votes.answered() >= majority {
+            let refusal = votes.replies().find(|reply| place(reply).is_none());
+            return Some(Ok(refusal.cloned().unwrap_or(Reply::Gone)));
+        }
+        let trouble = votes.trouble().cloned();
+        Some(Err(trouble.unwrap_or_else(|| self.unreachable(majority))))
+    }
+
+    /// A node notified `ticket`, with a signal of this token and text.
+    pub(super) fn notified(
+        &mut self,
+        node: usize,
+        ticket: Ticket,
+        (token, signal): (u64, Arc<str>),
+        message: Option<Message>,
+    ) {
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        match &state.phase {
+            Phase::Listening => {
+                state.phase = Phase::Notified(node, signal);
+                let name = state.name.clone();
+                if let Some(message) = message {
+                    self.tell(&name, message);
+                }
+            }
+            Phase::Notified(by, _) if *by == node => {}
+            Phase::Notified(_, known) => {
+                let used = if *known == signal { token } else { 0 };
+                self.withdraw_from(node, ticket, used);
+            }
+            Phase::Wanting | Phase::Held(_) => {}
+        }
+    }
+
+    /// `node` is back: a ticket that waits there may have missed its notification.
+    pub(super) fn listen_again(&mut self, node: usize) {
+        let waits = |state: &TicketState| state.phase == Phase::Listening && state.on[node].open;
+        let waiting = self.tickets.iter().filter(|(_, state)| waits(state));
+        for (&ticket, state) in waiting {
+            self.tell(&state.name, Message::Ask { ticket });
+        }
+    }
+}
+
+/// The node that has notified the ticket.
+fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
+    if let Phase::Notified(by, _) = state.phase {
+        return Some(by);
+    }
+    let granted =
+        |node: &usize| matches!(votes.of(*node), Vote::Answered(reply) if is_granted(reply));
+    (0..state.on.len()).find(granted)
+}
+
+/// The place of a waiter, and when it should ask again.
+fn place(reply: &Reply) -> Option<(u64, Duration)> {
+    match reply {
+        Reply::Queued {
+            position, again, ..
+        } => Some((*position, *again)),
+        _ => None,
+    }
+}

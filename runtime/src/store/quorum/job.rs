@@ -1,0 +1,123 @@
+//! [`Job`]: one request of the member that the nodes are asked about.
+
+use std::time::Duration;
+
+use super::machine::{Due, Quorum};
+use super::votes::Votes;
+use crate::clock::Instant;
+use crate::error::StoreError;
+use crate::name::Name;
+use crate::store::{Op, Reply, Request};
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) request: Request,
+    pub(super) kind: Kind,
+    /// What each node answered.
+    pub(super) votes: Votes,
+    /// What each node answered to a second question: the raise of a round, or what waits beside the name of a query.
+    pub(super) second: Votes,
+    /// The token that a round writes back; 0: none yet.
+    pub(super) token: u64,
+    pub(super) began: Instant,
+    /// When the job is decided, whatever has been answered.
+    pub(super) ends: Instant,
+    /// Until when slow nodes are waited for, once others have answered.
+    grace: Option<Instant>,
+    /// The timer of this job, while it waits.
+    due: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// All nodes are asked for a ticket.
+    Round,
+    /// Between two rounds.
+    Pause,
+    Renew,
+    Listen,
+    Release {
+        /// It was held, and not only asked for.
+        held: bool,
+        /// So many nodes must have released it.
+        enough: usize,
+    },
+    Query,
+}
+
+impl Job {
+    pub(super) fn new(request: Request, kind: Kind, nodes: usize, now: Instant) -> Self {
+        Self {
+            request,
+            kind,
+            votes: Votes::new(nodes),
+            second: Votes::default(),
+            token: 0,
+            began: now,
+            ends: Instant::NEVER,
+            grace: None,
+            due: Instant::NEVER,
+        }
+    }
+
+    /// Notes what `node` answered to `op` about `name`.
+    pub(super) fn put(
+        &mut self,
+        node: usize,
+        (name, op): (&Name, &Op),
+        result: Result<Reply, StoreError>,
+    ) {
+        match op {
+            _ if *name != self.request.name => self.second.put(node, result),
+            Op::Raise { .. } => {
+                self.second.put(node, result.clone());
+                // The newer answer about the ticket.
+                self.votes.put(node, result);
+            }
+            _ => self.votes.put(node, result),
+        }
+    }
+
+    /// Whether slow nodes are still waited for; the first call starts the time.
+    pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
+        *self.grace.get_or_insert(now.after(grace)) > now
+    }
+}
+
+impl Quorum {
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// Keeps `job` until a node answers or its time is over.
+    pub(super) fn keep(&mut self, number: u64, mut job: Job) {
+        let grace = job.grace.filter(|grace| *grace > self.now);
+        job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
+        self.arm(job.due, Due::Job(number));
+        self.jobs.insert(number, job);
+    }
+
+    /// Takes a job out, with its timer.
+    pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
+        let job = self.jobs.remove(&number)?;
+        self.timers.remove(&(job.due, Due::Job(number)));
+        Some(job)
+    }
+
+    /// Ends a job, or keeps it.
+    pub(super) fn decide(&mut self, number: u64, mut job: Job) {
+        let result = match job.kind {
+            Kind::Round => return self.decide_round(number, job),
+            Kind::Pause => return self.round(job.request),
+            Kind::Listen => return self.decide_listening(number, job),
+            Kind::Renew => self.renewal_result(&job),
+            Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),
+            Kind::Query => self.query_result(&mut job),
+        };
+        match result {
+            Some(result) => self.answer(job.request, result),
+            None => self.keep(number, job),
+        }
+    }
+}

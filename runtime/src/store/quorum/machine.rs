@@ -1,0 +1,219 @@
+//! [`Quorum`]: one member's tickets and jobs. Here: which input goes where; the other files say what is done about it.
+//!
+//! It knows neither threads nor sockets nor the time: the driver brings what happened, and the time when it did.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::backoff::{Jitter, LastRelease};
+use super::job::Job;
+use super::nodes::Nodes;
+use super::store::Input;
+use super::ticket::TicketState;
+use crate::clock::Instant;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::name::{Name, NameMap};
+use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Request, Ticket, TicketMap};
+
+/// With so many tickets the first search begins for those that nobody asks for any more.
+const SWEEP: usize = 64;
+
+/// What comes at a point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// The job with this number is decided.
+    Job(u64),
+    /// The ticket, which was notified and is released, leaves the other nodes too.
+    Withdraw(Ticket),
+}
+
+pub(super) struct Quorum {
+    pub(super) nodes: Nodes,
+    pub(super) tickets: TicketMap<TicketState>,
+    /// By number. A request to a node carries the number of the job that waits for the answer.
+    pub(super) jobs: HashMap<u64, Job>,
+    pub(super) timers: BTreeSet<(Instant, Due)>,
+    pub(super) now: Instant,
+    pub(super) jitter: Jitter,
+    /// This member's last releases, by the queue of those who wait for one.
+    pub(super) releases: NameMap<LastRelease>,
+    /// How long the last round took that was won.
+    pub(super) took: Duration,
+    pub(super) last_number: u64,
+    events: Arc<dyn Events>,
+    /// How often a majority became reachable.
+    generation: u64,
+    connected: bool,
+    /// What the member was told last.
+    closing: Option<Closing>,
+    /// The next search begins with so many tickets.
+    sweep_at: usize,
+}
+
+impl Quorum {
+    pub(super) fn new(nodes: Nodes, events: Arc<dyn Events>) -> Self {
+        let mut quorum = Self {
+            nodes,
+            tickets: TicketMap::default(),
+            jobs: HashMap::new(),
+            timers: BTreeSet::new(),
+            now: Instant::now(),
+            jitter: Jitter::new(),
+            releases: NameMap::default(),
+            took: Duration::ZERO,
+            last_number: 0,
+            events,
+            generation: 0,
+            connected: false,
+            closing: None,
+            sweep_at: SWEEP,
+        };
+        quorum.connect();
+        quorum
+    }
+
+    pub(super) fn take(&mut self, input: Input) {
+        match input {
+            Input::Asked(request) => match &request.op {
+                Op::Acquire { .. } | Op::Adopt { .. } | Op::Touch { .. } => {
+                    self.ticket_asked(request);
+                }
+                Op::Release { .. } => self.release(request),
+                _ => self.query(request),
+            },
+            Input::Answered(node, answer) => self.answered(node, answer),
+            Input::Told(node, name, message) => self.told(node, &name, message),
+            Input::Up(node) => {
+                self.nodes.note_up(node, self.now);
+                self.look_after_places(node);
+                self.connect();
+                self.listen_again(node);
+            }
+            Input::Closed(node, closing) => self.nodes.note_closed(node, closing),
+            Input::Down(node, error) => self.down(node, error),
+            Input::StillDown(node, error) => {
+                self.nodes.note_down(node, error);
+                if !self.connected {
+                    let error = self.disconnected();
+                    self.events.still_disconnected(Node::ONLY, error);
+                }
+            }
+        }
+        while let Some((node, answer)) = self.nodes.refused.pop() {
+            self.answered(node, answer);
+        }
+        let closing = self.nodes.closing(self.now);
+        if closing != self.closing {
+            self.closing = closing;
+            self.events.closed(Node::ONLY, closing);
+        }
+    }
+
+    /// Tells the member if a majority has become reachable.
+    fn connect(&mut self) {
+        if self.nodes.are_connected() && !self.connected {
+            self.connected = true;
+            self.generation += 1;
+            self.events.connected(Node::ONLY, self.generation);
+        }
+    }
+
+    fn down(&mut self, node: usize, error: StoreError) {
+        self.nodes.note_down(node, error);
+        if self.connected && !self.nodes.are_connected() {
+            self.connected = false;
+            let error = self.disconnected();
+            self.events.disconnected(Node::ONLY, error);
+        }
+    }
+
+    fn answered(&mut self, node: usize, answer: Answer) {
+        if let Err(error) = &answer.result
+            && error.is_disconnected()
+        {
+            self.down(node, error.clone());
+        }
+        self.note(node, &answer);
+        let Answer { request, result } = answer;
+        if let Some(mut job) = self.take_job(request.id.0) {
+            job.put(node, (&request.name, &request.op), result);
+            self.decide(request.id.0, job);
+        }
+    }
+
+    /// Does what is due at this time.
+    pub(super) fn tick(&mut self) {
+        self.nodes.retry(self.now);
+        while let Some(&(at, due)) = self.timers.first()
+            && at <= self.now
+        {
+            self.timers.pop_first();
+            match due {
+                Due::Job(number) => {
+                    if let Some(job) = self.take_job(number) {
+                        self.decide(number, job);
+                    }
+                }
+                Due::Withdraw(ticket) => self.withdraw(ticket),
+            }
+        }
+    }
+
+    /// When to call [`tick`](Self::tick) next.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        timer.into_iter().chain(self.nodes.next_retry()).min()
+    }
+
+    /// Whether every request is answered.
+    pub(super) fn is_done(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// The member asks for nothing more: tickets are withdrawn now.
+    pub(super) fn close(&mut self) {
+        for (at, due) in std::mem::take(&mut self.timers) {
+            match due {
+                Due::Withdraw(ticket) => self.withdraw(ticket),
+                Due::Job(_) => self.arm(at, due),
+            }
+        }
+    }
+
+    pub(super) fn arm(&mut self, at: Instant, due: Due) {
+        if at != Instant::NEVER {
+            self.timers.insert((at, due));
+        }
+    }
+
+    /// Forgets tickets that the member will not release, when there are many.
+    pub(super) fn sweep(&mut self) {
+        if self.tickets.len() >= self.sweep_at {
+            let now = self.now;
+            self.tickets.retain(|_, state| !state.is_forsaken(now));
+            self.sweep_at = SWEEP.max(self.tickets.len() * 2);
+        }
+    }
+
+    pub(super) fn answer(&self, request: Request, result: Result<Reply, StoreError>) {
+        self.events.answered(Answer { request, result });
+    }
+
+    pub(super) fn tell(&self, name: &Name, message: Message) {
+        self.events.told(name, message);
+    }
+
+    fn disconnected(&self) -> StoreError {
+        StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
+    }
+
+    /// Why fewer than `enough` nodes have answered.
+    pub(super) fn unreachable(&self, enough: usize) -> StoreError {
+        if !self.connected {
+            return self.disconnected();
+        }
+        // As an error of the connection it would make the member wait for a reconnect, and there is a connection.
+        StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
+    }
+}

@@ -1,0 +1,239 @@
+//! [`TicketState`]: what is known of one ticket of this member, and on which nodes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::votes::needed;
+use super::wake::wake_queue;
+use crate::clock::Instant;
+use crate::name::Name;
+use crate::store::{Mode, Op, Request, Share, Text, Ticket, TicketMap};
+
+/// A waiter asks more often than that.
+const SILENT: Duration = Duration::from_secs(2);
+
+/// A ticket, from its first acquire to its release.
+#[derive(Debug)]
+pub(super) struct TicketState {
+    pub(super) name: Name,
+    pub(super) share: Share,
+    /// The hold of another ticket is taken over.
+    pub(super) adopts: Option<Ticket>,
+    pub(super) mode: Mode,
+    pub(super) meta: Text,
+    /// These three as in the last request.
+    pub(super) counter: u64,
+    pub(super) hold: Duration,
+    pub(super) place: Duration,
+    pub(super) phase: Phase,
+    pub(super) on: Vec<OnNode>,
+    /// The job that must end before the next one of this ticket begins.
+    pub(super) job: Option<u64>,
+    /// What was asked meanwhile.
+    pub(super) later: VecDeque<Request>,
+    /// When the last request began.
+    pub(super) asked: Instant,
+    /// How many rounds the last request has had.
+    pub(super) rounds: u32,
+    /// The queue in which it waits for a release; `None` while it does not.
+    pub(super) wake_queue: Option<Name>,
+    /// It was told of a release since the last round began.
+    pub(super) woken: bool,
+    /// Rounds in a row that nobody seems to have won.
+    pub(super) collisions: u32,
+    /// How often its `expire` was restarted by others.
+    pub(super) refreshed: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It has nothing, or not enough.
+    Wanting,
+    /// Enough nodes have granted it, with this token at last.
+    Held(u64),
+    /// It waits for a notification.
+    Listening,
+    /// It was notified by a node, with a signal of this text.
+    Notified(usize, Arc<str>),
+}
+
+/// What is known of a ticket on one node.
+#[derive(Debug, Default)]
+pub(super) struct OnNode {
+    /// An acquire was sent, and no release since: it may hold there.
+    pub(super) open: bool,
+    /// An acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
+    pub(super) late: bool,
+    /// So many acquires are not answered yet.
+    pub(super) unanswered: u32,
+    /// A release there leaves a tombstone: the ticket cannot be had there again.
+    pub(super) tombed: bool,
+    /// The counter of the last acquire.
+    pub(super) acquired: u64,
+    /// When it last joined the wake queue.
+    pub(super) queued: Option<Instant>,
+    /// The token of the signal that woke it there.
+    pub(super) wake: Option<u64>,
+    /// The hold was broken there.
+    pub(super) lost: bool,
+    /// How often its `expire` was restarted there.
+    pub(super) refreshed: u32,
+}
+
+impl OnNode {
+    /// Whether it may hold there, now or when a copy arrives.
+    pub(super) fn may_hold(&self) -> bool {
+        self.open || self.late
+    }
+
+    /// A release is sent. Whether it must leave a tombstone: an acquire may reach the node after it.
+    pub(super) fn release(&mut self, is_up: bool) -> bool {
+        let tomb = self.late || !is_up && self.unanswered > 0;
+        (self.open, self.late, self.lost) = (false, false, false);
+        self.tombed |= tomb;
+        tomb
+    }
+}
+
+impl TicketState {
+    /// What an acquire or an adoption asks for.
+    pub(super) fn new(request: &Request, nodes: usize) -> Option<Self> {
+        let (share, adopts, mode, meta) = match &request.op {
+            Op::Acquire {
+                share, mode, meta, ..
+            } => (share.clone(), None, *mode, meta),
+            // Only mutexes are handed over.
+            Op::Adopt { old, meta, .. } => (Share::of(1, 1), Some(*old), Mode::Try, meta),
+            _ => return None,
+        };
+        Some(Self {
+            name: request.name.clone(),
+            share,
+            adopts,
+            mode,
+            meta: meta.clone(),
+            counter: 0,
+            hold: Duration::ZERO,
+            place: Duration::ZERO,
+            phase: Phase::Wanting,
+            on: (0..nodes).map(|_| OnNode::default()).collect(),
+            job: None,
+            later: VecDeque::new(),
+            asked: Instant::START,
+            rounds: 0,
+            wake_queue: None,
+            woken: false,
+            collisions: 0,
+            refreshed: 0,
+        })
+    }
+
+    /// A request for it begins.
+    pub(super) fn begin(&mut self, op: &Op, now: Instant) {
+        if let Op::Acquire {
+            counter,
+            hold,
+            place,
+            ..
+        }
+        | Op::Adopt {
+            counter,
+            hold,
+            place,
+            ..
+        }
+        | Op::Touch {
+            counter,
+            hold,
+            place,
+            ..
+        } = op
+        {
+            (self.counter, self.hold, self.place) = (*counter, *hold, *place);
+        }
+        (self.asked, self.rounds) = (now, 0);
+    }
+
+    /// How many nodes must have granted it before it is held.
+    pub(super) fn needed(&self) -> usize {
+        needed(self.on.len(), &self.share)
+    }
+
+    /// Whether it waits for a notification, or has one.
+    pub(super) fn listens(&self) -> bool {
+        self.share.capacity == 0
+    }
+
+    /// On how many nodes it may hold.
+    pub(super) fn open(&self) -> usize {
+        self.on.iter().filter(|on| on.open).count()
+    }
+
+    /// Whether every lease and place of it must be over, for lack of requests: the member has handed it over to another
+    /// one, or forgotten it.
+    pub(super) fn is_forsaken(&self, now: Instant) -> bool {
+        let longest = self.hold.max(self.place) + SILENT;
+        let is_idle = self.job.is_none() && self.later.is_empty();
+        let asks = matches!(self.phase, Phase::Wanting | Phase::Held(_));
+        is_idle && asks && self.asked.until(now) > longest
+    }
+
+    /// Whether it should go on under a fresh ticket: a release has left a tombstone on some node.
+    pub(super) fn is_worn(&self) -> bool {
+        self.on.iter().any(|on| on.tombed)
+    }
+
+    /// The request to one node.
+    pub(super) fn acquire(&self, ticket: Ticket) -> Op {
+        let (counter, hold, place) = (self.counter, self.hold, self.place);
+        let meta = self.meta.clone();
+        match self.adopts {
+            Some(old) => Op::Adopt {
+                old,
+                ticket,
+                counter,
+                hold,
+                place,
+                meta,
+            },
+            None => Op::Acquire {
+                ticket,
+                counter,
+                share: self.share.clone(),
+                hold,
+                place,
+                mode: if self.listens() { self.mode } else { Mode::Try },
+                meta,
+            },
+        }
+    }
+
+    /// The renewal on one node.
+    pub(super) fn touch(&self, ticket: Ticket, units: u32) -> Op {
+        Op::Touch {
+            ticket,
+            counter: self.counter,
+            units,
+            hold: self.hold,
+            place: self.place,
+        }
+    }
+
+    /// From now on it waits for a release.
+    pub(super) fn join_wake_queue(&mut self) -> Name {
+        let name = &self.name;
+        self.wake_queue
+            .get_or_insert_with(|| wake_queue(name))
+            .clone()
+    }
+}
+
+/// The ticket of `request`, if it is known.
+pub(super) fn find<'a>(
+    tickets: &'a mut TicketMap<TicketState>,
+    request: &Request,
+) -> Option<(Ticket, &'a mut TicketState)> {
+    let ticket = request.op.ticket()?;
+    Some((ticket, tickets.get_mut(&ticket)?))
+}

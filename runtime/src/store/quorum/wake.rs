@@ -1,0 +1,144 @@
+//! Waiting for a release: a ticket waits for a signal on each node, under a name beside the lock's, and each release wakes
+//! the first there. A woken waiter that dies is passed over like everybody who does not claim a signal.
+
+use std::time::Duration;
+
+use super::machine::Quorum;
+use super::nodes::NOBODY;
+use super::release::release_op;
+use super::ticket::Phase;
+use crate::clock::Instant;
+use crate::name::Name;
+use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
+
+/// How long a place lasts at least: longer than the pause between two rounds.
+const PLACE: Duration = Duration::from_secs(4);
+const SUFFIX: &str = "wake";
+
+/// The name under which those queue who wait for a release of `name`.
+pub(super) fn wake_queue(name: &Name) -> Name {
+    name.beside(SUFFIX)
+}
+
+/// Whether `name` is a [`wake_queue`]. No user can give a name that ends so.
+pub(super) fn is_wake_queue(name: &Name) -> bool {
+    let before = name.as_str().strip_suffix(SUFFIX);
+    before.is_some_and(|before| before.ends_with(":%"))
+}
+
+impl Quorum {
+    /// Makes sure that `ticket` queues on `node`; a signal that it got there is used up.
+    pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        let queue = state.join_wake_queue();
+        let place = state.place.max(PLACE);
+        let on = &mut state.on[node];
+        if let Some(used) = on.wake.take() {
+            on.queued = None;
+            self.nodes
+                .send(node, NOBODY, &queue, release_op(ticket, false, used));
+        }
+        // It must last until the next look at it.
+        let fresh = |since: Instant| since.until(self.now) < place / 3;
+        if on.queued.is_some_and(fresh) {
+            return;
+        }
+        on.queued = Some(self.now);
+        let op = Op::Acquire {
+            ticket,
+            counter: state.counter,
+            share: Share {
+                units: state.share.units,
+                takes: true,
+                ..Share::of(1, 0)
+            },
+            hold: place,
+            place,
+            mode: Mode::Queue,
+            meta: state.meta.clone(),
+        };
+        self.nodes.send(node, NOBODY, &queue, op);
+    }
+
+    /// `ticket` waits no more. If it has not used what woke it, others are woken instead.
+    pub(super) fn leave_wake_queue(&mut self, ticket: Ticket, used: bool) {
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        let Some(queue) = state.wake_queue.take() else {
+            return;
+        };
+        for node in self.nodes.indices() {
+            let on = &mut state.on[node];
+            let wake = on.wake.take();
+            if on.queued.take().is_some() || wake.is_some() {
+                let token = wake.filter(|_| used).unwrap_or(0);
+                self.nodes
+                    .send(node, NOBODY, &queue, release_op(ticket, false, token));
+            }
+        }
+    }
+
+    /// Wakes the first waiter of `name`.
+    pub(super) fn wake_one(&mut self, name: &Name) {
+        let queue = wake_queue(name);
+        self.note_release(&queue);
+        for node in self.nodes.indices() {
+            if self.nodes.is_up(node) {
+                let op = Op::Signal {
+                    ticket: Ticket::random(),
+                    signal: Signal::One,
+                };
+                self.nodes.send(node, NOBODY, &queue, op);
+            }
+        }
+    }
+
+    /// `node` is back, and may have been restarted: the next round renews the places there.
+    pub(super) fn look_after_places(&mut self, node: usize) {
+        for state in self.tickets.values_mut() {
+            if let Some(since) = &mut state.on[node].queued {
+                *since = Instant::START;
+            }
+        }
+    }
+
+    /// An answer about the place of `ticket` in the wake queue.
+    pub(super) fn note_place(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
+        if !matches!(answer.request.op, Op::Acquire { .. }) {
+            return;
+        }
+        match answer.result {
+            Ok(Reply::Granted { token, .. }) => self.woken(node, ticket, token),
+            Ok(Reply::Queued { .. }) => {}
+            _ => {
+                if let Some(state) = self.tickets.get_mut(&ticket) {
+                    state.on[node].queued = None;
+                }
+            }
+        }
+    }
+
+    /// A node told `ticket` that somebody has released.
+    pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        if state.wake_queue.is_none() {
+            return;
+        }
+        state.on[node].wake = Some(token);
+        if std::mem::replace(&mut state.woken, true) || state.phase != Phase::Wanting {
+            return;
+        }
+        match state.job {
+            None => {
+                let name = state.name.clone();
+                self.tell(&name, Message::Ask { ticket });
+            }
+            Some(number) => self.end_pause(number),
+        }
+    }
+}
