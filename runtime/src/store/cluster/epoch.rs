@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::slot::Slot;
-use super::view::View;
+use super::topology::Topology;
 use crate::config::Address;
 
 /// How many keys a node can do with: one whose slot is on its way elsewhere does not serve.
@@ -11,8 +11,8 @@ const SPARE: usize = 3;
 
 /// All members of a cluster choose the same ones. Slots that come or go seldom change that: the order of choice has nothing
 /// to do with that of their numbers.
-pub(super) fn epoch_keys(view: &View, address: &Address) -> Vec<String> {
-    let ranges = view.ranges.iter().filter(|range| range.2 == *address);
+pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
+    let ranges = topology.ranges.iter().filter(|range| range.2 == *address);
     let mut slots: Vec<Slot> = ranges
         .flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
         .collect();
@@ -47,13 +47,13 @@ fn key(slot: Slot) -> String {
 mod tests {
     use super::*;
 
-    fn view(ranges: &[(u16, u16, u16)]) -> View {
+    fn topology(ranges: &[(u16, u16, u16)]) -> Topology {
         let ranges = ranges.iter();
-        View {
+        Topology {
             ranges: ranges
                 .map(|(first, last, port)| (Slot(*first), Slot(*last), at(*port)))
                 .collect(),
-            ..View::default()
+            ..Topology::default()
         }
     }
 
@@ -69,23 +69,23 @@ mod tests {
 
     #[test]
     fn keys_are_in_slots_of_the_node() {
-        let view = view(&[(0, 99, 1), (100, 16382, 2), (16383, 16383, 1)]);
+        let topology = topology(&[(0, 99, 1), (100, 16382, 2), (16383, 16383, 1)]);
         for (port, fits) in [(1, true), (2, false)] {
-            let keys = epoch_keys(&view, &at(port));
+            let keys = epoch_keys(&topology, &at(port));
             assert_eq!(keys.len(), SPARE);
             for key in keys {
                 let slot = slot(&key).0;
                 assert_eq!(slot < 100 || slot == 16383, fits, "{slot}");
             }
         }
-        assert_eq!(epoch_keys(&view, &at(3)), [""; 0]);
+        assert_eq!(epoch_keys(&topology, &at(3)), [""; 0]);
     }
 
     #[test]
     fn they_stay_while_most_slots_stay() {
-        let before = epoch_keys(&view(&[(0, 5460, 1)]), &at(1));
+        let before = epoch_keys(&topology(&[(0, 5460, 1)]), &at(1));
         let changed = (1..100)
-            .filter(|moved| epoch_keys(&view(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
+            .filter(|moved| epoch_keys(&topology(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
             .count();
         // As redis-cli moves them: the first ones first.
         assert!(changed < 99, "each move changed the key");

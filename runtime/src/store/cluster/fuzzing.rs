@@ -1,9 +1,9 @@
 //! Whatever reads what a cluster says, for the fuzzers: see `crate::fuzzing`.
 
 use super::epoch::epoch_keys;
-use super::redirect::Redirect;
+use super::redirector::Redirect;
 use super::slot::Slot;
-use super::view::View;
+use super::topology::Topology;
 use crate::config::Address;
 use crate::store::redis::fuzzing;
 
@@ -20,18 +20,18 @@ pub(crate) fn errors(bytes: &[u8]) {
 }
 
 pub(crate) fn slots(bytes: &[u8]) {
-    let mut view = View::default();
+    let mut topology = Topology::default();
     let mut index = 0;
     fuzzing::each(bytes, |value| {
-        view.read(index % View::QUESTIONS.len(), value, &asked());
+        topology.read(index % Topology::QUESTIONS.len(), value, &asked());
         index += 1;
     });
-    for (first, last, _) in &view.ranges {
+    for (first, last, _) in &topology.ranges {
         assert!(first.0 < Slot::COUNT && last.0 < Slot::COUNT);
     }
     // Keys are chosen from all slots of a node, which takes its time.
-    for (_, _, address) in view.ranges.iter().take(2) {
-        assert!(epoch_keys(&view, address).len() <= 3);
+    for (_, _, address) in topology.ranges.iter().take(2) {
+        assert!(epoch_keys(&topology, address).len() <= 3);
     }
 }
 

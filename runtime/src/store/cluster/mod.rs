@@ -1,32 +1,27 @@
 //! Redis Cluster: the Redis store, once for every node that serves slots.
 //!
-//! - `slot.rs`, `map.rs`, `primary.rs`: which slot a name belongs to, and which node serves it.
-//! - `store.rs`: requests from any thread, to the node of their name. `relay.rs`: what a node answers and tells, and what
-//!   `redirect.rs` reads in it.
-//! - `open.rs`, `nodes.rs`: the first connections, and how others are made. `epoch.rs`: where the guard of each keeps its notes.
-//! - `keeper.rs`: keeps map and connections. `survey.rs` asks the nodes, when `pace.rs` says so; `view.rs` is what one of
-//!   them said, `draw.rs` makes a map of it.
+//! - `store.rs`: requests from any thread, to the node of their name. `redirector.rs`: what a node answers, and requests
+//!   that go on to another node.
+//! - `slot.rs`, `slot_map.rs`, `primary.rs`: which slot a name belongs to, and which node serves it.
+//! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: who serves what, as the nodes say.
+//! - `open.rs`, `connector.rs`: the first connections, and how others are made. `epoch.rs`: where the guard of each node
+//!   keeps its notes.
 //!
-//! The rules of locks are not known here, nor how one node is talked to: that is `store/redis`.
+//! This folder knows neither the rules of locks nor how to talk to one node: that is `store/redis`.
 
-mod belief;
-mod draw;
+mod connector;
 mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod keeper;
-mod map;
-mod nodes;
 mod open;
-mod pace;
 mod primary;
-mod redirect;
-mod relay;
+mod redirector;
+mod refresher;
 mod slot;
+mod slot_map;
 mod store;
-mod survey;
 #[cfg(test)]
 mod tests;
-mod view;
+mod topology;
 
 pub(super) use self::open::open;

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::belief::Belief;
-use super::draw::draw;
-use super::keeper::Keeper;
-use super::map::Map;
-use super::nodes::Nodes;
+use super::connector::Connector;
 use super::primary::Primary;
+use super::refresher::Refresher;
 use super::slot::Slot;
-use super::store::{ClusterStore, Turned};
-use super::survey::{is_passing, survey};
+use super::slot_map::SlotMap;
+use super::store::ClusterStore;
+use super::topology::{is_passing, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
@@ -26,26 +24,26 @@ use crate::wait;
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// Finds the nodes that serve slots, connects to them and checks them, for the connect timeout at most. One that cannot be
-/// reached is left to the keeper, if others can.
+/// reached is left to the refresher, if others can.
 pub(crate) async fn open(
     endpoint: &ClusterEndpoint,
     settings: &Settings,
     member: MemberId,
-) -> Result<(Arc<ClusterStore>, Keeper), SetupError> {
+) -> Result<(Arc<ClusterStore>, Refresher), SetupError> {
     let ends = Instant::now().after(settings.connect_timeout);
-    let mut nodes = Nodes::new(endpoint, settings, member);
+    let mut connector = Connector::new(endpoint, settings, member);
     let seen = Instant::now();
-    let view = survey(nodes.seeds(), 0, settings.connect_timeout, ANSWER).await?;
+    let topology = survey(connector.seeds(), 0, settings.connect_timeout, ANSWER).await?;
     let mut opening = JoinSet::new();
     let mut primaries: Vec<Arc<Primary>> = Vec::new();
-    for (_, _, address) in &view.ranges {
+    for (_, _, address) in &topology.ranges {
         if primaries.iter().any(|primary| primary.address == *address) {
             continue;
         }
-        let (primary, driver) = nodes.primary(address.clone(), &view, true);
+        let (primary, driver) = connector.primary(address.clone(), &topology, true);
         primaries.push(primary.clone());
-        let mut slots = view.ranges.iter().filter(|range| range.2 == *address);
-        let served: Vec<_> = slots.by_ref().map(|range| (range.0, range.1)).collect();
+        let served = topology.ranges.iter().filter(|range| range.2 == *address);
+        let served: Vec<_> = served.map(|range| (range.0, range.1)).collect();
         let probe = probe(member, &served);
         let limit = Instant::now().until(ends);
         opening.spawn(first(primary, driver, limit, probe));
@@ -75,18 +73,10 @@ pub(crate) async fn open(
     {
         return Err(error);
     }
-    let nobody = Map::new(Vec::new());
-    let map = draw(&nobody, &view, &Turned::new(), primaries).map;
+    let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
     let store = Arc::new(ClusterStore::new(map));
-    let keeper = Keeper {
-        store: store.clone(),
-        nodes,
-        view,
-        seen,
-        belief: Belief::default(),
-        drivers,
-    };
-    Ok((store, keeper))
+    let refresher = Refresher::new(store.clone(), connector, topology, seen, drivers);
+    Ok((store, refresher))
 }
 
 async fn first(

@@ -1,17 +1,18 @@
 //! [`ClusterStore`]: takes requests from any thread, and finds the node of their name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::map::Map;
 use super::primary::Primary;
 use super::slot::Slot;
+use super::slot_map::SlotMap;
+use super::topology::Topology;
 use crate::clock::Instant;
 use crate::config::Address;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::{SetupError, StoreError, StoreErrorKind};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::{Answer, Node, Request, Store};
@@ -21,38 +22,36 @@ use crate::wait::lock;
 
 /// Where names are that no node serves at present.
 const NOWHERE: Node = Node(u32::MAX);
-/// How soon a slot may turn again because one node says so: two that disagree must not play with a request for ever.
-const TURN: Duration = Duration::from_secs(1);
+/// How soon a slot may move again because one node says so: two that disagree must not pass a request on for ever.
+const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A member's access to a cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterStore {
-    map: Mutex<Arc<Map>>,
+    map: Mutex<Arc<SlotMap>>,
     guarantees: Guarantees,
     closed: AtomicBool,
-    turned: Mutex<Turned>,
-    signs: Mutex<Signs>,
-    keeper: Notify,
+    work: Mutex<Work>,
+    has_work: Notify,
 }
 
-/// What the keeper should look at.
+/// What the refresher should do.
 #[derive(Debug, Default)]
-pub(super) struct Signs {
+pub(super) struct Work {
     /// The map may be out of date.
-    pub(super) doubted: bool,
+    pub(super) refresh: bool,
     /// A connection came or went.
     pub(super) changed: bool,
-    /// Nodes where all that lives there should be asked again.
-    pub(super) adrift: HashSet<Node>,
+    /// Nodes where the member should ask for everything again that lives there.
+    pub(super) ask_again: HashSet<Node>,
     /// Nodes that are needed and have no connection.
-    pub(super) wanted: HashSet<Address>,
+    pub(super) connect: HashSet<Address>,
+    /// What the last survey found.
+    pub(super) surveyed: Option<Result<Topology, SetupError>>,
 }
 
-/// Slots that a node said are elsewhere, where, and when it did.
-pub(super) type Turned = HashMap<Slot, (Arc<Primary>, Instant)>;
-
 impl ClusterStore {
-    pub(super) fn new(map: Map) -> Self {
+    pub(super) fn new(map: SlotMap) -> Self {
         let nodes = map.primaries().iter();
         let guarantees = nodes.map(|primary| primary.store.guarantees());
         Self {
@@ -62,51 +61,43 @@ impl ClusterStore {
                 .unwrap_or_else(Guarantees::unknown),
             map: Mutex::new(Arc::new(map)),
             closed: AtomicBool::new(false),
-            turned: Mutex::default(),
-            signs: Mutex::default(),
-            keeper: Notify::new(),
+            work: Mutex::default(),
+            has_work: Notify::new(),
         }
     }
 
-    pub(super) fn map(&self) -> Arc<Map> {
+    pub(super) fn map(&self) -> Arc<SlotMap> {
         lock(&self.map).clone()
     }
 
-    pub(super) fn set_map(&self, map: Map) {
-        *lock(&self.map) = Arc::new(map);
-    }
-
-    /// What nodes said, and nothing since `then` has confirmed or denied.
-    pub(super) fn turned_since(&self, then: Instant) -> Turned {
-        let mut turned = lock(&self.turned);
-        turned.retain(|_, turned| turned.1 >= then);
-        turned.clone()
+    pub(super) fn set_map(&self, map: Arc<SlotMap>) {
+        *lock(&self.map) = map;
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Has the keeper look at what `sign` notes.
-    pub(super) fn sign(&self, sign: impl FnOnce(&mut Signs)) {
-        sign(&mut lock(&self.signs));
-        self.keeper.notify_one();
+    /// Adds work for the refresher.
+    pub(super) fn schedule(&self, add: impl FnOnce(&mut Work)) {
+        add(&mut lock(&self.work));
+        self.has_work.notify_one();
     }
 
-    pub(super) fn take_signs(&self) -> Signs {
-        std::mem::take(&mut *lock(&self.signs))
+    pub(super) fn take_work(&self) -> Work {
+        std::mem::take(&mut *lock(&self.work))
     }
 
-    /// Until there is something to look at.
-    pub(super) async fn signed(&self) {
-        self.keeper.notified().await;
+    /// Until there is work.
+    pub(super) async fn has_work(&self) {
+        self.has_work.notified().await;
     }
 
-    /// A node says of `request` that its slot is at `to` by now: it goes on there. Given back: it must wait.
+    /// A node says of `request` that its slot has moved to `to`: the request goes on there. Given back: it must wait.
     ///
-    /// All requests for the slot that are under way are at `from`, so none can be overtaken that goes on with
-    /// the first of them. Those behind it can. Nobody finds the new node before the request is there.
-    pub(super) fn turn(
+    /// All requests for the slot that are under way are at `from`, so the first of them that goes on overtakes none.
+    /// Nobody finds the new node before the request is there.
+    pub(super) fn follow_move(
         &self,
         slot: Slot,
         from: &Arc<Primary>,
@@ -114,19 +105,14 @@ impl ClusterStore {
         request: Request,
     ) -> Option<Request> {
         let mut current = lock(&self.map);
-        if !current.is_at(slot, from) {
-            return Some(request);
-        }
         let now = Instant::now();
-        let mut turned = lock(&self.turned);
-        let last = turned.get(&slot).map(|turned| turned.1);
-        if last.is_some_and(|last| last.after(TURN) > now) {
+        let moved = current.moved_at(slot);
+        let again = moved.is_some_and(|moved| moved.after(MOVE_INTERVAL) > now);
+        if again || !current.is_at(slot, from) {
             return Some(request);
         }
-        turned.insert(slot, (to.clone(), now));
-        drop(turned);
-        let mut map = Map::clone(&current);
-        map.set([slot], to);
+        let mut map = SlotMap::clone(&current);
+        map.note_moved(slot, to, now);
         *current = Arc::new(map);
         let refused = to.store.submit(request);
         drop(current);
@@ -174,7 +160,7 @@ impl Store for ClusterStore {
         for primary in self.map().primaries() {
             primary.store.close();
         }
-        self.keeper.notify_one();
+        self.has_work.notify_one();
     }
 
     fn node(&self, name: &Name) -> Node {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::map::Map;
 use super::primary::Primary;
-use super::relay::Relay;
+use super::redirector::Redirector;
 use super::slot::Slot;
+use super::slot_map::SlotMap;
 use super::store::ClusterStore;
 use crate::config::{Access, Address, RedisEndpoint};
 use crate::error::{StoreError, StoreErrorKind};
@@ -98,10 +98,10 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
         .map(|number| Name::from_escaped(&format!("n{number}")))
         .collect();
     names.retain(|name| slots.insert(Slot::of(name)));
-    let mut map = Map::new(vec![old.clone(), new.clone()]);
+    let mut map = SlotMap::new(vec![old.clone(), new.clone()]);
     map.set(names.iter().map(Slot::of), &old);
     let store = Arc::new(ClusterStore::new(map));
-    let relay = Relay {
+    let redirector = Redirector {
         store: store.clone(),
         primary: old.clone(),
         events: Arc::new(Answers::default()),
@@ -118,7 +118,7 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
         });
         for (name, ticket) in names.iter().zip(&tickets) {
             let moved = format!("{} {}", Slot::of(name).0, new.address);
-            relay.answered(Answer {
+            redirector.answered(Answer {
                 request: acquire(name, *ticket),
                 result: Err(StoreError::of_server(
                     StoreErrorKind::Refused,

@@ -1,12 +1,23 @@
-//! [`View`]: what one node of a cluster says of all of it.
+//! [`Topology`]: who serves what, as one node of a cluster says; and [`survey`], which asks the nodes.
+
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use uuid::Uuid;
 
 use super::slot::Slot;
-use crate::config::Address;
-use crate::store::redis::Value;
+use crate::config::{Address, RedisEndpoint};
+use crate::error::{SetupError, StoreError};
+use crate::store::redis::{self, Limits, Value};
+
+/// How many are asked at the same time.
+const ABREAST: usize = 3;
+/// How many are asked at most.
+const MOST: usize = 12;
 
 /// Who serves which slots, as one node sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct View {
+pub(super) struct Topology {
     /// First and last slot, and the primary that serves them.
     pub(super) ranges: Vec<(Slot, Slot, Address)>,
     pub(super) replicas: Vec<Address>,
@@ -16,7 +27,7 @@ pub(super) struct View {
     pub(super) epoch: u64,
 }
 
-impl View {
+impl Topology {
     /// What to ask; the replies go to [`read`](Self::read).
     pub(super) const QUESTIONS: [&[&str]; 2] = [&["CLUSTER", "SLOTS"], &["CLUSTER", "INFO"]];
 
@@ -41,6 +52,11 @@ impl View {
             }
             _ => {}
         }
+    }
+
+    /// Whether `address` serves slots.
+    pub(super) fn names(&self, address: &Address) -> bool {
+        self.ranges.iter().any(|range| range.2 == *address)
     }
 
     /// First and last slot, the primary, its replicas. What makes no sense is left out.
@@ -115,6 +131,81 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
     Some(Address::Tcp { host, port })
 }
 
+/// Asks `candidates`, the first ones first, until one knows of a cluster that works and has heard of `epoch` changes at
+/// least; otherwise returns the answer that has heard of most. Each has `connect_timeout` to answer, and may be silent for
+/// `silence`.
+pub(super) async fn survey(
+    candidates: Vec<RedisEndpoint>,
+    epoch: u64,
+    connect_timeout: Duration,
+    silence: Duration,
+) -> Result<Topology, SetupError> {
+    let ask = |candidate| ask(candidate, Limits::new(connect_timeout, silence));
+    let mut left = candidates.into_iter().take(MOST);
+    let mut asked = JoinSet::new();
+    for candidate in left.by_ref().take(ABREAST) {
+        asked.spawn(ask(candidate));
+    }
+    let mut best: Option<Topology> = None;
+    let mut worst: Option<SetupError> = None;
+    while let Some(answer) = asked.join_next().await {
+        match answer {
+            Ok(Ok(topology)) => {
+                if topology.works && topology.epoch >= epoch {
+                    return Ok(topology);
+                }
+                if best.as_ref().is_none_or(|best| best.epoch < topology.epoch) {
+                    best = Some(topology);
+                }
+            }
+            Ok(Err(error)) => {
+                if worst.as_ref().is_none_or(is_passing) {
+                    worst = Some(error);
+                }
+            }
+            Err(_) => {}
+        }
+        if let Some(candidate) = left.next() {
+            asked.spawn(ask(candidate));
+        }
+    }
+    best.ok_or_else(|| worst.unwrap_or_else(nobody))
+}
+
+/// Whether another node may do, or the same one later.
+pub(super) fn is_passing(error: &SetupError) -> bool {
+    matches!(
+        error,
+        SetupError::Unreachable { .. } | SetupError::NotPrimary { .. }
+    )
+}
+
+async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<Topology, SetupError> {
+    let mut topology = Topology::default();
+    let read = |index, reply: &redis::Value<'_>| topology.read(index, reply, &candidate.address);
+    redis::inquire(&candidate, &Topology::QUESTIONS, limits, read).await?;
+    if topology.ranges.is_empty() {
+        let source = StoreError::disconnected("the node knows of no slot that is served");
+        let address = candidate.address.to_string();
+        return Err(SetupError::Unreachable { address, source });
+    }
+    Ok(topology)
+}
+
+fn nobody() -> SetupError {
+    SetupError::InvalidUrl {
+        reason: "it names no node".to_owned(),
+    }
+}
+
+/// In any order, so that the members of a cluster do not all ask the same node.
+pub(super) fn shuffle<T>(items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        let chosen = Uuid::new_v4().as_u128() % (last as u128 + 1);
+        items.swap(last, chosen as usize);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,10 +225,10 @@ mod tests {
         Value::List(words)
     }
 
-    fn slots(reply: Value<'_>) -> View {
-        let mut view = View::default();
-        view.read(0, &reply, &at("seed", 7000));
-        view
+    fn slots(reply: Value<'_>) -> Topology {
+        let mut topology = Topology::default();
+        topology.read(0, &reply, &at("seed", 7000));
+        topology
     }
 
     #[test]
@@ -156,21 +247,21 @@ mod tests {
                 "10.0.0.2",
             ),
         ] {
-            let view = slots(Value::List(vec![range(0, 16383, vec![host])]));
+            let topology = slots(Value::List(vec![range(0, 16383, vec![host])]));
             let all = (Slot(0), Slot(16383), at(expected, 7001));
-            assert_eq!(view.ranges, [all]);
+            assert_eq!(topology.ranges, [all]);
         }
     }
 
     #[test]
     fn replicas_are_kept_apart() {
         let node = |port| Value::List(vec![text("h"), Value::Integer(port), text("id")]);
-        let view = slots(Value::List(vec![
+        let topology = slots(Value::List(vec![
             range(0, 99, vec![node(1), node(2), node(3)]),
             range(100, 100, vec![node(4), node(2)]),
         ]));
-        assert_eq!(view.ranges.len(), 2);
-        assert_eq!(view.replicas, [at("h", 2), at("h", 3)]);
+        assert_eq!(topology.ranges.len(), 2);
+        assert_eq!(topology.replicas, [at("h", 2), at("h", 3)]);
     }
 
     #[test]
@@ -185,17 +276,17 @@ mod tests {
             Value::List(vec![range(0, 1, vec![])]),
             Value::List(vec![range(0, 1, vec![Value::Text(b"h")])]),
         ] {
-            assert_eq!(slots(reply), View::default());
+            assert_eq!(slots(reply), Topology::default());
         }
     }
 
     #[test]
     fn a_node_says_whether_its_cluster_works() {
-        let mut view = View::default();
+        let mut topology = Topology::default();
         let info = "cluster_state:ok\r\ncluster_slots_ok:16384\r\ncluster_current_epoch:17\r\n";
-        view.read(1, &text(info), &at("seed", 7000));
-        assert!(view.works && view.epoch == 17);
-        view.read(1, &text("cluster_state:fail\r\n"), &at("seed", 7000));
-        assert!(!view.works);
+        topology.read(1, &text(info), &at("seed", 7000));
+        assert!(topology.works && topology.epoch == 17);
+        topology.read(1, &text("cluster_state:fail\r\n"), &at("seed", 7000));
+        assert!(!topology.works);
     }
 }

@@ -1,19 +1,18 @@
-//! [`Nodes`]: how the nodes of the cluster are reached.
+//! [`Connector`]: how the nodes of the cluster are reached.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::epoch::epoch_keys;
-use super::map::Map;
 use super::primary::Primary;
-use super::survey::shuffle;
-use super::view::View;
+use super::slot_map::SlotMap;
+use super::topology::{Topology, shuffle};
 use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
 use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
 use crate::store::{MemberId, Node};
 
 /// Makes connections of one member, and knows where to ask.
-pub(super) struct Nodes {
+pub(super) struct Connector {
     seeds: Vec<Address>,
     access: Access,
     replicas: Option<Replicas>,
@@ -24,7 +23,7 @@ pub(super) struct Nodes {
     next: u32,
 }
 
-impl Nodes {
+impl Connector {
     pub(super) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
         Self {
             seeds: endpoint.nodes.clone(),
@@ -38,15 +37,15 @@ impl Nodes {
         }
     }
 
-    /// A node of the view that nobody is connected to yet. `first`: nothing is asked before somebody is.
+    /// A node of `topology` that nobody is connected to yet. `first`: nothing is asked before somebody is.
     pub(super) fn primary(
         &mut self,
         address: Address,
-        view: &View,
+        topology: &Topology,
         first: bool,
     ) -> (Arc<Primary>, Driver) {
         let endpoint = self.endpoint(address.clone());
-        let epoch = EpochKeys::new(epoch_keys(view, &address));
+        let epoch = EpochKeys::new(epoch_keys(topology, &address));
         let guard = Guard {
             keys: epoch.clone(),
             ..self.guard.clone()
@@ -74,13 +73,13 @@ impl Nodes {
     }
 
     /// Whom to ask who serves what: those that surely answer first.
-    pub(super) fn candidates(&self, map: &Map, view: &View) -> Vec<RedisEndpoint> {
+    pub(super) fn candidates(&self, map: &SlotMap, topology: &Topology) -> Vec<RedisEndpoint> {
         let address = |primary: &Arc<Primary>| primary.address.clone();
         let (up, down): (Vec<_>, Vec<_>) =
             map.primaries().iter().partition(|primary| primary.is_up());
         let mut groups = [
             up.into_iter().map(address).collect(),
-            view.replicas.clone(),
+            topology.replicas.clone(),
             self.seeds.clone(),
             down.into_iter().map(address).collect(),
         ];

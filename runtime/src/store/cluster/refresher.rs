@@ -1,0 +1,276 @@
+//! [`Refresher`]: keeps the slot map up to date, and a connection to every node that serves slots.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::connector::Connector;
+use super::epoch::epoch_keys;
+use super::primary::Primary;
+use super::redirector::Redirector;
+use super::store::ClusterStore;
+use super::topology::{Topology, survey};
+use crate::clock::Instant;
+use crate::config::Address;
+use crate::error::SetupError;
+use crate::store::redis::{Driver, jittered};
+use crate::store::{Events, Node, Store as _};
+use crate::wait;
+
+/// How long a node may be silent that is asked what it knows.
+const ANSWER: Duration = Duration::from_secs(1);
+/// Between two surveys while all is well.
+const CALM: Duration = Duration::from_secs(60);
+/// Between two surveys while something is wrong: doubles from the first to the second.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// Between the beginnings of two surveys at least.
+const LEAST: Duration = Duration::from_millis(50);
+/// How long all nodes must know of fewer changes before it is another cluster. By then a part that was cut off knows that
+/// it is.
+const ANOTHER: Duration = Duration::from_secs(30);
+
+pub(crate) struct Refresher {
+    store: Arc<ClusterStore>,
+    connector: Connector,
+    topology: Topology,
+    /// When the topology was asked for.
+    seen: Instant,
+    /// Since when all nodes that answer know of fewer changes than the topology.
+    behind: Option<Instant>,
+    /// Of nodes that are not talked to yet.
+    new: Vec<(Arc<Primary>, Driver)>,
+    /// The survey that is under way.
+    surveys: JoinSet<()>,
+    /// When the next survey begins, and when the last one began.
+    due: Instant,
+    began: Instant,
+    /// How long to wait after the next survey, if something is wrong.
+    backoff: Duration,
+    /// The survey under way may be out of date when it ends.
+    stale: bool,
+}
+
+impl Refresher {
+    pub(super) fn new(
+        store: Arc<ClusterStore>,
+        connector: Connector,
+        topology: Topology,
+        seen: Instant,
+        new: Vec<(Arc<Primary>, Driver)>,
+    ) -> Self {
+        let now = Instant::now();
+        let mut refresher = Self {
+            store,
+            connector,
+            topology,
+            seen,
+            behind: None,
+            new,
+            surveys: JoinSet::new(),
+            due: now,
+            began: now,
+            backoff: BACKOFF.0,
+            stale: false,
+        };
+        refresher.plan();
+        refresher
+    }
+
+    /// Runs until the store is closed and everything answered.
+    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+        let mut running = JoinSet::new();
+        loop {
+            for (primary, driver) in self.new.drain(..) {
+                let redirector = Redirector {
+                    store: self.store.clone(),
+                    primary,
+                    events: events.clone(),
+                };
+                running.spawn(driver.run(Arc::new(redirector)));
+            }
+            if self.store.is_closed() {
+                break;
+            }
+            let has_work = self.store.has_work();
+            if !self.surveys.is_empty() {
+                has_work.await;
+            } else if timeout(Instant::now().until(self.due), has_work)
+                .await
+                .is_err()
+            {
+                self.begin_survey();
+            }
+            self.work(&*events);
+            while running.try_join_next().is_some() {}
+        }
+        // Those that came after the store was closed.
+        self.store.close();
+        while running.join_next().await.is_some() {}
+    }
+
+    /// Asks the nodes who serves what.
+    fn begin_survey(&mut self) {
+        let candidates = self.connector.candidates(&self.store.map(), &self.topology);
+        let limit = self.connector.connect_timeout;
+        let survey = survey(candidates, self.topology.epoch, limit, ANSWER);
+        let store = self.store.clone();
+        self.surveys.spawn(async move {
+            let result = survey.await;
+            store.schedule(|work| work.surveyed = Some(result));
+        });
+        self.stale = false;
+        self.began = Instant::now();
+    }
+
+    fn work(&mut self, events: &dyn Events) {
+        let work = self.store.take_work();
+        if work.refresh {
+            self.stale = !self.surveys.is_empty();
+            self.due = self.due.min(self.began.after(LEAST).max(Instant::now()));
+        }
+        if work.changed || !work.connect.is_empty() {
+            self.redraw(&work.connect, events);
+        }
+        for node in work.ask_again {
+            self.ask_again(node, events);
+        }
+        if let Some(result) = work.surveyed {
+            self.surveys = JoinSet::new();
+            self.surveyed(result, events);
+            self.plan();
+        }
+    }
+    fn surveyed(&mut self, result: Result<Topology, SetupError>, events: &dyn Events) {
+        match result {
+            Ok(topology)
+                if is_newer(&topology, self.topology.epoch, &mut self.behind, self.began) =>
+            {
+                self.topology = topology;
+                self.seen = self.began;
+                for primary in self.store.map().primaries() {
+                    let keys = epoch_keys(&self.topology, &primary.address);
+                    primary.epoch.set(keys);
+                }
+                self.redraw(&HashSet::new(), events);
+            }
+            Ok(_) => self.topology.works = false,
+            Err(error) => {
+                self.topology.works = false;
+                wait::tell(move || {
+                    tracing::debug!(%error, "no node of the cluster says who serves what");
+                });
+            }
+        }
+    }
+
+    /// Plans the next survey.
+    fn plan(&mut self) {
+        let map = self.store.map();
+        let is_well = self.topology.works
+            && map.is_complete()
+            && map.primaries().iter().all(|primary| primary.is_well());
+        let wait = if is_well && !self.stale {
+            self.backoff = BACKOFF.0;
+            CALM
+        } else {
+            let wait = self.backoff;
+            self.backoff = (wait * 2).min(BACKOFF.1);
+            wait
+        };
+        // Members should not ask all at once.
+        self.due = Instant::now().after(jittered(wait));
+    }
+
+    /// Makes the map what the topology says, as far as the nodes can be reached, and connects to those that are new.
+    fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
+        let old = self.store.map();
+        let mut primaries = old.primaries().to_vec();
+        let serving = self.topology.ranges.iter().map(|range| &range.2);
+        for address in serving.chain(connect) {
+            if primaries.iter().any(|primary| primary.address == *address) {
+                continue;
+            }
+            let (primary, driver) = self
+                .connector
+                .primary(address.clone(), &self.topology, false);
+            if connect.contains(address) {
+                primary.want();
+            }
+            primaries.push(primary.clone());
+            self.new.push((primary, driver));
+        }
+        let map = Arc::new(old.next(&self.topology, self.seen, primaries));
+        self.store.set_map(map.clone());
+        for primary in old.primaries().iter().filter(|primary| !map.has(primary)) {
+            let address = primary.address.to_string();
+            wait::tell(move || {
+                tracing::info!(%address, "a node of the lock store serves nothing any more");
+            });
+            primary.store.cut();
+            events.gone(primary.node);
+        }
+        for node in map.taken_over(&old) {
+            self.ask_again(node, events);
+        }
+    }
+
+    /// Has the member ask again for what lives at `node`: it came from a node that answers nothing, or its answer was lost.
+    fn ask_again(&self, node: Node, events: &dyn Events) {
+        let map = self.store.map();
+        let primary = map.primaries().iter().find(|primary| primary.node == node);
+        // The member asks one that is not there yet as soon as it is.
+        if let Some(primary) = primary.filter(|primary| primary.is_up()) {
+            events.connected(node, primary.next_generation());
+        }
+    }
+}
+
+/// Whether `topology` is news to a member that has heard of `epoch` changes. A node that has heard of fewer knows nothing
+/// new, unless no node has heard of more for a long time (`behind`: since when): a new cluster counts from the beginning.
+fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
+    if topology.epoch >= epoch {
+        *behind = None;
+        return true;
+    }
+    let since = *behind.get_or_insert(now);
+    let is_another = topology.works && since.after(ANOTHER) <= now;
+    if is_another {
+        wait::tell(|| {
+            tracing::warn!("the cluster of the lock store is another one than before");
+        });
+        *behind = None;
+    }
+    is_another
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_behind_are_believed_when_no_other_is_left() {
+        let start = Instant::now();
+        let mut behind = None;
+        let mut is_newer = |known, works, epoch, seconds| {
+            let topology = Topology {
+                epoch: known,
+                works,
+                ..Topology::default()
+            };
+            let now = start.after(Duration::from_secs(seconds));
+            super::is_newer(&topology, epoch, &mut behind, now)
+        };
+        assert!(is_newer(7, true, 7, 0));
+        assert!(!is_newer(3, true, 7, 1));
+        assert!(!is_newer(3, true, 7, 30));
+        // Somebody of before is there still.
+        assert!(is_newer(8, true, 7, 31));
+        assert!(!is_newer(3, true, 8, 32));
+        assert!(!is_newer(3, false, 8, 70));
+        assert!(is_newer(3, true, 8, 71));
+        assert!(is_newer(3, true, 3, 72));
+    }
+}

@@ -1,0 +1,152 @@
+//! [`SlotMap`]: which node serves which slot.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::primary::Primary;
+use super::slot::Slot;
+use super::topology::Topology;
+use crate::clock::Instant;
+use crate::config::Address;
+use crate::store::Node;
+
+/// Slot → primary. Changed by making a new one.
+#[derive(Clone, Debug)]
+pub(super) struct SlotMap {
+    /// Indexes of `primaries`.
+    slots: Vec<u16>,
+    /// Those without a slot too.
+    primaries: Vec<Arc<Primary>>,
+    /// Slots that a redirect has moved since the last survey, and when.
+    moved: HashMap<Slot, Instant>,
+}
+
+const NOBODY: u16 = u16::MAX;
+
+impl SlotMap {
+    /// Nobody serves anything. (There are not more nodes than slots.)
+    pub(super) fn new(primaries: Vec<Arc<Primary>>) -> Self {
+        Self {
+            slots: vec![NOBODY; usize::from(Slot::COUNT)],
+            primaries,
+            moved: HashMap::new(),
+        }
+    }
+
+    /// What `topology` says, which was asked for at `seen`, corrected by later redirects. A slot goes to a new node when that
+    /// is there, or cannot be reached; until then the old one answers. Nodes that are of no use are left out.
+    pub(super) fn next(
+        &self,
+        topology: &Topology,
+        seen: Instant,
+        primaries: Vec<Arc<Primary>>,
+    ) -> Self {
+        let mut map = Self::new(primaries);
+        for (first, last, address) in &topology.ranges {
+            let Some(serving) = map.find(address).cloned() else {
+                continue;
+            };
+            let slots = || (first.0..=last.0).map(Slot);
+            map.set(slots(), &serving);
+            if serving.is_new() {
+                map.copy(slots(), self);
+            }
+        }
+        let moved = self.moved.iter().filter(|(_, at)| **at >= seen);
+        map.moved = moved.map(|(slot, at)| (*slot, *at)).collect();
+        let moved: Vec<_> = map.moved.keys().copied().collect();
+        map.copy(moved, self);
+        let mut useful = map.primaries.clone();
+        useful.retain(|primary| {
+            topology.names(&primary.address) || map.serves(primary) || primary.is_wanted()
+        });
+        if useful.len() < map.primaries.len() {
+            let all = std::mem::replace(&mut map, Self::new(useful));
+            map.copy((0..Slot::COUNT).map(Slot), &all);
+            map.moved = all.moved;
+        }
+        map
+    }
+
+    /// Nodes that took over slots from others that will not answer what they were asked.
+    pub(super) fn taken_over(&self, old: &Self) -> HashSet<Node> {
+        let changed = (0..Slot::COUNT).map(Slot).filter_map(|slot| {
+            let (before, now) = (old.primary(slot)?, self.primary(slot)?);
+            (!Arc::ptr_eq(before, now)).then_some((before, now))
+        });
+        let lost = changed.filter(|(before, _)| !before.is_up() || !self.has(before));
+        lost.map(|(_, now)| now.node).collect()
+    }
+
+    pub(super) fn primary(&self, slot: Slot) -> Option<&Arc<Primary>> {
+        self.primaries
+            .get(usize::from(self.slots[usize::from(slot.0)]))
+    }
+
+    pub(super) fn primaries(&self) -> &[Arc<Primary>] {
+        &self.primaries
+    }
+
+    pub(super) fn find(&self, address: &Address) -> Option<&Arc<Primary>> {
+        self.primaries
+            .iter()
+            .find(|primary| primary.address == *address)
+    }
+
+    /// From now on `primary`, one of those of this map, serves the slots.
+    pub(super) fn set(&mut self, slots: impl IntoIterator<Item = Slot>, primary: &Arc<Primary>) {
+        let Some(index) = self.index(primary) else {
+            return;
+        };
+        for slot in slots {
+            self.slots[usize::from(slot.0)] = index;
+        }
+    }
+
+    /// From now on the slots are served as in `other`, if they are served there.
+    fn copy(&mut self, slots: impl IntoIterator<Item = Slot>, other: &Self) {
+        for slot in slots {
+            if let Some(primary) = other.primary(slot) {
+                self.set([slot], primary);
+            }
+        }
+    }
+
+    /// A redirect says that the slot is at `to`.
+    pub(super) fn note_moved(&mut self, slot: Slot, to: &Arc<Primary>, now: Instant) {
+        self.set([slot], to);
+        self.moved.insert(slot, now);
+    }
+
+    /// When a redirect moved the slot, if one has since the last survey.
+    pub(super) fn moved_at(&self, slot: Slot) -> Option<Instant> {
+        self.moved.get(&slot).copied()
+    }
+
+    /// Whether every slot is served.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.slots.contains(&NOBODY)
+    }
+
+    /// Whether `primary` serves the slot.
+    pub(super) fn is_at(&self, slot: Slot, primary: &Arc<Primary>) -> bool {
+        self.primary(slot)
+            .is_some_and(|other| Arc::ptr_eq(other, primary))
+    }
+
+    /// Whether `primary` serves any slot.
+    fn serves(&self, primary: &Arc<Primary>) -> bool {
+        let index = self.index(primary);
+        index.is_some_and(|index| self.slots.contains(&index))
+    }
+
+    pub(super) fn has(&self, primary: &Arc<Primary>) -> bool {
+        self.index(primary).is_some()
+    }
+
+    fn index(&self, primary: &Arc<Primary>) -> Option<u16> {
+        let mut all = self.primaries.iter();
+        let index = all.position(|other| Arc::ptr_eq(other, primary))?;
+        index.try_into().ok()
+    }
+}
