@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::epoch::epoch_keys;
 use super::primary::Primary;
-use super::slot_map::SlotMap;
 use super::topology::{Topology, shuffle};
 use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
 use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
@@ -65,21 +64,17 @@ impl Connector {
         (Arc::new(primary), driver)
     }
 
-    /// The nodes that the URL names.
-    pub(super) fn seeds(&self) -> Vec<RedisEndpoint> {
-        let mut seeds = self.seeds.clone();
-        shuffle(&mut seeds);
-        seeds.into_iter().map(|seed| self.endpoint(seed)).collect()
-    }
-
-    /// Whom to ask who serves what: those that surely answer first.
-    pub(super) fn candidates(&self, map: &SlotMap, topology: &Topology) -> Vec<RedisEndpoint> {
+    /// The nodes to ask who serves what, of those that are known and those that the URL names: the connected ones first.
+    pub(super) fn candidates(
+        &self,
+        primaries: &[Arc<Primary>],
+        replicas: &[Address],
+    ) -> Vec<RedisEndpoint> {
         let address = |primary: &Arc<Primary>| primary.address.clone();
-        let (up, down): (Vec<_>, Vec<_>) =
-            map.primaries().iter().partition(|primary| primary.is_up());
+        let (up, down): (Vec<_>, Vec<_>) = primaries.iter().partition(|primary| primary.is_up());
         let mut groups = [
             up.into_iter().map(address).collect(),
-            topology.replicas.clone(),
+            replicas.to_vec(),
             self.seeds.clone(),
             down.into_iter().map(address).collect(),
         ];

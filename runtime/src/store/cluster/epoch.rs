@@ -12,10 +12,7 @@ const SPARE: usize = 3;
 /// All members of a cluster choose the same ones. Slots that come or go seldom change that: the order of choice has nothing
 /// to do with that of their numbers.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
-    let ranges = topology.ranges.iter().filter(|range| range.2 == *address);
-    let mut slots: Vec<Slot> = ranges
-        .flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
-        .collect();
+    let mut slots: Vec<Slot> = topology.slots_of(address).collect();
     // (Not the product alone: 0 would always come first.)
     slots.sort_by_key(|slot| (slot.0 ^ 0x2545).wrapping_mul(40503));
     slots.truncate(SPARE);

@@ -1,5 +1,6 @@
 //! [`open`]: the first look at a cluster, and the first connections to it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,18 +34,22 @@ pub(crate) async fn open(
     let ends = Instant::now().after(settings.connect_timeout);
     let mut connector = Connector::new(endpoint, settings, member);
     let seen = Instant::now();
-    let topology = survey(connector.seeds(), 0, settings.connect_timeout, ANSWER).await?;
+    let topology = survey(
+        connector.candidates(&[], &[]),
+        0,
+        settings.connect_timeout,
+        ANSWER,
+    )
+    .await?;
     let mut opening = JoinSet::new();
     let mut primaries: Vec<Arc<Primary>> = Vec::new();
-    for (_, _, address) in &topology.ranges {
+    for address in topology.primaries() {
         if primaries.iter().any(|primary| primary.address == *address) {
             continue;
         }
         let (primary, driver) = connector.primary(address.clone(), &topology, true);
         primaries.push(primary.clone());
-        let served = topology.ranges.iter().filter(|range| range.2 == *address);
-        let served: Vec<_> = served.map(|range| (range.0, range.1)).collect();
-        let probe = probe(member, &served);
+        let probe = probe(member, &topology.slots_of(address).collect());
         let limit = Instant::now().until(ends);
         opening.spawn(first(primary, driver, limit, probe));
     }
@@ -90,18 +95,9 @@ async fn first(
 }
 
 /// A name of the member's own, in one of the slots.
-fn probe(member: MemberId, slots: &[(Slot, Slot)]) -> Name {
-    let mut number = 0_u32;
-    loop {
-        let name = probe_name(member, number);
-        let slot = Slot::of(&name);
-        let served = slots
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&slot));
-        // More than enough numbers to meet any slot.
-        if served || number > 1 << 20 {
-            return name;
-        }
-        number += 1;
-    }
+fn probe(member: MemberId, slots: &HashSet<Slot>) -> Name {
+    // More than enough numbers to meet any slot.
+    let mut names = (0..1 << 20).map(|number| probe_name(member, number));
+    let name = names.find(|name| slots.contains(&Slot::of(name)));
+    name.unwrap_or_else(|| probe_name(member, 0))
 }

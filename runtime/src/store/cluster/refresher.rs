@@ -113,7 +113,8 @@ impl Refresher {
 
     /// Asks the nodes who serves what.
     fn begin_survey(&mut self) {
-        let candidates = self.connector.candidates(&self.store.map(), &self.topology);
+        let (map, replicas) = (self.store.map(), &self.topology.replicas);
+        let candidates = self.connector.candidates(map.primaries(), replicas);
         let limit = self.connector.connect_timeout;
         let survey = survey(candidates, self.topology.epoch, limit, ANSWER);
         let store = self.store.clone();
@@ -188,7 +189,7 @@ impl Refresher {
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();
-        let serving = self.topology.ranges.iter().map(|range| &range.2);
+        let serving = self.topology.primaries();
         for address in serving.chain(connect) {
             if primaries.iter().any(|primary| primary.address == *address) {
                 continue;

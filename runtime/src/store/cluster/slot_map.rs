@@ -58,7 +58,9 @@ impl SlotMap {
         map.copy(moved, self);
         let mut useful = map.primaries.clone();
         useful.retain(|primary| {
-            topology.names(&primary.address) || map.serves(primary) || primary.is_wanted()
+            let mut serving = topology.primaries();
+            let is_named = serving.any(|address| *address == primary.address);
+            is_named || map.serves(primary) || primary.is_wanted()
         });
         if useful.len() < map.primaries.len() {
             let all = std::mem::replace(&mut map, Self::new(useful));

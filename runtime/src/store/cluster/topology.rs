@@ -54,9 +54,15 @@ impl Topology {
         }
     }
 
-    /// Whether `address` serves slots.
-    pub(super) fn names(&self, address: &Address) -> bool {
-        self.ranges.iter().any(|range| range.2 == *address)
+    /// The slots that the primary at `address` serves.
+    pub(super) fn slots_of(&self, address: &Address) -> impl Iterator<Item = Slot> {
+        let ranges = self.ranges.iter().filter(move |range| range.2 == *address);
+        ranges.flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
+    }
+
+    /// The primaries, each once for every range of its slots.
+    pub(super) fn primaries(&self) -> impl Iterator<Item = &Address> {
+        self.ranges.iter().map(|range| &range.2)
     }
 
     /// First and last slot, the primary, its replicas. What makes no sense is left out.

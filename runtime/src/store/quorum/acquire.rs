@@ -83,31 +83,30 @@ impl Quorum {
 
     /// Asks all nodes.
     pub(super) fn round(&mut self, request: Request) {
-        let number = self.next_number();
-        let Some((ticket, state)) = find(&mut self.tickets, &request) else {
-            return self.answer(request, Ok(Reply::Gone));
+        let mut job = self.new_job(request, Kind::Round);
+        let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
+            return self.answer(job.request, Ok(Reply::Gone));
         };
         let enough = state.needed();
         let usable = |node: &usize| self.nodes.is_up(*node) && !state.on[*node].tombed;
         let usable: Vec<_> = self.nodes.indices().filter(usable).collect();
         if usable.len() < enough {
             let error = self.unreachable(enough);
-            return self.end(request, Err(error));
+            return self.end(job.request, Err(error));
         }
         state.rounds += 1;
         state.woken = false;
-        state.job = Some(number);
-        let (hold, queues) = (state.hold, state.wake_queue.is_some());
-        let mut job = Job::new(request, Kind::Round, self.nodes.len(), self.now);
-        job.ends = self.now.after(hold);
+        state.job = Some(job.number);
+        job.ends = self.now.after(state.hold);
+        let queues = state.wake_queue.is_some();
         for node in usable {
             if queues {
                 self.queue_on(node, ticket);
             }
             job.votes.ask(node);
-            self.acquire_on(node, ticket, number);
+            self.acquire_on(node, ticket, job.number);
         }
-        self.keep(number, job);
+        self.keep(job);
     }
 
     pub(super) fn acquire_on(&mut self, node: usize, ticket: Ticket, job: u64) {
@@ -121,7 +120,7 @@ impl Quorum {
         self.nodes.send(node, job, &state.name, op);
     }
 
-    pub(super) fn decide_round(&mut self, number: u64, mut job: Job) {
+    pub(super) fn decide_round(&mut self, mut job: Job) {
         let Some((_, state)) = find(&mut self.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
@@ -142,7 +141,7 @@ impl Quorum {
             // Shares of an owner have one token: a node that lags behind must not cause another one while the rest may agree.
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(self.now, grace) {
-                self.raise(number, &mut job);
+                self.raise(&mut job);
             }
         } else if is_over
             || !possible && (answered >= majority || unanswered == 0)
@@ -150,12 +149,12 @@ impl Quorum {
         {
             return self.lost(job);
         }
-        self.keep(number, job);
+        self.keep(job);
     }
 
     /// Enough have granted, but no majority the same token: a greater one is written to each node. If a node has given
     /// that to another ticket meanwhile it answers with the next one, and the member writes again.
-    fn raise(&mut self, number: u64, job: &mut Job) {
+    fn raise(&mut self, job: &mut Job) {
         let Some(ticket) = job.request.op.ticket() else {
             return;
         };
@@ -176,7 +175,7 @@ impl Quorum {
             if lower && matches!(job.second.of(node), Vote::None) {
                 job.second.ask(node);
                 let op = Op::Raise { ticket, token };
-                self.nodes.send(node, number, &job.request.name, op);
+                self.nodes.send(node, job.number, &job.request.name, op);
             }
         }
     }

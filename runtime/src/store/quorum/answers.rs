@@ -56,6 +56,11 @@ impl Quorum {
             (Op::Acquire { .. } | Op::Adopt { .. }, Err(error)) => {
                 on.late |= error.is_disconnected();
             }
+            (_, Ok(Reply::Granted { .. } | Reply::Queued { .. })) => {}
+            // Refused, and no other one is on its way.
+            (Op::Acquire { .. } | Op::Adopt { .. }, Ok(_)) if on.unanswered == 0 => {
+                on.open = false;
+            }
             _ => {}
         }
     }

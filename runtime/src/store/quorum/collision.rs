@@ -16,6 +16,9 @@ const TRIES: u32 = 6;
 /// When a waiter looks again, if nobody wakes it before.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
+const TOO_FEW_ADOPTED: &str =
+    "too few servers have handed the lock over; the others grant nothing yet, or are slow";
+
 impl Quorum {
     /// Too few have granted: they get it back.
     pub(super) fn lost(&mut self, job: Job) {
@@ -26,7 +29,11 @@ impl Quorum {
         let is_first = state.counter <= 1;
         // Where it has taken over, the old ticket is gone: given back, nobody would have the lock. The member asks again.
         if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
-            let error = self.too_few_adopted(&job.votes, enough);
+            let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
+            let error = match is_reached {
+                true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
+                false => self.trouble(&job.votes, enough),
+            };
             return self.end(job.request, Err(error));
         }
         for node in self.nodes.indices() {
@@ -46,8 +53,7 @@ impl Quorum {
         let is_over = job.ends <= self.now;
         let unanswered = if is_over { 0 } else { job.votes.unanswered() };
         if job.votes.answered() + unanswered < enough {
-            let trouble = job.votes.trouble().cloned();
-            let error = trouble.unwrap_or_else(|| self.unreachable(enough));
+            let error = self.trouble(&job.votes, enough);
             return self.end(job.request, Err(error));
         }
         if self.nodes.len() - job.votes.count(is_final) >= enough {
@@ -63,18 +69,6 @@ impl Quorum {
             reply => Ok(reply),
         };
         self.end(job.request, result);
-    }
-
-    /// Why an adoption has not succeeded that still may.
-    fn too_few_adopted(&self, votes: &Votes, enough: usize) -> StoreError {
-        match votes.trouble() {
-            Some(trouble) => trouble.clone(),
-            None if self.nodes.up() < enough => self.unreachable(enough),
-            None => StoreError::new(
-                StoreErrorKind::Busy,
-                "too few servers have handed the lock over; the others grant nothing yet, or are slow",
-            ),
-        }
     }
 
     /// The name is held by others, or nobody got enough nodes.
@@ -132,13 +126,12 @@ impl Quorum {
 
     /// The next round begins in a while.
     pub(super) fn pause(&mut self, request: Request, wait: Duration) {
-        let number = self.next_number();
-        let mut job = Job::new(request, Kind::Pause, 0, self.now);
+        let mut job = self.new_job(request, Kind::Pause);
         job.ends = self.now.after(wait);
         if let Some((_, state)) = find(&mut self.tickets, &job.request) {
-            state.job = Some(number);
+            state.job = Some(job.number);
         }
-        self.keep(number, job);
+        self.keep(job);
     }
 
     /// Somebody has released: if this job is a pause, the next round begins now.

@@ -18,14 +18,13 @@ use crate::store::{Message, Op, Reply, Request, Ticket};
 impl Quorum {
     /// An acquire or a touch of a ticket that waits for a notification, or has one.
     pub(super) fn listen(&mut self, request: Request, ticket: Ticket) {
-        let number = self.next_number();
         let touches = matches!(request.op, Op::Touch { .. });
-        let mut job = Job::new(request, Kind::Listen, self.nodes.len(), self.now);
+        let mut job = self.new_job(request, Kind::Listen);
         for node in self.nodes.indices() {
             let Some(state) = self.tickets.get_mut(&ticket) else {
                 return;
             };
-            state.job = Some(number);
+            state.job = Some(job.number);
             let left = matches!(state.phase, Phase::Notified(by, _) if by != node);
             if left || !self.nodes.is_up(node) {
                 continue;
@@ -35,12 +34,12 @@ impl Quorum {
                 self.acquire_on(node, ticket, NOBODY);
                 continue;
             }
-            job.votes.ask(node);
             if touches {
                 let op = state.touch(ticket, 0);
-                self.nodes.send(node, number, &state.name, op);
+                self.ask(&mut job, node, op);
             } else {
-                self.acquire_on(node, ticket, number);
+                job.votes.ask(node);
+                self.acquire_on(node, ticket, job.number);
             }
         }
         if let Some(state) = self.tickets.get_mut(&ticket)
@@ -48,21 +47,21 @@ impl Quorum {
         {
             state.phase = Phase::Listening;
         }
-        self.decide(number, job);
+        self.decide(job);
     }
 
-    pub(super) fn decide_listening(&mut self, number: u64, job: Job) {
+    pub(super) fn decide_listening(&mut self, job: Job) {
         let Some((_, state)) = find(&mut self.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
         let Some(node) = notified_by(state, &job.votes) else {
             return match self.waiting_result(&job.votes) {
                 Some(result) => self.end(job.request, result),
-                None => self.keep(number, job),
+                None => self.keep(job),
             };
         };
         let result = match job.votes.of(node) {
-            Vote::Unanswered => return self.keep(number, job),
+            Vote::Unanswered => return self.keep(job),
             // The node takes itself for closed and does not let the notification be claimed: it may go to somebody else,
             // and this ticket waits nowhere else.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
@@ -91,8 +90,7 @@ impl Quorum {
             let refusal = votes.replies().find(|reply| place(reply).is_none());
             return Some(Ok(refusal.cloned().unwrap_or(Reply::Gone)));
         }
-        let trouble = votes.trouble().cloned();
-        Some(Err(trouble.unwrap_or_else(|| self.unreachable(majority))))
+        Some(Err(self.trouble(votes, majority)))
     }
 
     /// A node notified `ticket`, with a signal of this token and text.

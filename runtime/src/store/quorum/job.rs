@@ -11,6 +11,7 @@ use crate::store::{Op, Reply, Request};
 
 #[derive(Debug)]
 pub(super) struct Job {
+    pub(super) number: u64,
     pub(super) request: Request,
     pub(super) kind: Kind,
     /// What each node answered.
@@ -46,20 +47,6 @@ pub(super) enum Kind {
 }
 
 impl Job {
-    pub(super) fn new(request: Request, kind: Kind, nodes: usize, now: Instant) -> Self {
-        Self {
-            request,
-            kind,
-            votes: Votes::new(nodes),
-            second: Votes::default(),
-            token: 0,
-            began: now,
-            ends: Instant::NEVER,
-            grace: None,
-            due: Instant::NEVER,
-        }
-    }
-
     /// Notes what `node` answered to `op` about `name`.
     pub(super) fn put(
         &mut self,
@@ -85,17 +72,34 @@ impl Job {
 }
 
 impl Quorum {
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.last_number += 1;
-        self.last_number
+    pub(super) fn new_job(&mut self, request: Request, kind: Kind) -> Job {
+        self.last_job += 1;
+        Job {
+            number: self.last_job,
+            request,
+            kind,
+            votes: Votes::new(self.nodes.len()),
+            second: Votes::default(),
+            token: 0,
+            began: self.now,
+            ends: Instant::NEVER,
+            grace: None,
+            due: Instant::NEVER,
+        }
+    }
+
+    /// Asks `node` about the name of `job`.
+    pub(super) fn ask(&mut self, job: &mut Job, node: usize, op: Op) {
+        job.votes.ask(node);
+        self.nodes.send(node, job.number, &job.request.name, op);
     }
 
     /// Keeps `job` until a node answers or its time is over.
-    pub(super) fn keep(&mut self, number: u64, mut job: Job) {
+    pub(super) fn keep(&mut self, mut job: Job) {
         let grace = job.grace.filter(|grace| *grace > self.now);
         job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
-        self.arm(job.due, Due::Job(number));
-        self.jobs.insert(number, job);
+        self.arm(job.due, Due::Job(job.number));
+        self.jobs.insert(job.number, job);
     }
 
     /// Takes a job out, with its timer.
@@ -106,18 +110,18 @@ impl Quorum {
     }
 
     /// Ends a job, or keeps it.
-    pub(super) fn decide(&mut self, number: u64, mut job: Job) {
+    pub(super) fn decide(&mut self, mut job: Job) {
         let result = match job.kind {
-            Kind::Round => return self.decide_round(number, job),
+            Kind::Round => return self.decide_round(job),
             Kind::Pause => return self.round(job.request),
-            Kind::Listen => return self.decide_listening(number, job),
+            Kind::Listen => return self.decide_listening(job),
             Kind::Renew => self.renewal_result(&job),
             Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),
             Kind::Query => self.query_result(&mut job),
         };
         match result {
             Some(result) => self.answer(job.request, result),
-            None => self.keep(number, job),
+            None => self.keep(job),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::job::Job;
 use super::nodes::Nodes;
 use super::store::Input;
 use super::ticket::TicketState;
+use super::votes::Votes;
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::{Name, NameMap};
@@ -40,7 +41,7 @@ pub(super) struct Quorum {
     pub(super) releases: NameMap<LastRelease>,
     /// How long the last round took that was won.
     pub(super) took: Duration,
-    pub(super) last_number: u64,
+    pub(super) last_job: u64,
     events: Arc<dyn Events>,
     /// How often a majority became reachable.
     generation: u64,
@@ -62,7 +63,7 @@ impl Quorum {
             jitter: Jitter::new(),
             releases: NameMap::default(),
             took: Duration::ZERO,
-            last_number: 0,
+            last_job: 0,
             events,
             generation: 0,
             connected: false,
@@ -138,7 +139,7 @@ impl Quorum {
         let Answer { request, result } = answer;
         if let Some(mut job) = self.take_job(request.id.0) {
             job.put(node, (&request.name, &request.op), result);
-            self.decide(request.id.0, job);
+            self.decide(job);
         }
     }
 
@@ -152,7 +153,7 @@ impl Quorum {
             match due {
                 Due::Job(number) => {
                     if let Some(job) = self.take_job(number) {
-                        self.decide(number, job);
+                        self.decide(job);
                     }
                 }
                 Due::Withdraw(ticket) => self.withdraw(ticket),
@@ -208,7 +209,12 @@ impl Quorum {
         StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
     }
 
-    /// Why fewer than `enough` nodes have answered.
+    /// Why fewer than `enough` nodes have answered with `votes`.
+    pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
+        let trouble = votes.trouble().cloned();
+        trouble.unwrap_or_else(|| self.unreachable(enough))
+    }
+
     pub(super) fn unreachable(&self, enough: usize) -> StoreError {
         if !self.connected {
             return self.disconnected();

@@ -27,8 +27,7 @@ impl Quorum {
         // Waiters are not in the queue of the name, but in the one beside it.
         let asks_beside = matches!(request.op, Op::Inspect | Op::Delete);
         let queue = wake_queue(&request.name);
-        let number = self.next_number();
-        let mut job = Job::new(request, Kind::Query, self.nodes.len(), self.now);
+        let mut job = self.new_job(request, Kind::Query);
         if asks_beside {
             job.second = Votes::new(self.nodes.len());
         }
@@ -36,15 +35,14 @@ impl Quorum {
             if !self.nodes.is_up(node) {
                 continue;
             }
-            job.votes.ask(node);
-            let Request { name, op, .. } = &job.request;
-            self.nodes.send(node, number, name, op.clone());
+            let op = job.request.op.clone();
+            self.ask(&mut job, node, op);
             if asks_beside {
                 job.second.ask(node);
-                self.nodes.send(node, number, &queue, Op::Inspect);
+                self.nodes.send(node, job.number, &queue, Op::Inspect);
             }
         }
-        self.decide(number, job);
+        self.decide(job);
     }
 
     pub(super) fn query_result(&mut self, job: &mut Job) -> Option<Result<Reply, StoreError>> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::job::{Job, Kind};
+use super::job::Kind;
 use super::machine::{Due, Quorum};
 use super::nodes::NOBODY;
 use super::ticket::Phase;
@@ -29,22 +29,19 @@ impl Quorum {
             _ => (false, None),
         };
         let enough = used_from.map_or(self.nodes.majority(), |_| 1);
-        let (number, kind) = (self.next_number(), Kind::Release { held, enough });
-        let mut job = Job::new(request, kind, self.nodes.len(), self.now);
+        let mut job = self.new_job(request, Kind::Release { held, enough });
         for node in self.nodes.indices() {
             let is_up = self.nodes.is_up(node);
+            let state = self.tickets.get_mut(&ticket);
+            let is_late = match state.map(|state| &mut state.on[node]) {
+                Some(on) if !on.may_hold() => continue,
+                Some(_) if used_from.is_some_and(|by| by != node) => continue,
+                Some(on) => on.release(is_up),
+                None => true,
+            };
             let mut op = job.request.op.clone();
             if let Op::Release { tomb, .. } = &mut op {
-                match self
-                    .tickets
-                    .get_mut(&ticket)
-                    .map(|state| &mut state.on[node])
-                {
-                    Some(on) if !on.may_hold() => continue,
-                    Some(_) if used_from.is_some_and(|by| by != node) => continue,
-                    Some(on) => *tomb |= on.release(is_up),
-                    None => *tomb = true,
-                }
+                *tomb |= is_late;
             }
             job.votes.ask(node);
             if !is_up {
@@ -52,9 +49,9 @@ impl Quorum {
                 job.votes.put(node, Err(error));
             }
             let name = &job.request.name;
-            self.nodes.release(node, number, name, op, self.now);
+            self.nodes.release(node, job.number, name, op, self.now);
         }
-        if job.votes.unanswered() > 0 && !listens {
+        if !listens {
             self.wake_one(&job.request.name);
         }
         match used_from {
@@ -62,7 +59,7 @@ impl Quorum {
             Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
             None => drop(self.tickets.remove(&ticket)),
         }
-        self.decide(number, job);
+        self.decide(job);
     }
 
     /// Answers the requests of `ticket` that its release overtakes.
@@ -97,8 +94,7 @@ impl Quorum {
             let free = free[released / 2];
             Some(Ok(Reply::Released { free }))
         } else if is_over && released + unknown >= enough {
-            let trouble = votes.trouble().cloned();
-            Some(Err(trouble.unwrap_or_else(|| self.unreachable(enough))))
+            Some(Err(self.trouble(votes, enough)))
         } else {
             let is_gone = released + unknown + votes.unanswered() < enough;
             is_gone.then_some(Ok(Reply::Gone))

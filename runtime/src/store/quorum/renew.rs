@@ -10,7 +10,6 @@ use crate::store::{Op, Reply, Request, Ticket};
 
 impl Quorum {
     pub(super) fn renew(&mut self, request: Request, ticket: Ticket) {
-        let number = self.next_number();
         let units = kept_units(&request);
         let Some(state) = self.tickets.get(&ticket) else {
             return;
@@ -18,7 +17,7 @@ impl Quorum {
         if state.open() < state.needed() {
             return self.answer(request, Ok(Reply::Gone));
         }
-        let mut job = Job::new(request, Kind::Renew, self.nodes.len(), self.now);
+        let mut job = self.new_job(request, Kind::Renew);
         for node in self.nodes.indices() {
             let Some(state) = self.tickets.get(&ticket) else {
                 return;
@@ -27,15 +26,14 @@ impl Quorum {
                 continue;
             }
             if state.on[node].open {
-                job.votes.ask(node);
                 let op = state.touch(ticket, units);
-                self.nodes.send(node, number, &state.name, op);
+                self.ask(&mut job, node, op);
             } else if !state.on[node].tombed {
                 // It does not count yet: somebody else may have had it in between.
                 self.acquire_on(node, ticket, NOBODY);
             }
         }
-        self.decide(number, job);
+        self.decide(job);
     }
 
     /// The answer to a renewal. Only nodes count that have held the ticket without a gap.
@@ -57,14 +55,11 @@ impl Quorum {
             let signal = None;
             return Some(Ok(Reply::Granted { token, signal }));
         }
-        if self.nodes.len() - votes.count(|reply| !is_granted(reply)) < enough {
+        if state.open() < enough {
             state.phase = Phase::Wanting;
             return Some(Ok(Reply::Gone));
         }
-        (votes.unanswered() == 0).then(|| {
-            let trouble = votes.trouble().cloned();
-            Err(trouble.unwrap_or_else(|| self.unreachable(enough)))
-        })
+        (votes.unanswered() == 0).then(|| Err(self.trouble(votes, enough)))
     }
 }
 

@@ -519,6 +519,22 @@ fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
     assert_eq!(rig.on(ticket), 0);
 }
 
+/// Every request is answered, also one that waits for the end of another one.
+#[test]
+fn what_was_asked_while_a_wait_ended_is_answered() {
+    let mut rig = Rig::new(3);
+    let ticket = Ticket::random();
+    rig.ways = vec![Way::Freezes; 3];
+    assert!(rig.ask(acquire(ticket, 1, 0)).is_none());
+    assert!(rig.ask(touch(ticket, 2)).is_none());
+    for (node, request) in std::mem::take(&mut rig.kept) {
+        let result = Ok(Reply::Refused);
+        rig.take(Input::Answered(node, Answer { request, result }));
+    }
+    let is_answer = |event: &&Event| matches!(event, Event::Answer(_));
+    assert_eq!(rig.told.iter().filter(is_answer).count(), 2);
+}
+
 #[test]
 fn what_is_missing_is_said_as_it_is() {
     let mut rig = Rig::new(5);
