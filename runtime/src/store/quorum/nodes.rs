@@ -8,6 +8,7 @@ use super::votes::majority;
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
+use crate::store::limits::LONGEST_LEASE_MS;
 use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket, TicketMap};
 
 /// In place of a job's number: nobody waits for the answer.
@@ -18,7 +19,7 @@ const MOST_PENDING: usize = 10_000;
 /// How soon a refused release is sent again, and how many of them at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 /// The longest that a lease can last on a server.
-const LONGEST_LEASE: Duration = Duration::from_secs(30);
+const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 
 /// A release that a node has not executed, as far as is known.
 #[derive(Debug)]
