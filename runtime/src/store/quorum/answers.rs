@@ -2,7 +2,7 @@
 
 use super::machine::Quorum;
 use super::nodes::NOBODY;
-use super::ticket::{Phase, TicketState};
+use super::ticket::{Phase, TicketState, find};
 use super::wake::is_wake_queue;
 use crate::name::Name;
 use crate::store::{Answer, Message, Op, Reply, Request, Ticket};
@@ -18,14 +18,12 @@ impl Quorum {
             (Op::Signal { .. }, Ok(Reply::Signalled { count })) => {
                 self.note_woken(&request.name, *count);
             }
-            (op, _) => {
-                let state = op.ticket().and_then(|ticket| self.tickets.get(&ticket));
-                match (op.ticket(), state) {
-                    (Some(ticket), Some(state)) if request.name == state.name => {
-                        self.note_ticket(node, ticket, answer);
-                    }
-                    (Some(ticket), Some(_)) => self.note_place(node, ticket, answer),
-                    _ => {}
+            _ => {
+                let known = find(&mut self.tickets, request);
+                match known.map(|(ticket, state)| (ticket, state.name == request.name)) {
+                    Some((ticket, true)) => self.note_ticket(node, ticket, answer),
+                    Some((ticket, false)) => self.note_place(node, ticket, answer),
+                    None => {}
                 }
             }
         }

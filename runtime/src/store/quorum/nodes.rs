@@ -215,11 +215,12 @@ impl Nodes {
         }
     }
 
+    /// Sends as many pending releases as that. The others follow a little later.
     fn send_pending(&mut self, node: usize, now: Instant, most: usize) {
         let pending = &mut self.all[node].pending;
         pending.retain(|_, release| now < release.until);
-        let waiting = pending.iter_mut().filter(|(_, release)| !release.in_flight);
-        let releases = waiting.take(most).map(|(ticket, release)| {
+        let mut waiting = pending.iter_mut().filter(|(_, release)| !release.in_flight);
+        let releases = waiting.by_ref().take(most).map(|(ticket, release)| {
             release.in_flight = true;
             let op = Op::Release {
                 ticket: *ticket,
@@ -229,7 +230,10 @@ impl Nodes {
             };
             (release.name.clone(), op)
         });
-        for (name, op) in releases.collect::<Vec<_>>() {
+        let releases: Vec<_> = releases.collect();
+        let retry = waiting.next().map(|_| now.after(RETRY.0));
+        self.all[node].retry = retry;
+        for (name, op) in releases {
             self.send(node, NOBODY, &name, op);
         }
     }

@@ -11,8 +11,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{
-    Answer, Cause, Closing, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
-    Share, Store, Ticket,
+    Answer, Cause, Closing, Events, MemberId, Message, Mode, NameRecord, Node, Op, Reply, Request,
+    RequestId, Share, Signal, Store, Ticket,
 };
 
 /// A way to a node that leads to a test: what is submitted, until the test takes it.
@@ -38,8 +38,8 @@ impl Store for Stub {
 #[derive(Debug)]
 pub(super) enum Event {
     Answer(Answer),
-    Told(Name, Message),
-    Connected,
+    Told(Message),
+    Connected(u64),
     Closed(Option<Closing>),
     Disconnected,
 }
@@ -63,12 +63,12 @@ impl Events for Recorder {
         self.push(Event::Answer(answer));
     }
 
-    fn told(&self, name: &Name, message: Message) {
-        self.push(Event::Told(name.clone(), message));
+    fn told(&self, _: &Name, message: Message) {
+        self.push(Event::Told(message));
     }
 
-    fn connected(&self, _: Node, _: u64) {
-        self.push(Event::Connected);
+    fn connected(&self, _: Node, generation: u64) {
+        self.push(Event::Connected(generation));
     }
 
     fn disconnected(&self, _: Node, _: StoreError) {
@@ -218,23 +218,25 @@ impl Rig {
         self.take(Input::Up(node));
     }
 
+    /// What `node` knows of the name.
+    fn inspect(&mut self, node: usize) -> NameRecord {
+        let micros = self.quorum.now.as_nanos() / 1000;
+        let state = self.names[node].get_mut("m");
+        let reply = state.map(|state| state.apply(micros, self.id, &Op::Inspect, &mut |_, _| true));
+        match reply {
+            Some(Reply::Info(record)) => record,
+            _ => NameRecord::default(),
+        }
+    }
+
     /// On how many nodes `ticket` holds or waits.
     fn on(&mut self, ticket: Ticket) -> usize {
-        let micros = self.quorum.now.as_nanos() / 1000;
-        let states = self.names.iter_mut().filter_map(|names| names.get_mut("m"));
-        let has = |state: &mut State| match state.apply(
-            micros,
-            self.id,
-            &Op::Inspect,
-            &mut |_, _| true,
-        ) {
-            Reply::Info(record) => {
-                let mut all = record.holders.iter().chain(&record.waiters);
-                all.any(|found| found.ticket == ticket)
-            }
-            _ => false,
+        let records = (0..self.names.len()).map(|node| self.inspect(node));
+        let has = |record: &NameRecord| {
+            let mut all = record.holders.iter().chain(&record.waiters);
+            all.any(|found| found.ticket == ticket)
         };
-        states.map(has).filter(|has| *has).count()
+        records.filter(has).count()
     }
 }
 
@@ -340,6 +342,26 @@ fn a_release_that_a_node_refuses_is_sent_again() {
     rig.pass(Duration::from_millis(300));
     assert_eq!(rig.on(ticket), 0);
     assert!(!rig.quorum.nodes.has_pending(2, ticket));
+}
+
+/// They are sent a hundred at a time.
+#[test]
+fn all_releases_that_a_node_refuses_are_sent_again() {
+    let mut rig = Rig::new(3);
+    let tickets: Vec<_> = (0..250).map(|_| Ticket::random()).collect();
+    for ticket in &tickets {
+        assert!(is_granted(&rig.ask(acquire(*ticket, 1, 300))));
+    }
+    rig.ways[2] = Way::Refuses;
+    for ticket in &tickets {
+        rig.ask(release(*ticket, 0));
+    }
+    rig.ways[2] = Way::Answers;
+    for _ in 0..3 {
+        rig.pass(Duration::from_millis(300));
+    }
+    let pending = |ticket: &&Ticket| rig.quorum.nodes.has_pending(2, **ticket);
+    assert_eq!(tickets.iter().filter(pending).count(), 0);
 }
 
 /// A proxy may hold back what was said on a connection for long after the next one.
@@ -517,6 +539,42 @@ fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
     let answer = rig.ask(touch(ticket, 2));
     assert!(matches!(answer, Some(Ok(Reply::Gone))), "{answer:?}");
     assert_eq!(rig.on(ticket), 0);
+}
+
+#[test]
+fn a_notification_that_several_nodes_send_wakes_one_waiter() {
+    let mut rig = Rig::new(3);
+    let (first, second) = (Ticket::random(), Ticket::random());
+    for ticket in [first, second] {
+        assert!(matches!(
+            rig.ask(acquire(ticket, 1, 0)),
+            Some(Ok(Reply::Queued { .. }))
+        ));
+    }
+    let (ticket, signal) = (Ticket::random(), Signal::One);
+    rig.ask(Op::Signal { ticket, signal });
+    for node in 0..3 {
+        let token = rig.inspect(node).holders[0].token;
+        rig.take(notification(node, first, token));
+    }
+    for node in 1..3 {
+        assert!(rig.inspect(node).holders.is_empty(), "it was used");
+    }
+}
+
+/// Else nobody would get it while both wait.
+#[test]
+fn a_lost_round_gives_back_what_it_got() {
+    let mut rig = Rig::new(3);
+    let (holder, loser) = (Ticket::random(), Ticket::random());
+    rig.ways[0] = Way::Freezes;
+    assert!(is_granted(&rig.ask(acquire(holder, 1, 1))));
+    rig.ways[0] = Way::Answers;
+    assert!(matches!(
+        rig.ask(acquire(loser, 1, 1)),
+        Some(Ok(Reply::Queued { .. }))
+    ));
+    assert_eq!(rig.on(loser), 0);
 }
 
 /// Every request is answered, also one that waits for the end of another one.

@@ -196,7 +196,7 @@ impl World {
                     Told::Answer(Answer { request, result }) => {
                         member.user.answered(&request.op, result, self.now, tools)
                     }
-                    Told::Told(_, Message::Ask { ticket }) => member.user.told(ticket, self.now),
+                    Told::Told(Message::Ask { ticket }) => member.user.told(ticket, self.now),
                     Told::Connected(generation) if generation > 1 => {
                         member.user.reconnected(self.now)
                     }
