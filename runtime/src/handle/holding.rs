@@ -8,8 +8,8 @@ use super::last::Last;
 use super::leaving::{Left, Releasing};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Bounds, Hold, Holds, Terms};
-use crate::queue::{Confirmed, Unlocked, check_refresh};
+use crate::lease::{Bounds, Terms};
+use crate::queue::{Confirmed, Hold, Holds, Unlocked, check_refresh};
 use crate::wait::block_on;
 
 /// What one guard has. Dropped, it is released in the background.

@@ -5,8 +5,7 @@ use std::slice;
 use std::sync::Arc;
 
 use crate::error::LockError;
-use crate::lease::{Hold, Holds};
-use crate::queue::Unlocked;
+use crate::queue::{Hold, Holds, Unlocked};
 
 /// What a guard has left; with the answer that the store will give, where it was the last guard.
 pub(crate) struct Left {

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ask::Granted;
-use super::local::{Local, State};
-use super::ticket::{Held, Sendings};
+use super::hold::Hold;
+use super::lock_queue::{LockQueue, State};
+use super::ticket::{Held, SendLog};
 use super::waiter::Want;
 use crate::clock::Instant;
-use crate::lease::Hold;
 use crate::store::{Seat, Share};
 
-impl Local {
+impl LockQueue {
     /// As [`enter_alone`](Self::enter_alone), for a caller that can go the long way; `None` also if the name was retired.
     #[inline]
     pub(crate) fn take_alone(self: &Arc<Self>, want: &Want) -> Option<Arc<Hold>> {
@@ -35,10 +35,10 @@ impl Local {
             return None;
         }
         let lease = self.lease_of(want.terms);
-        let mut sendings = Sendings::new(now);
-        let counter = sendings.next(now);
+        let mut log = SendLog::new(now);
+        let counter = log.next(now);
         let seat = Seat {
-            ticket: sendings.ticket,
+            ticket: log.ticket,
             counter,
             share: &want.share,
             hold: lease,
@@ -53,11 +53,11 @@ impl Local {
             provisional: false,
             signal: None,
         };
-        let hold = self.new_hold(want, sendings.ticket, &granted, (Duration::ZERO, 1), now);
+        let hold = self.new_hold(want, log.ticket, &granted, (Duration::ZERO, 1), now);
         let renew = self.next_beat_after(now);
         self.arm(state, renew.min(hold.deadline()));
         state.held.push(Held {
-            sendings,
+            log,
             hold: hold.clone(),
             renew,
             leased: now.after(lease),
@@ -122,7 +122,7 @@ impl Local {
         let [held] = &*state.held else {
             return false;
         };
-        let plain = held.refreshers.is_empty() && !held.sendings.late;
+        let plain = held.refreshers.is_empty() && !held.log.late;
         let kept = !hold.park(now).is_zero();
         if !Arc::ptr_eq(&held.hold, hold) || !plain || kept || !state.is_idle_beside_held() {
             return false;
@@ -136,7 +136,7 @@ impl Local {
             }
             return valid;
         }
-        let ticket = held.sendings.ticket;
+        let ticket = held.log.ticket;
         let free = self
             .member()
             .store()

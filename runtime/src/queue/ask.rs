@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::{Local, Step};
-use super::ticket::{Ask, Held, Sendings};
+use super::hold::{Grant, Hold};
+use super::lock_queue::{LockQueue, Transition};
+use super::ticket::{Ask, Held, SendLog};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
-use crate::lease::{Grant, Hold};
 use crate::store::{Mode, Op, Ticket};
 
 /// How long a grant by message may stay unclaimed by us: most bodies are over by then, and then
@@ -28,10 +28,10 @@ pub(super) struct Granted {
     pub(super) signal: Option<Arc<str>>,
 }
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn new_ask(&self, want: &Want) -> Ask {
         Ask {
-            sendings: Sendings::new(self.now),
+            log: SendLog::new(self.now),
             share: want.share.clone(),
             hold: self.lease_for(want),
             owed: self.now,
@@ -45,7 +45,7 @@ impl Step<'_> {
 
     pub(super) fn find_ask(&self, ticket: Ticket) -> Option<usize> {
         let mut asks = self.state.asks.iter();
-        asks.position(|ask| ask.sendings.ticket == ticket)
+        asks.position(|ask| ask.log.ticket == ticket)
     }
 
     /// Asks again for those that `which` chooses.
@@ -67,8 +67,8 @@ impl Step<'_> {
     /// Asks for the first time, or asks again: a copy does no harm.
     pub(super) fn send_ask(&mut self, ask: &mut Ask, first: &Want) {
         let op = Op::Acquire {
-            ticket: ask.sendings.ticket,
-            counter: ask.sendings.next(self.now),
+            ticket: ask.log.ticket,
+            counter: ask.log.next(self.now),
             share: ask.share.clone(),
             hold: ask.hold,
             place: self.local.lease(),
@@ -82,8 +82,8 @@ impl Step<'_> {
     /// Touches the waiting ticket.
     pub(super) fn touch_ask(&mut self, ask: &mut Ask) {
         let op = Op::Touch {
-            ticket: ask.sendings.ticket,
-            counter: ask.sendings.next(self.now),
+            ticket: ask.log.ticket,
+            counter: ask.log.next(self.now),
             units: 0,
             hold: ask.hold,
             place: self.local.lease(),
@@ -95,14 +95,14 @@ impl Step<'_> {
     /// A waiting ticket was granted, which lay at `index`: the waiter gets it that it was for, or else the first one
     /// that it suits.
     pub(super) fn granted(&mut self, index: usize, mut ask: Ask, granted: &Granted) {
-        let (lease, attempts) = (ask.hold, ask.sendings.count());
+        let (lease, attempts) = (ask.hold, ask.log.count());
         while let Some(waiter) = self.take_own_waiter(index, &ask) {
-            match self.hand(&waiter, ask.sendings, lease, granted, attempts) {
+            match self.hand(&waiter, ask.log, lease, granted, attempts) {
                 Ok(()) => return,
-                Err(unused) => ask.sendings = unused,
+                Err(unused) => ask.log = unused,
             }
         }
-        self.withdraw(&ask.sendings);
+        self.withdraw(&ask.log);
     }
 
     /// When to claim what is `valid` for so long only.
@@ -114,21 +114,21 @@ impl Step<'_> {
     pub(super) fn hand(
         &mut self,
         waiter: &Arc<Waiter>,
-        sendings: Sendings,
+        log: SendLog,
         lease: Duration,
         granted: &Granted,
         attempts: u32,
-    ) -> Result<(), Sendings> {
+    ) -> Result<(), SendLog> {
         let (want, waited) = (&waiter.want, waiter.started.until(self.now));
         let how = (waited, attempts);
         let hold = self
             .local
-            .new_hold(want, sendings.ticket, granted, how, self.now);
+            .new_hold(want, log.ticket, granted, how, self.now);
         self.share_with_owner(&hold);
         if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
-            return Err(sendings);
+            return Err(log);
         }
-        self.keep(hold, want, sendings, lease, granted);
+        self.keep(hold, want, log, lease, granted);
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl Step<'_> {
         &mut self,
         hold: Arc<Hold>,
         want: &Want,
-        sendings: Sendings,
+        log: SendLog,
         lease: Duration,
         granted: &Granted,
     ) {
@@ -149,7 +149,7 @@ impl Step<'_> {
             self.next_beat()
         };
         self.state.held.push(Held {
-            sendings,
+            log,
             hold,
             renew,
             leased: self.now.after(lease),
@@ -163,7 +163,7 @@ impl Step<'_> {
     }
 }
 
-impl Local {
+impl LockQueue {
     /// What somebody who wanted `want` gets by a grant, after so long and so many attempts.
     #[inline]
     pub(super) fn new_hold(

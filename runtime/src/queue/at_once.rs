@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ask::Granted;
-use super::local::Step;
+use super::hold::Hold;
+use super::lock_queue::Transition;
 use super::waiter::Want;
-use crate::lease::Hold;
 use crate::store::{Answer, Reply};
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Asks for what nobody here waits for. Unless the store grants it at once, the ticket waits there for whoever joins
     /// the local queue next: that is for the caller to do.
     pub(super) fn at_once(&mut self, want: &Want) -> Option<Arc<Hold>> {
@@ -30,19 +30,19 @@ impl Step<'_> {
                 return None;
             }
         };
-        let counter = u64::from(ask.sendings.count());
+        let counter = u64::from(ask.log.count());
         let granted = Granted {
             token,
             counter,
-            valid: ask.sendings.validity(counter, ask.hold),
+            valid: ask.log.validity(counter, ask.hold),
             provisional: false,
             signal,
         };
-        let (ticket, lease) = (ask.sendings.ticket, ask.hold);
+        let (ticket, lease) = (ask.log.ticket, ask.hold);
         let how = (Duration::ZERO, 1);
         let hold = self.local.new_hold(want, ticket, &granted, how, self.now);
         self.share_with_owner(&hold);
-        self.keep(hold.clone(), want, ask.sendings, lease, &granted);
+        self.keep(hold.clone(), want, ask.log, lease, &granted);
         Some(hold)
     }
 }

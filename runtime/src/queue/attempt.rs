@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::local::Step;
-use super::ticket::{Attempt, Sendings};
+use super::lock_queue::Transition;
+use super::ticket::{Attempt, SendLog};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::store::{Mode, Op, Ticket};
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Sends an attempt that does not wait in the store.
     pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<Ticket>, number: u32) {
         let mut attempt = Attempt {
-            sendings: Sendings::new(self.now),
+            log: SendLog::new(self.now),
             hold: self.lease_for(&waiter.want),
             waiter,
             adopts,
@@ -29,7 +29,7 @@ impl Step<'_> {
     /// Sends it, or sends it again.
     pub(super) fn send_attempt(&mut self, attempt: &mut Attempt) {
         let want = &attempt.waiter.want;
-        let (ticket, counter) = (attempt.sendings.ticket, attempt.sendings.next(self.now));
+        let (ticket, counter) = (attempt.log.ticket, attempt.log.next(self.now));
         let (hold, place) = (attempt.hold, self.local.lease());
         let op = match attempt.adopts {
             Some(old) => Op::Adopt {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::local::{Local, Step};
+use super::lock_queue::Transition;
 use super::ticket::{Ask, Attempt};
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
@@ -17,34 +17,11 @@ pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// How often a waiter whose `block` is over is looked at while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Who looks so late has stood still: the machine slept, or let this process not run.
-const STOOD_STILL: Duration = Duration::from_millis(100);
+pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
 /// How long after it was believed it is not believed again.
 const NOT_AGAIN: Duration = Duration::from_secs(10);
 
-impl Local {
-    /// The engine looks here at the time that was armed. `false`: nothing is left of this name.
-    pub(crate) fn due(self: &Arc<Self>, armed: Instant) -> bool {
-        self.step(|step| {
-            if step.state.armed.is_none_or(|current| current != armed) {
-                return true;
-            }
-            step.state.armed = None;
-            if armed.until(step.now) > STOOD_STILL {
-                step.spare();
-            }
-            step.due();
-            !step.state.is_idle()
-        })
-        .unwrap_or(true)
-    }
-
-    /// The connection broke: patience counts from now.
-    pub(crate) fn disconnected(self: &Arc<Self>) {
-        self.step(|_| {});
-    }
-}
-
-impl Step<'_> {
+impl Transition<'_> {
     /// When the engine should look here: at the next beat at the latest. Points in time that are far away
     /// would stay with the engine until then, long after what they were for is over.
     pub(super) fn next_due(&self) -> Instant {
@@ -93,7 +70,7 @@ impl Step<'_> {
     }
 
     /// Time went by in which the store may have answered, and nobody was there to hear it.
-    fn spare(&mut self) {
+    pub(super) fn spare(&mut self) {
         let again = self.spared().after(NOT_AGAIN);
         if self.state.spared.is_none() || again <= self.now {
             self.state.spared = Some(self.now.after(BRIEF));
@@ -104,7 +81,7 @@ impl Step<'_> {
         self.state.spared.unwrap_or(Instant::START)
     }
 
-    fn due(&mut self) {
+    pub(super) fn due(&mut self) {
         self.due_held();
         let now = self.now;
         self.ask_again(|ask| ask.again <= now);
@@ -159,7 +136,7 @@ impl Step<'_> {
             Some(_) => Instant::START,
             None => self
                 .unanswered()
-                .map_or(Instant::START, |ask| ask.sendings.since),
+                .map_or(Instant::START, |ask| ask.log.since),
         };
         let mut first_deadline: Option<Instant> = None;
         for waiter in std::mem::take(&mut self.state.waiters) {
@@ -266,7 +243,7 @@ impl Step<'_> {
             | Patience::Poll { block: time, .. } => time.unwrap_or(patience),
         };
         let silence = patience.min(silence.max(BRIEF));
-        attempt.sendings.since.after(silence).max(self.spared())
+        attempt.log.since.after(silence).max(self.spared())
     }
 
     fn due_attempts(&mut self) {
@@ -277,7 +254,7 @@ impl Step<'_> {
                     self.attempt(attempt.waiter, None, attempt.number + 1);
                 }
                 None if self.attempt_ends(&attempt) <= self.now => {
-                    self.withdraw(&attempt.sendings);
+                    self.withdraw(&attempt.log);
                     let away = self.unreachable().map(|outage| outage.1);
                     let source = away.or(attempt.trouble).unwrap_or_else(unanswered);
                     let error = LockError::Unavailable { source };

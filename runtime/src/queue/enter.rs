@@ -3,19 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::{Local, Step};
-use super::ticket::{Sendings, Unlocked};
-use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
+use super::acquire::Acquire;
+use super::hold::Hold;
+use super::home::runs_a_task;
+use super::lock_queue::{LockQueue, Transition};
+use super::ticket::{SendLog, Unlocked};
+use super::waiter::{Patience, Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::Hold;
 use crate::store::{Owner, Ticket};
 use crate::wait::Wakes;
 
-impl Local {
+impl LockQueue {
     /// Joins the queue; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
         let mut state = self.open()?;
+        self.remember();
         let now = Instant::now();
         if let Some(hold) = self.enter_alone(&mut state, want, now) {
             return Some(Ok(Acquire::obtained(hold)));
@@ -87,7 +90,7 @@ impl Local {
     fn withdraw(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
-        under_way: impl FnOnce(&mut Step<'_>, &Sendings),
+        under_way: impl FnOnce(&mut Transition<'_>, &SendLog),
     ) -> Option<Arc<Hold>> {
         if self.member().is_forked() {
             return None;
@@ -103,46 +106,15 @@ impl Local {
             {
                 let attempt = attempts.swap_remove(index);
                 if attempt.next.is_none() {
-                    under_way(step, &attempt.sendings);
+                    under_way(step, &attempt.log);
                 }
             }
         });
         granted?.ok().filter(|hold| hold.unshare())
     }
-
-    /// The client shuts down: nobody is granted anything any more, and what is held is released.
-    pub(crate) fn close(self: &Arc<Self>) {
-        self.step(|step| {
-            step.fail_all(&LockError::ShutDown);
-            while let Some(held) = step.state.held.pop() {
-                let park = if held.hold.is_valid() {
-                    held.hold.park(step.now)
-                } else {
-                    Duration::ZERO
-                };
-                step.lose_but_keep(held, park);
-            }
-        });
-    }
-
-    /// The engine is gone: whoever still waits for an answer gets none.
-    pub(crate) fn abandon(self: &Arc<Self>) {
-        self.close();
-        self.step(|step| {
-            for leaving in std::mem::take(&mut step.state.leaving) {
-                if let Some((_, unlocker)) = leaving.unlocker {
-                    let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
-                }
-            }
-            for query in std::mem::take(&mut step.state.queries) {
-                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
-            }
-            step.state.retired = true;
-        });
-    }
 }
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Takes a waiter out, who need not be there. They mostly stand in the order they came, so there is little to look at.
     fn leave_queue(&mut self, waiter: &Arc<Waiter>) {
         let waiters = &mut self.state.waiters;
@@ -215,7 +187,7 @@ impl Step<'_> {
             .extract_if(.., |attempt| same(&attempt.waiter));
         for attempt in attempts.collect::<Vec<_>>() {
             if attempt.next.is_none() {
-                self.withdraw(&attempt.sendings);
+                self.withdraw(&attempt.log);
             }
             others.push(attempt.waiter);
         }
@@ -244,7 +216,7 @@ impl Step<'_> {
         for attempt in std::mem::take(&mut self.state.attempts) {
             attempt.waiter.fail(error.clone(), self.wakes);
             if attempt.next.is_none() {
-                self.withdraw(&attempt.sendings);
+                self.withdraw(&attempt.log);
             }
         }
     }

@@ -1,10 +1,9 @@
 //! The store tells something unasked: a message of the member's channel, or that the connection is back.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::ask::Granted;
-use super::local::{Local, Step};
+use super::lock_queue::Transition;
 use super::ticket::Ask;
 use crate::store::Message;
 use crate::store::limits::{CLAIM_MS, NEAR_MS, TOKENS_END};
@@ -12,20 +11,8 @@ use crate::store::limits::{CLAIM_MS, NEAR_MS, TOKENS_END};
 /// The longest lease that a message may grant.
 const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
-impl Local {
-    /// A message about this name. What it claims is checked.
-    pub(crate) fn told(self: &Arc<Self>, message: &Message) {
-        self.step(|step| step.told(message));
-    }
-
-    /// A new connection: whatever waits or holds is asked for again, and what was not answered is sent again.
-    pub(crate) fn reconnected(self: &Arc<Self>) {
-        self.step(|step| step.reconnected());
-    }
-}
-
-impl Step<'_> {
-    fn told(&mut self, message: &Message) {
+impl Transition<'_> {
+    pub(super) fn told(&mut self, message: &Message) {
         match *message {
             Message::Grant {
                 ticket,
@@ -38,11 +25,11 @@ impl Step<'_> {
                     return;
                 };
                 let mut ask = self.state.asks.remove(index);
-                let valid = ask.sendings.validity(counter, hold.min(ask.hold));
+                let valid = ask.log.validity(counter, hold.min(ask.hold));
                 let closing = self.closing();
                 let closed = closing.is_some_and(|closing| self.now < closing.until);
                 if self.now < valid && !closed && is_plausible(&ask, token, hold) {
-                    ask.sendings.executed(counter);
+                    ask.log.executed(counter);
                     self.granted(
                         index,
                         ask,
@@ -60,7 +47,7 @@ impl Step<'_> {
                     self.state.asks.insert(index, ask);
                 }
             }
-            Message::Ask { ticket } => self.ask_again(|ask| ask.sendings.ticket == ticket),
+            Message::Ask { ticket } => self.ask_again(|ask| ask.log.ticket == ticket),
             Message::Near { ticket } => {
                 let soon = self.now.after(Duration::from_millis(NEAR_MS));
                 if let Some(index) = self.find_ask(ticket) {
@@ -86,7 +73,7 @@ impl Step<'_> {
         }
     }
 
-    fn reconnected(&mut self) {
+    pub(super) fn reconnected(&mut self) {
         self.ask_again(|_| true);
         let mut attempts = std::mem::take(&mut self.state.attempts);
         for attempt in attempts.iter_mut().filter(|attempt| attempt.next.is_none()) {

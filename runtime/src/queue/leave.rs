@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::due::BRIEF;
-use super::local::{Local, Step};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unlocker};
+use super::hold::Hold;
+use super::lock_queue::{LockQueue, Transition};
+use super::ticket::{Confirmed, Held, Leaving, Refresher, SendLog, Unlocked, Unlocker};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
-use crate::lease::{Bounds, Hold, Terms};
+use crate::lease::{Bounds, Terms};
 use crate::store::{Op, Ticket};
 use crate::wait::{Promise, Wakes};
 
-impl Local {
+impl LockQueue {
     /// The last guard is gone. Does not wait for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, false);
@@ -184,7 +185,7 @@ pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
     Ok(())
 }
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn find_held(&self, ticket: Ticket) -> Option<usize> {
         let held = &self.state.held;
         held.iter()
@@ -229,7 +230,7 @@ impl Step<'_> {
         }
         let held = self.state.held.swap_remove(index);
         self.withdraw_spare();
-        let mut leaving = self.leaving(&held.sendings, park_until);
+        let mut leaving = self.leaving(&held.log, park_until);
         leaving.held = valid;
         // The ticket may have been passed on and granted anew meanwhile: that signal nobody used.
         let used = valid && !returns && hold.grant().signal.is_some();
@@ -239,33 +240,33 @@ impl Step<'_> {
     }
 
     /// A ticket that the store has not kept: it matters only if a copy of its acquire may still arrive.
-    pub(super) fn forget(&mut self, sendings: &Sendings) {
-        if sendings.late {
-            self.withdraw(sendings);
+    pub(super) fn forget(&mut self, log: &SendLog) {
+        if log.late {
+            self.withdraw(log);
         }
     }
 
     /// A ticket that nobody wants any more leaves the store, whatever it is there.
-    pub(super) fn withdraw(&mut self, sendings: &Sendings) {
-        self.leave(self.leaving(sendings, self.now));
+    pub(super) fn withdraw(&mut self, log: &SendLog) {
+        self.leave(self.leaving(log, self.now));
     }
 
     /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until it is out of the store: no longer than the
     /// caller would wait for the answer to the attempt.
-    pub(super) fn withdraw_confirmed(&mut self, sendings: &Sendings) -> Unlocked {
+    pub(super) fn withdraw_confirmed(&mut self, log: &SendLog) -> Unlocked {
         let promise = Arc::new(Promise::new());
-        let mut leaving = self.leaving(sendings, self.now);
-        leaving.unlocker = Some((sendings.since.after(self.local.moment()), promise.clone()));
+        let mut leaving = self.leaving(log, self.now);
+        leaving.unlocker = Some((log.since.after(self.local.moment()), promise.clone()));
         self.leave(leaving);
         promise
     }
 
     /// How a ticket leaves that nobody used.
-    fn leaving(&self, sendings: &Sendings, park_until: Instant) -> Leaving {
+    fn leaving(&self, log: &SendLog, park_until: Instant) -> Leaving {
         Leaving {
-            ticket: sendings.ticket,
+            ticket: log.ticket,
             park_until,
-            tomb: sendings.late,
+            tomb: log.late,
             used: None,
             held: false,
             unanswered: false,
@@ -298,10 +299,10 @@ impl Step<'_> {
             .max(self.now.until(held.leased))
             .max(Duration::from_millis(1));
         held.leased = self.now.after(hold);
-        let counter = held.sendings.next(self.now);
+        let counter = held.log.next(self.now);
         held.renew = self.next_beat();
         self.submit(Op::Touch {
-            ticket: held.sendings.ticket,
+            ticket: held.log.ticket,
             counter,
             units: held.hold.given_back().unwrap_or(0),
             hold,
@@ -319,13 +320,13 @@ impl Step<'_> {
     pub(super) fn lose_but_keep(&mut self, mut held: Held, park: Duration) {
         held.hold.lose(self.wakes);
         held.fail_refreshers(self);
-        self.leave(self.leaving(&held.sendings, self.now.after(park)));
+        self.leave(self.leaving(&held.log, self.now.after(park)));
     }
 }
 
 impl Held {
     /// A renewal was answered: whoever asked for it or an earlier one may go on.
-    pub(super) fn refreshed(&mut self, counter: u64, step: &mut Step<'_>) {
+    pub(super) fn refreshed(&mut self, counter: u64, step: &mut Transition<'_>) {
         for done in self
             .refreshers
             .extract_if(.., |asked| asked.counter <= counter)
@@ -334,7 +335,7 @@ impl Held {
         }
     }
 
-    fn fail_refreshers(&mut self, step: &mut Step<'_>) {
+    fn fail_refreshers(&mut self, step: &mut Transition<'_>) {
         for refresher in self.refreshers.drain(..) {
             refresher.fail(&self.hold, step.wakes);
         }

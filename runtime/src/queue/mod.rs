@@ -1,6 +1,6 @@
 //! The local queue: what one process wants of one name.
 //!
-//! A [`Local`] holds the FIFO of this process's waiters and speaks to the store for them. One ticket at a
+//! A [`LockQueue`] holds the FIFO of this process's waiters and speaks to the store for them. One ticket at a
 //! time waits in the store, for the first of them (or one for each that could hold together); when it is granted the
 //! waiter gets it and a new ticket asks for the next. What is granted stays here as a [`Held`](ticket::Held) and is renewed until its
 //! guard is gone; what is released stays until the store has answered.
@@ -28,6 +28,7 @@
 //! | `ticket` | what is known of one ticket |
 //! | `waiter` | one local waiter |
 
+mod acquire;
 mod alone;
 mod answer;
 mod ask;
@@ -35,14 +36,19 @@ mod at_once;
 mod attempt;
 mod due;
 mod enter;
+mod events;
 mod hint;
+mod hold;
+mod holds;
+mod home;
 #[cfg(all(test, shuttle))]
 mod interleavings;
 mod leave;
-mod local;
+mod lock_queue;
 mod pass_on;
 mod places;
 mod query;
+mod recent;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -50,8 +56,12 @@ mod tests;
 mod ticket;
 mod waiter;
 
+pub(crate) use acquire::Acquire;
+pub(crate) use hold::Hold;
+pub(crate) use holds::Holds;
+pub(crate) use home::home;
 pub(crate) use leave::check_refresh;
-pub(crate) use local::Local;
+pub(crate) use lock_queue::{LockQueue, Member};
 pub(crate) use query::Answered;
 pub(crate) use ticket::{Confirmed, Unlocked};
-pub(crate) use waiter::{Acquire, Past, Patience, Want, home};
+pub(crate) use waiter::{Past, Patience, Want};

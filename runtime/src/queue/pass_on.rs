@@ -7,15 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::Step;
+use super::hold::{Grant, Hold};
+use super::lock_queue::Transition;
 use super::ticket::Held;
 use super::waiter::Waiter;
-use crate::lease::{Grant, Hold};
 
 /// A lease that is over sooner is not worth handing on.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Gives the ticket that lies at `index` of what is held, and which nobody uses any more, to the first waiter, if it
     /// wants the same; `before` was its hold.
     pub(super) fn pass_on(&mut self, index: usize, before: &Arc<Hold>) -> bool {
@@ -28,7 +28,7 @@ impl Step<'_> {
             && grant.signal.is_none()
             && before.given_back().is_none()
             && !held.owned;
-        let attempts = held.sendings.count();
+        let attempts = held.log.count();
         let wants_it = |waiter: &Arc<Waiter>| {
             let share = &waiter.want.share;
             let same = (share.units, share.capacity) == (grant.units, grant.capacity);
@@ -90,7 +90,7 @@ impl Step<'_> {
     pub(super) fn withdraw_spare(&mut self) {
         if self.state.waiters.is_empty() && self.state.held.is_empty() {
             for ask in std::mem::take(&mut self.state.asks) {
-                self.withdraw(&ask.sendings);
+                self.withdraw(&ask.log);
             }
         }
     }

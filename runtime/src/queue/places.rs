@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::local::Step;
+use super::lock_queue::Transition;
 use super::ticket::Ask;
 use super::waiter::Waiter;
 
@@ -14,7 +14,7 @@ use super::waiter::Waiter;
 /// waits for one must be known to whoever signals to all.
 const TOGETHER: usize = 64;
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
     pub(super) fn match_asks(&mut self) {
         if self.is_matched() {
@@ -64,7 +64,7 @@ impl Step<'_> {
             if let Some((kept, _)) = kept.find(lesser) {
                 std::mem::swap(kept, &mut ask);
             }
-            self.withdraw(&ask.sendings);
+            self.withdraw(&ask.log);
             if !ask.queued {
                 owed.push((ask.share, ask.owed));
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::RETRY;
-use super::local::{Local, Step};
+use super::lock_queue::{LockQueue, Transition};
 use super::ticket::Query;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError, StoreErrorKind};
@@ -17,7 +17,7 @@ const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 /// Told what the store answers.
 pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
 
-impl Local {
+impl LockQueue {
     /// Sends `op`, which is about the name and not about a ticket; `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
@@ -43,7 +43,7 @@ impl Local {
     }
 }
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer_query(&mut self, id: RequestId, result: Result<Reply, StoreError>) {
         let queries = &mut self.state.queries;
         let Some(index) = queries.iter().position(|query| query.id == id) else {

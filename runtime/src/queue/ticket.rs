@@ -3,20 +3,21 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::hold::Hold;
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
-use crate::lease::{Bound, Hold};
+use crate::lease::Bound;
 use crate::store::{HolderRecord, Op, Reply, RequestId, Share, Ticket};
 use crate::wait::Promise;
 
 /// What was sent for a ticket, so that an answer counts from the sending that it answers.
 #[derive(Debug)]
-pub(super) struct Sendings {
+pub(super) struct SendLog {
     pub(super) ticket: Ticket,
     /// When it was asked for first.
     pub(super) since: Instant,
-    /// Counter and time of the sendings that can still be answered: one of them, and, seldom, more.
+    /// Counter and time of the log that can still be answered: one of them, and, seldom, more.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,
@@ -24,7 +25,7 @@ pub(super) struct Sendings {
     pub(super) late: bool,
 }
 
-impl Sendings {
+impl SendLog {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             ticket: Ticket::random(),
@@ -74,7 +75,7 @@ impl Sendings {
 /// A ticket that waits in the store for one of the first of the local waiters.
 #[derive(Debug)]
 pub(super) struct Ask {
-    pub(super) sendings: Sendings,
+    pub(super) log: SendLog,
     pub(super) share: Share,
     /// The lease asked for.
     pub(super) hold: Duration,
@@ -97,14 +98,14 @@ impl Ask {
     /// fits beside it, with later tokens, and whoever began to wait after that must not get an earlier one.
     pub(super) fn suits(&self, waiter: &Waiter) -> bool {
         let share = &waiter.want.share;
-        *share == self.share && (share.excludes_all() || waiter.started <= self.sendings.since)
+        *share == self.share && (share.excludes_all() || waiter.started <= self.log.since)
     }
 }
 
 /// A ticket that does not wait in the store: `block = 0`, `try_lock`, `retries`.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    pub(super) sendings: Sendings,
+    pub(super) log: SendLog,
     pub(super) waiter: Arc<Waiter>,
     /// The lease asked for.
     pub(super) hold: Duration,
@@ -125,7 +126,7 @@ pub(super) struct Attempt {
 /// A ticket that holds.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) sendings: Sendings,
+    pub(super) log: SendLog,
     pub(super) hold: Arc<Hold>,
     /// When to touch.
     pub(super) renew: Instant,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::existence::free;
 use crate::error::LockError;
 use crate::handle::{Holding, guard_methods, inspected, single_guard_methods};
-use crate::lease::Hold;
+use crate::queue::Hold;
 use crate::store::Op;
 use crate::wait::block_on;
 

@@ -3,20 +3,20 @@
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::ask::Granted;
-use crate::queue::local::Step;
+use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::Ask;
 use crate::store::Reply;
 
 /// How many grants in a row may be over when they arrive.
 const STALE: u32 = 5;
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer_ask(&mut self, index: usize, asked: Asked) {
         let mut ask = self.state.asks.remove(index);
         match asked.result {
             Ok(Reply::Granted { token, signal }) => {
-                let valid = ask.sendings.validity(asked.counter, asked.hold);
-                ask.sendings.executed(asked.counter);
+                let valid = ask.log.validity(asked.counter, asked.hold);
+                ask.log.executed(asked.counter);
                 if self.now < valid {
                     let counter = asked.counter;
                     self.granted(
@@ -36,22 +36,22 @@ impl Step<'_> {
                 ask.queued = true;
                 ask.stale += 1;
                 if ask.stale >= STALE {
-                    self.withdraw(&ask.sendings);
+                    self.withdraw(&ask.log);
                     self.refuse(index, &ask, too_slow());
                     return;
                 }
                 self.touch_ask(&mut ask);
             }
             Ok(Reply::Queued { again, holder, .. }) => {
-                ask.sendings.executed(asked.counter);
+                ask.log.executed(asked.counter);
                 ask.queued = true;
                 ask.trouble = None;
                 ask.holder = holder;
                 ask.again = self.now.after(again);
             }
             // The store lost the ticket, or refuses it: ask anew. No store does that to a new one.
-            Ok(Reply::Gone | Reply::Refused) if ask.sendings.count() > 1 => {
-                self.forget(&ask.sendings);
+            Ok(Reply::Gone | Reply::Refused) if ask.log.count() > 1 => {
+                self.forget(&ask.log);
                 if ask.queued {
                     self.misplaced(index, &ask);
                 }
@@ -63,17 +63,17 @@ impl Step<'_> {
                     expected: ask.share.capacity,
                     found: capacity,
                 };
-                self.forget(&ask.sendings);
+                self.forget(&ask.log);
                 self.refuse(index, &ask, error);
                 return;
             }
             Ok(Reply::TooMany) => {
-                self.forget(&ask.sendings);
+                self.forget(&ask.log);
                 self.refuse(index, &ask, too_many());
                 return;
             }
             Ok(other) => {
-                self.withdraw(&ask.sendings);
+                self.withdraw(&ask.log);
                 let source = nonsense(&other);
                 self.refuse(index, &ask, LockError::Unavailable { source });
                 return;
@@ -95,7 +95,7 @@ impl Step<'_> {
                     StoreErrorKind::Foreign | StoreErrorKind::Forbidden
                 ) =>
             {
-                self.withdraw(&ask.sendings);
+                self.withdraw(&ask.log);
                 let error = self.lock_error(error);
                 self.fail_all(&error);
                 return;
@@ -103,7 +103,7 @@ impl Step<'_> {
             // Of this ticket: others may have places, or meet a server that has memory again. The next waiter gets a ticket
             // of its own.
             Err(error) => {
-                self.withdraw(&ask.sendings);
+                self.withdraw(&ask.log);
                 let error = self.lock_error(error);
                 self.refuse(index, &ask, error);
                 return;

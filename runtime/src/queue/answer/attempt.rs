@@ -5,27 +5,24 @@ use std::time::Duration;
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::ask::Granted;
-use crate::queue::local::Step;
+use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::Attempt;
 use crate::queue::waiter::Patience;
 use crate::store::{Meta, Reply, Ticket};
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer_attempt(&mut self, ticket: Ticket, asked: Asked) {
         let attempts = &self.state.attempts;
-        let Some(index) = attempts
-            .iter()
-            .position(|try_| try_.sendings.ticket == ticket)
-        else {
+        let Some(index) = attempts.iter().position(|try_| try_.log.ticket == ticket) else {
             return;
         };
         let mut attempt = self.state.attempts.swap_remove(index);
         let waiter = attempt.waiter.clone();
         let error = match asked.result {
             Ok(Reply::Granted { token, signal }) => {
-                let valid = attempt.sendings.validity(asked.counter, asked.hold);
+                let valid = attempt.log.validity(asked.counter, asked.hold);
                 if self.now >= valid {
-                    self.withdraw(&attempt.sendings);
+                    self.withdraw(&attempt.log);
                     waiter.fail(too_slow(), self.wakes);
                     return;
                 }
@@ -36,8 +33,8 @@ impl Step<'_> {
                     provisional: false,
                     signal,
                 };
-                let sendings = attempt.sendings;
-                match self.hand(&waiter, sendings, asked.hold, grant, attempt.number) {
+                let log = attempt.log;
+                match self.hand(&waiter, log, asked.hold, grant, attempt.number) {
                     Ok(()) => self.note_adoption(attempt.adopts.is_some()),
                     Err(unused) => self.withdraw(&unused),
                 }
@@ -46,7 +43,7 @@ impl Step<'_> {
             // (An adoption is answered so only while nothing is granted; by the opening the old lease has ended.)
             Ok(Reply::Busy { holder }) => {
                 attempt.holder = holder;
-                self.forget(&attempt.sendings);
+                self.forget(&attempt.log);
                 let Some(error) = self.another_attempt(&mut attempt) else {
                     self.state.attempts.push(attempt);
                     return;
@@ -54,14 +51,14 @@ impl Step<'_> {
                 error
             }
             Ok(reply) => {
-                self.forget(&attempt.sendings);
+                self.forget(&attempt.log);
                 match reply {
                     _ if attempt.adopts.is_some() => LockError::Lost {
                         name: self.local.name().to_string(),
                         held: Duration::ZERO,
                     },
                     // No store refuses a ticket that was sent only once.
-                    Reply::Refused | Reply::Gone if attempt.sendings.count() > 1 => {
+                    Reply::Refused | Reply::Gone if attempt.log.count() > 1 => {
                         return self.attempt(waiter, None, attempt.number);
                     }
                     Reply::Mismatch { capacity } => LockError::PermitsMismatch {
@@ -86,7 +83,7 @@ impl Step<'_> {
                 return;
             }
             Err(error) => {
-                self.withdraw(&attempt.sendings);
+                self.withdraw(&attempt.log);
                 self.lock_error(error)
             }
         };

@@ -2,20 +2,20 @@
 
 use super::{Asked, RETRY};
 use crate::error::StoreErrorKind;
-use crate::queue::local::Step;
+use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::Held;
 use crate::store::Reply;
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer_held(&mut self, mut held: Held, asked: Asked) {
         let token = held.hold.grant().token / 1024;
         match asked.result {
             // Another token: the store had passed it on and granted it anew. Ours is over.
             Ok(Reply::Granted { token: same, .. }) if same == token => {
-                if let Some(sent) = held.sendings.at(asked.counter) {
+                if let Some(sent) = held.log.at(asked.counter) {
                     held.hold.renewed(sent.validity(asked.hold));
                 }
-                held.sendings.executed(asked.counter);
+                held.log.executed(asked.counter);
                 if held.hold.is_valid() {
                     held.refreshed(asked.counter, self);
                     self.state.held.push(held);

@@ -5,10 +5,9 @@ mod attempt;
 mod held;
 mod release;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::Step;
+use super::lock_queue::Transition;
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Answer, Mode, Op, Reply, Ticket};
 
@@ -23,14 +22,7 @@ struct Asked {
     result: Result<Reply, StoreError>,
 }
 
-impl super::Local {
-    /// The store answered a request about this name.
-    pub(crate) fn answered(self: &Arc<Self>, answer: Answer) {
-        self.step(|step| step.answer(answer));
-    }
-}
-
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer(&mut self, answer: Answer) {
         let Answer {
             request, result, ..
@@ -102,14 +94,11 @@ impl Step<'_> {
     /// A copy of an acquire may still reach the store after this.
     fn unanswered_acquire(&mut self, ticket: Ticket) {
         let state = &mut *self.state;
-        let asks = state.asks.iter_mut().map(|ask| &mut ask.sendings);
-        let attempts = state
-            .attempts
-            .iter_mut()
-            .map(|attempt| &mut attempt.sendings);
-        let held = state.held.iter_mut().map(|held| &mut held.sendings);
-        for sendings in asks.chain(attempts).chain(held) {
-            sendings.late |= sendings.ticket == ticket;
+        let asks = state.asks.iter_mut().map(|ask| &mut ask.log);
+        let attempts = state.attempts.iter_mut().map(|attempt| &mut attempt.log);
+        let held = state.held.iter_mut().map(|held| &mut held.log);
+        for log in asks.chain(attempts).chain(held) {
+            log.late |= log.ticket == ticket;
         }
         for leaving in &mut state.leaving {
             leaving.tomb |= leaving.ticket == ticket;

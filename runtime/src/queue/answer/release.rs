@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::RETRY;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::queue::local::Step;
+use crate::queue::lock_queue::Transition;
 use crate::store::{Reply, Ticket};
 
 /// How soon a release is sent again that met what is not ours.
 const FOREIGN: Duration = Duration::from_secs(1);
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer_release(&mut self, ticket: Ticket, result: Result<Reply, StoreError>) {
         let leaving = &mut self.state.leaving;
         let Some(index) = leaving.iter().position(|leaving| leaving.ticket == ticket) else {

@@ -9,10 +9,10 @@ use super::{Pin, Rig, SECOND, poll};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
-use crate::member::Member;
+use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Acquire, Want};
+use crate::queue::{Hold, Member};
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{
     Answer, Events, MemberId, NameRecord, Node, Op, Owner, Reply, Request, Seat, Share, Store,

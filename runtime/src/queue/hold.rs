@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use super::listeners::Listeners;
+use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::LockError;
+use crate::lease::{Listeners, Terms};
 use crate::name::Name;
-use crate::queue::Local;
 use crate::store::{Owner, Text, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::Wakes;
@@ -20,15 +20,6 @@ use crate::wait::Wakes;
 const HELD: u8 = 0;
 const LOST: u8 = 1;
 const RELEASED: u8 = 2;
-
-/// What the holder asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// How long it may hold at most; `None`: no limit.
-    pub(crate) expire: Option<Duration>,
-    /// How long the store keeps the lock at least.
-    pub(crate) at_least: Duration,
-}
 
 /// What the store granted, and how it came about.
 #[derive(Clone, Debug)]
@@ -57,7 +48,7 @@ pub(crate) struct Grant {
 ///
 /// Shared by the guard or guards that use it and by the local queue, which renews it.
 pub(crate) struct Hold {
-    local: Arc<Local>,
+    queue: Arc<LockQueue>,
     terms: Terms,
     grant: Grant,
     since: Instant,
@@ -76,12 +67,17 @@ pub(crate) struct Hold {
 
 impl Hold {
     #[inline]
-    pub(crate) fn new(local: Arc<Local>, grant: Grant, terms: Terms, now: Instant) -> Arc<Self> {
+    pub(crate) fn new(
+        queue: Arc<LockQueue>,
+        grant: Grant,
+        terms: Terms,
+        now: Instant,
+    ) -> Arc<Self> {
         let expires = terms
             .expire
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
-            local,
+            queue,
             terms,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
@@ -96,16 +92,16 @@ impl Hold {
     }
 
     pub(crate) fn name(&self) -> &Name {
-        self.local.name()
+        self.queue.name()
     }
 
-    pub(crate) fn local(&self) -> &Arc<Local> {
-        &self.local
+    pub(crate) fn local(&self) -> &Arc<LockQueue> {
+        &self.queue
     }
 
     /// Which client it belongs to.
     pub(crate) fn client_id(&self) -> u64 {
-        self.local.member().id()
+        self.queue.member().id()
     }
 
     /// What the holder asked for.
@@ -187,7 +183,7 @@ impl Hold {
 
     fn is_lost_at(&self, now: Instant) -> bool {
         // In the child of a fork this is a copy: the parent goes on holding.
-        if self.local.member().is_forked() {
+        if self.queue.member().is_forked() {
             return true;
         }
         match self.state.load(Ordering::SeqCst) {

@@ -1,4 +1,4 @@
-//! [`Local`]: the state of one name in this process, and the frame of every step.
+//! [`LockQueue`]: the state of one name in this process, and the frame of every step.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,18 +8,21 @@ use std::time::Duration;
 use super::ticket::{Ask, Attempt, Held, Leaving, Query};
 use super::waiter::Waiter;
 use crate::clock::Instant;
-use crate::lease::{Beat, Terms};
-use crate::member::Member;
+use crate::lease::{RenewalSchedule, Terms};
+use crate::member::ClientCore;
 use crate::name::Name;
 use crate::store::{Answer, Loan, Op, Request, RequestId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{Wakes, lock};
 
+/// One client in one process.
+pub(crate) type Member = ClientCore<LockQueue>;
+
 /// One name in one process.
-pub(crate) struct Local {
+pub(crate) struct LockQueue {
     name: Name,
     member: Arc<Member>,
-    beat: Beat,
+    schedule: RenewalSchedule,
     /// How long a grant of the whole lease is valid.
     validity: Duration,
     state: Mutex<State>,
@@ -56,6 +59,17 @@ impl State {
         self.held.is_empty() && self.is_idle_beside_held()
     }
 
+    /// Whether nobody wants anything any more, and the leases of what is being released have ended.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        let over = |leaving: &Leaving| leaving.unlocker.is_none() && leaving.over <= now;
+        self.held.is_empty()
+            && self.waiters.is_empty()
+            && self.asks.is_empty()
+            && self.attempts.is_empty()
+            && self.queries.is_empty()
+            && self.leaving.iter().all(over)
+    }
+
     /// Whether nothing is going on but what is held.
     pub(super) fn is_idle_beside_held(&self) -> bool {
         self.waiters.is_empty()
@@ -67,23 +81,23 @@ impl State {
 }
 
 /// One step: the state, the time it happens at, and whom to wake after it.
-pub(super) struct Step<'a> {
-    pub(super) local: &'a Arc<Local>,
+pub(super) struct Transition<'a> {
+    pub(super) local: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
     pub(super) now: Instant,
     pub(super) wakes: &'a mut Wakes,
 }
 
-impl Local {
-    pub(crate) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
+impl LockQueue {
+    pub(super) fn of(name: Name, member: Arc<Member>) -> Self {
         let lease = member.settings().lease;
-        Arc::new(Self {
+        Self {
             name,
-            beat: Beat::of(lease),
+            schedule: RenewalSchedule::of(lease),
             validity: Instant::START.until(Instant::START.validity(lease)),
             member,
             state: Mutex::default(),
-        })
+        }
     }
 
     pub(crate) fn name(&self) -> &Name {
@@ -113,44 +127,25 @@ impl Local {
     }
 
     pub(super) fn next_beat_after(&self, now: Instant) -> Instant {
-        self.beat.after(now)
-    }
-
-    /// Takes this name out of use if nothing is left of it.
-    pub(crate) fn retire(&self) -> bool {
-        let mut state = lock(&self.state);
-        if state.is_idle() {
-            self.end_loan(&mut state);
-            state.retired = true;
-        }
-        state.retired
-    }
-
-    /// Whether nothing is held, wanted or on its way out.
-    pub(crate) fn is_done(&self) -> bool {
-        lock(&self.state).is_idle()
-    }
-
-    /// Whether nobody is left who wants anything, and what is still on its way out has ended with its lease.
-    pub(crate) fn is_over(&self) -> bool {
-        let now = Instant::now();
-        let mut state = lock(&self.state);
-        let leaving = std::mem::take(&mut state.leaving);
-        let over = |leaving: &Leaving| leaving.unlocker.is_none() && leaving.over <= now;
-        let is_over = state.is_idle() && leaving.iter().all(over);
-        state.leaving = leaving;
-        is_over
+        self.schedule.after(now)
     }
 
     /// Runs one step; `None` if the name was retired.
-    pub(super) fn step<T>(self: &Arc<Self>, run: impl FnOnce(&mut Step<'_>) -> T) -> Option<T> {
+    pub(super) fn step<T>(
+        self: &Arc<Self>,
+        run: impl FnOnce(&mut Transition<'_>) -> T,
+    ) -> Option<T> {
         let state = self.open()?;
         Some(self.go_on(state, Instant::now(), Wakes::default(), run))
     }
 
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
     /// The state, for one step; `None` if the name was retired.
     pub(super) fn open(&self) -> Option<MutexGuard<'_, State>> {
-        let state = lock(&self.state);
+        let state = self.lock();
         (!state.retired).then_some(state)
     }
 
@@ -160,10 +155,10 @@ impl Local {
         mut state: MutexGuard<'_, State>,
         now: Instant,
         mut wakes: Wakes,
-        run: impl FnOnce(&mut Step<'_>) -> T,
+        run: impl FnOnce(&mut Transition<'_>) -> T,
     ) -> T {
         self.end_loan(&mut state);
-        let mut step = Step {
+        let mut step = Transition {
             local: self,
             state: &mut state,
             now,
@@ -186,7 +181,7 @@ impl Local {
     }
 }
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Hands an operation to the store.
     pub(super) fn submit(&mut self, op: Op) {
         self.submit_as(RequestId(0), op);
@@ -228,9 +223,9 @@ impl Step<'_> {
     }
 }
 
-impl fmt::Debug for Local {
+impl fmt::Debug for LockQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local")
+        f.debug_struct("LockQueue")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
