@@ -61,7 +61,7 @@ impl<'a> AcquireTarget<'a> {
         }
         let want = self.want(demand, terms, patience.unwrap_or(own), blocking)?;
         let recent = LockQueue::recent(self.client.member(), &self.name);
-        if let Some(hold) = recent.and_then(|local| local.take_alone(&want)) {
+        if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
             return Ok(Taking::Obtained(Some(Holding::new(hold))));
         }
         Ok(Taking::Waiting(self.join(&want)?))

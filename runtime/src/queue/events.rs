@@ -1,10 +1,10 @@
 //! What the client tells the queue of a name: answers, messages, points in time, the end.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::due::STOOD_STILL;
 use super::lock_queue::LockQueue;
+use super::ticket::TicketState;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::member::{ClientCore, NameQueue};
@@ -71,13 +71,12 @@ impl NameQueue for LockQueue {
     fn close(self: &Arc<Self>) {
         self.step(|step| {
             step.fail_all(&LockError::ShutDown);
-            while let Some(held) = step.state.held.pop() {
-                let park = if held.hold.is_valid() {
-                    held.hold.park(step.now)
-                } else {
-                    Duration::ZERO
-                };
-                step.lose_but_keep(held, park);
+            for index in 0..step.state.tickets.len() {
+                if let Some(held) = step.state.tickets[index].held() {
+                    let valid = held.hold.is_valid();
+                    let park = valid.then(|| held.hold.park(step.now));
+                    step.lose_but_keep(index, park.unwrap_or_default());
+                }
             }
         });
     }
@@ -85,8 +84,10 @@ impl NameQueue for LockQueue {
     fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {
-            for leaving in std::mem::take(&mut step.state.leaving) {
-                if let Some((_, unlocker)) = leaving.unlocker {
+            for ticket in std::mem::take(&mut step.state.tickets) {
+                if let TicketState::Leaving(leaving) = ticket.state
+                    && let Some((_, unlocker)) = leaving.unlocker
+                {
                     let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
                 }
             }

@@ -1,19 +1,20 @@
-//! [`LockQueue`]: the state of one name in this process, and the frame of every step.
+//! [`LockQueue`]: the state of one name in this process, and the frame of every transition.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ticket::{Ask, Attempt, Held, Leaving, Query};
-use super::waiter::Waiter;
+use super::ticket::{Ticket, TicketState};
+use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
+use crate::error::LockError;
 use crate::lease::{RenewalSchedule, Terms};
 use crate::member::ClientCore;
 use crate::name::Name;
-use crate::store::{Answer, Loan, Op, Request, RequestId};
+use crate::store::{Answer, Loan, Op, Reply, Request, RequestId, Ticket as TicketId};
 use crate::sync::{Mutex, MutexGuard};
-use crate::wait::{Wakes, lock};
+use crate::wait::{Promise, Wakes, lock};
 
 /// One client in one process.
 pub(crate) type Member = ClientCore<LockQueue>;
@@ -31,7 +32,7 @@ pub(crate) struct LockQueue {
 /// What is under the lock.
 #[derive(Default)]
 pub(super) struct State {
-    /// Taken out of the register: whoever still has it must look the name up again.
+    /// Taken out of the registry: whoever still has it must look the name up again.
     pub(super) retired: bool,
     /// Of a store that only this process uses: what is held, and only that, is unknown to the store.
     pub(super) loan: Option<Loan>,
@@ -44,45 +45,58 @@ pub(super) struct State {
     pub(super) waiters: VecDeque<Arc<Waiter>>,
     /// Some of `waiters` may have an owner that the store knows.
     pub(super) owners: bool,
-    /// In the order of the waiters that they are for.
-    pub(super) asks: Vec<Ask>,
-    pub(super) attempts: Vec<Attempt>,
-    pub(super) held: Vec<Held>,
-    pub(super) leaving: Vec<Leaving>,
+    /// All tickets. Those that wait are in the order of their waiters.
+    pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
+    /// What this transition asks of the store; sent in this order when it ends.
+    outbox: VecDeque<Request>,
     /// Answers that came at once and are not handled yet.
-    pub(super) answers: VecDeque<Answer>,
+    answers: VecDeque<Answer>,
 }
 
 impl State {
+    /// Whether nothing is held, wanted or being released.
     pub(super) fn is_idle(&self) -> bool {
-        self.held.is_empty() && self.is_idle_beside_held()
+        self.tickets.is_empty() && self.has_no_demand()
+    }
+
+    /// Whether nobody waits for anything but an answer to an attempt or a release.
+    pub(super) fn has_no_demand(&self) -> bool {
+        self.waiters.is_empty() && self.queries.is_empty()
     }
 
     /// Whether nobody wants anything any more, and the leases of what is being released have ended.
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        let over = |leaving: &Leaving| leaving.unlocker.is_none() && leaving.over <= now;
-        self.held.is_empty()
-            && self.waiters.is_empty()
-            && self.asks.is_empty()
-            && self.attempts.is_empty()
-            && self.queries.is_empty()
-            && self.leaving.iter().all(over)
+        let over = |ticket: &Ticket| match &ticket.state {
+            TicketState::Leaving(leaving) => leaving.unlocker.is_none() && leaving.over <= now,
+            _ => false,
+        };
+        self.has_no_demand() && self.tickets.iter().all(over)
     }
 
-    /// Whether nothing is going on but what is held.
-    pub(super) fn is_idle_beside_held(&self) -> bool {
-        self.waiters.is_empty()
-            && self.asks.is_empty()
-            && self.attempts.is_empty()
-            && self.leaving.is_empty()
-            && self.queries.is_empty()
+    pub(super) fn find(&self, id: TicketId) -> Option<usize> {
+        self.tickets.iter().position(|ticket| ticket.id() == id)
     }
 }
 
-/// One step: the state, the time it happens at, and whom to wake after it.
+/// A question about the name.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) id: RequestId,
+    pub(super) op: Op,
+    /// When to ask again, if the store was busy.
+    pub(super) again: Instant,
+    pub(super) deadline: Instant,
+    pub(super) promise: Answered,
+}
+
+/// Told what the store answers.
+pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
+
+/// One transition: the state, the time it happens at, and what follows from it. Requests are sent when it ends, while
+/// nobody else can begin another; tasks are woken after that, when no lock is held.
 pub(super) struct Transition<'a> {
-    pub(super) local: &'a Arc<LockQueue>,
+    pub(super) queue: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
     pub(super) now: Instant,
     pub(super) wakes: &'a mut Wakes,
@@ -126,11 +140,21 @@ impl LockQueue {
         }
     }
 
-    pub(super) fn next_beat_after(&self, now: Instant) -> Instant {
+    pub(super) fn next_renewal_after(&self, now: Instant) -> Instant {
         self.schedule.after(now)
     }
 
-    /// Runs one step; `None` if the name was retired.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// The state, for one transition; `None` if the name was retired.
+    pub(super) fn open(&self) -> Option<MutexGuard<'_, State>> {
+        let state = self.lock();
+        (!state.retired).then_some(state)
+    }
+
+    /// Runs one transition; `None` if the name was retired.
     pub(super) fn step<T>(
         self: &Arc<Self>,
         run: impl FnOnce(&mut Transition<'_>) -> T,
@@ -139,17 +163,7 @@ impl LockQueue {
         Some(self.go_on(state, Instant::now(), Wakes::default(), run))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
-    /// The state, for one step; `None` if the name was retired.
-    pub(super) fn open(&self) -> Option<MutexGuard<'_, State>> {
-        let state = self.lock();
-        (!state.retired).then_some(state)
-    }
-
-    /// Runs one step, or the rest of one that has found that it must go the long way.
+    /// Runs one transition that has begun already, and carries out what follows from it.
     pub(super) fn go_on<T>(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
@@ -159,7 +173,7 @@ impl LockQueue {
     ) -> T {
         self.end_loan(&mut state);
         let mut step = Transition {
-            local: self,
+            queue: self,
             state: &mut state,
             now,
             wakes: &mut wakes,
@@ -182,44 +196,69 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    /// Hands an operation to the store.
+    /// Asks the store for `op` when the transition ends.
     pub(super) fn submit(&mut self, op: Op) {
         self.submit_as(RequestId(0), op);
     }
 
     pub(super) fn submit_as(&mut self, id: RequestId, op: Op) {
-        let request = Request {
-            name: self.local.name.clone(),
-            op,
-            id,
-        };
-        let answer = self.local.member.store().submit(request);
-        self.state.answers.extend(answer);
+        let name = self.queue.name.clone();
+        self.state.outbox.push_back(Request { name, op, id });
     }
 
-    /// What every step ends with.
+    /// Sends the request of the ticket at `index`, for the first time or again.
+    pub(super) fn send(&mut self, index: usize) {
+        let (lease, renewal) = (self.queue.lease(), self.next_renewal());
+        let ticket = &mut self.state.tickets[index];
+        let op = ticket.request(self.now, lease);
+        if ticket.held().is_some() {
+            ticket.again = renewal;
+        }
+        if let Some(op) = op {
+            self.submit(op);
+        }
+    }
+
+    /// A new ticket, whose request is sent.
+    pub(super) fn begin(&mut self, lease: Duration, state: TicketState) {
+        self.state.tickets.push(Ticket::new(self.now, lease, state));
+        self.send(self.state.tickets.len() - 1);
+    }
+
+    /// What every transition ends with.
     fn settle(&mut self) {
         loop {
-            while let Some(answer) = self.state.answers.pop_front() {
-                self.answer(answer);
-            }
-            self.match_asks();
-            if self.state.answers.is_empty() {
+            self.exchange();
+            self.match_tickets();
+            if self.state.outbox.is_empty() {
                 break;
             }
         }
-        self.register();
-        self.arm();
-    }
-
-    /// Sees to it that the engine looks here in time.
-    fn arm(&mut self) {
+        self.note_registered();
         let due = self.next_due();
-        self.local.arm(self.state, due);
+        self.queue.arm(self.state, due);
     }
 
-    pub(super) fn next_beat(&self) -> Instant {
-        self.local.next_beat_after(self.now)
+    /// Hands over what is to be sent, and handles the answers that come at once.
+    fn exchange(&mut self) {
+        loop {
+            while let Some(request) = self.state.outbox.pop_front() {
+                let answer = self.queue.member.store().submit(request);
+                self.state.answers.extend(answer);
+            }
+            match self.state.answers.pop_front() {
+                Some(answer) => self.answer(answer),
+                None => return,
+            }
+        }
+    }
+
+    pub(super) fn lease_for(&self, want: &Want) -> Duration {
+        self.queue.lease_of(want.terms)
+    }
+
+    pub(super) fn next_renewal(&self) -> Instant {
+        self.queue.next_renewal_after(self.now)
     }
 }
 

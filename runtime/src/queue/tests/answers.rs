@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::error::{LockError, StoreErrorKind};
 use crate::member::NameQueue;
-use crate::queue::ticket::SendLog;
+use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
 use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Reply, Share};
 

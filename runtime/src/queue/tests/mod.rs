@@ -1,19 +1,19 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
-mod alone;
 mod answers;
 mod asks;
 mod attempts;
+mod handoff;
 mod hints;
 mod home;
 mod late;
 mod lent;
 mod outage;
 mod owners;
-mod pass_on;
 mod places;
 mod queries;
 mod releases;
+mod uncontended;
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -246,9 +246,9 @@ fn what_was_for_one_who_has_gone_in_the_same_step_goes_to_nobody_who_came_later(
     let _late = asks(&rig, &of(1, 2));
     let step = |step: &mut Transition<'_>| {
         let gone = step.state.waiters.pop_front().unwrap();
-        let asks = &step.state.asks;
-        assert_eq!(step.own_waiter(0, &asks[0]), None);
-        assert_eq!(step.own_waiter(1, &asks[1]), Some(0));
+        let tickets = &step.state.tickets;
+        assert_eq!(step.waiter_of(&tickets[0]), None);
+        assert_eq!(step.waiter_of(&tickets[1]), Some(0));
         step.state.waiters.push_front(gone);
     };
     rig.member
