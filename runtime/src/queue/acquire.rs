@@ -22,23 +22,23 @@ const MISSES: u32 = 5;
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
-    way: Way,
+    stage: Stage,
     /// How often it may still miss a grant.
     misses: u32,
 }
 
 /// How far it has come.
 #[derive(Debug)]
-enum Way {
+enum Stage {
     Waiting(Arc<LockQueue>, Arc<Waiter>),
     Obtained(Arc<Hold>),
     Over,
 }
 
 impl Acquire {
-    pub(super) fn new(local: Arc<LockQueue>, waiter: Arc<Waiter>) -> Self {
+    pub(super) fn new(queue: Arc<LockQueue>, waiter: Arc<Waiter>) -> Self {
         Self {
-            way: Way::Waiting(local, waiter),
+            stage: Stage::Waiting(queue, waiter),
             misses: MISSES,
         }
     }
@@ -47,7 +47,7 @@ impl Acquire {
     #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
         Self {
-            way: Way::Obtained(hold),
+            stage: Stage::Obtained(hold),
             misses: MISSES,
         }
     }
@@ -60,7 +60,7 @@ impl Acquire {
 
     /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
     pub(crate) async fn registered(&self) {
-        if let Way::Waiting(_, waiter) = &self.way {
+        if let Stage::Waiting(_, waiter) = &self.stage {
             waiter.registered.wait().await;
         }
     }
@@ -68,9 +68,11 @@ impl Acquire {
     /// As dropping it, with a promise to wait on until the store has back what was asked for, if anything was.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
-            Way::Waiting(local, waiter) => local.give_up_confirmed(&waiter),
-            Way::Obtained(hold) if hold.unshare() => Some(hold.local().give_back_confirmed(&hold)),
-            Way::Obtained(_) | Way::Over => None,
+            Stage::Waiting(queue, waiter) => queue.give_up_confirmed(&waiter),
+            Stage::Obtained(hold) if hold.unshare() => {
+                Some(hold.local().give_back_confirmed(&hold))
+            }
+            Stage::Obtained(_) | Stage::Over => None,
         }
     }
 
@@ -78,16 +80,16 @@ impl Acquire {
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         loop {
-            let (local, waiter) = match self.leave() {
-                Way::Waiting(local, waiter) => (local, waiter),
-                Way::Obtained(hold) => return Ok(hold),
-                Way::Over => return Err(LockError::ShutDown),
+            let (queue, waiter) = match self.leave() {
+                Stage::Waiting(queue, waiter) => (queue, waiter),
+                Stage::Obtained(hold) => return Ok(hold),
+                Stage::Over => return Err(LockError::ShutDown),
             };
             let hold = waiter.blocking_wait()?;
             if waiter.want.relies || hold.is_valid() {
                 return Ok(hold);
             }
-            self.missed(&local, &waiter, &hold)?;
+            self.missed(&queue, &waiter, &hold)?;
         }
     }
 
@@ -95,7 +97,7 @@ impl Acquire {
     #[cold]
     fn missed(
         &mut self,
-        local: &LockQueue,
+        queue: &LockQueue,
         waiter: &Waiter,
         hold: &Arc<Hold>,
     ) -> Result<(), LockError> {
@@ -105,14 +107,14 @@ impl Acquire {
         }
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         let want = waiter.again(hold.grant().attempts, Instant::now());
-        let member = local.member();
-        let mut next = member.with_local(local.name(), |local| local.enter(&want))??;
-        self.way = next.leave();
+        let member = queue.member();
+        let mut next = member.with_local(queue.name(), |queue| queue.enter(&want))??;
+        self.stage = next.leave();
         Ok(())
     }
 
-    fn leave(&mut self) -> Way {
-        std::mem::replace(&mut self.way, Way::Over)
+    fn leave(&mut self) -> Stage {
+        std::mem::replace(&mut self.stage, Stage::Over)
     }
 }
 
@@ -121,17 +123,19 @@ impl Future for Acquire {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
-            let result = match &self.way {
-                Way::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
-                Way::Obtained(hold) => Ok(hold.clone()),
-                Way::Over => return Poll::Pending,
+            let result = match &self.stage {
+                Stage::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+                Stage::Obtained(hold) => Ok(hold.clone()),
+                Stage::Over => return Poll::Pending,
             };
-            let (way, hold) = (self.leave(), result?);
-            match way {
-                Way::Waiting(local, waiter) if !waiter.want.relies && !hold.is_valid() => {
-                    self.missed(&local, &waiter, &hold)?;
+            let (stage, hold) = (self.leave(), result?);
+            match stage {
+                Stage::Waiting(queue, waiter) if !waiter.want.relies && !hold.is_valid() => {
+                    self.missed(&queue, &waiter, &hold)?;
                 }
-                Way::Waiting(..) | Way::Obtained(_) | Way::Over => return Poll::Ready(Ok(hold)),
+                Stage::Waiting(..) | Stage::Obtained(_) | Stage::Over => {
+                    return Poll::Ready(Ok(hold));
+                }
             }
         }
     }
@@ -141,9 +145,9 @@ impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
         match self.leave() {
-            Way::Waiting(local, waiter) => local.give_up(&waiter),
-            Way::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
-            Way::Obtained(_) | Way::Over => {}
+            Stage::Waiting(queue, waiter) => queue.give_up(&waiter),
+            Stage::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
+            Stage::Obtained(_) | Stage::Over => {}
         }
     }
 }

@@ -25,7 +25,7 @@ const RELEASED: u8 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
-    /// Composed: microseconds × 1024 + the number of the local hand-over.
+    /// The store's time in microseconds × 1024, plus the number of the local handoff.
     pub(crate) token: u64,
     /// It may have given some back since.
     pub(crate) units: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Grant {
     pub(crate) capacity: u32,
     /// What was granted instead of a unit.
     pub(crate) signal: Option<Arc<str>>,
-    /// Whose it is, if not just the caller's.
+    /// The owner that the caller named, if any.
     pub(crate) owner: Option<Owner>,
     pub(crate) valid: Instant,
     pub(crate) waited: Duration,
@@ -46,7 +46,7 @@ pub(crate) struct Grant {
 
 /// One grant of a name to this process.
 ///
-/// Shared by the guard or guards that use it and by the local queue, which renews it.
+/// The guards that use it share it with the queue of its name, which renews it.
 pub(crate) struct Hold {
     queue: Arc<LockQueue>,
     terms: Terms,
@@ -187,7 +187,7 @@ impl Hold {
             return true;
         }
         match self.state.load(Ordering::SeqCst) {
-            // Whoever listens is woken by the engine, which looks at this deadline too.
+            // The engine looks at this deadline too, and wakes the listeners.
             HELD if now >= self.deadline() => self.mark_lost(),
             state => state == LOST,
         }
@@ -202,9 +202,9 @@ impl Hold {
         !self.is_lost() && self.state.load(Ordering::SeqCst) == HELD
     }
 
-    /// Marks it as lost, unless it was released, and wakes whoever listens.
+    /// Marks it as lost, unless it was released, and wakes its listeners.
     pub(crate) fn lose(&self, wakes: &mut Wakes) {
-        // Marked before the listeners are taken: who comes in between sees it.
+        // Marked before the listeners are taken: one that registers in between sees it.
         let lost = self.mark_lost();
         self.listeners.wake(wakes);
         if lost {
@@ -213,7 +213,7 @@ impl Hold {
         }
     }
 
-    /// Wakes whoever listens, to look at something that is over before the hold is.
+    /// Wakes its listeners, to look at a bound that ends before the hold.
     pub(crate) fn wake(&self, wakes: &mut Wakes) {
         self.listeners.wake(wakes);
     }
@@ -308,7 +308,7 @@ impl Hold {
     }
 }
 
-/// See [`Hold::ended`]. Leaves no waker behind: a hold may last for days, and many may look at it.
+/// See [`Hold::ended`]. It takes its waker back when dropped: a hold may last for days, with many listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     hold: &'a Hold,

@@ -44,7 +44,7 @@ impl Transition<'_> {
             .count();
         if matching < count {
             let first = first.cloned().collect();
-            return self.match_anew(first, matching);
+            return self.match_anew(first);
         }
         let waiting = tickets.iter_mut().filter_map(Ticket::waiting_mut);
         for (waiter, ticket) in first.zip(waiting) {
@@ -74,48 +74,42 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Waiting(waiting));
     }
 
-    /// Gives each of `first` a ticket; the first `matching` ones have theirs.
-    fn match_anew(&mut self, mut first: Vec<Arc<Waiter>>, matching: usize) {
-        let tickets = &mut self.state.tickets;
-        let mut kept: Vec<_> = tickets
-            .extract_if(.., |ticket| ticket.waiting().is_some())
-            .collect();
-        let others = first.split_off(matching);
-        let mut spare: Vec<_> = kept.split_off(matching).into_iter().map(Some).collect();
-        let mut served = first;
-        let mut missing = Vec::new();
+    /// Gives each of `first` a ticket that may serve it, or a new one, and withdraws those that are left.
+    fn match_anew(&mut self, first: Vec<Arc<Waiter>>) {
+        let waiting = |ticket: &mut Ticket| ticket.waiting().is_some();
+        let tickets = self.state.tickets.extract_if(.., waiting);
+        let mut spare: Vec<_> = tickets.map(Some).collect();
+        let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
         // Mostly one came or went, of many that want the same: the others go together in order.
-        for waiter in others {
-            let may_serve = |ticket: &Option<Ticket>| {
-                let ticket = ticket.as_ref();
-                ticket.is_some_and(|ticket| ticket.may_serve(&waiter))
-            };
+        for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
-            let found = order.find(|&index| may_serve(&spare[index]));
-            match found.and_then(|index| Some((index, spare[index].take()?))) {
+            let found = order.find_map(|index| {
+                let ticket = spare[index].take_if(|ticket| ticket.may_serve(&waiter))?;
+                Some((index, ticket))
+            });
+            match found {
                 Some((index, ticket)) => {
                     next = index + 1;
-                    kept.push(ticket);
-                    served.push(waiter);
+                    kept.push((ticket, waiter));
                 }
                 None => missing.push(waiter),
             }
         }
-        let mut unanswered = Vec::new();
         let mut spare: Vec<_> = spare.into_iter().flatten().collect();
+        let mut unanswered = Vec::new();
         for ticket in &mut spare {
-            keep_the_better_place(ticket, &mut kept, &served);
+            keep_the_better_place(ticket, &mut kept);
             if let Some(waiting) = ticket.waiting().filter(|waiting| !waiting.queued) {
                 unanswered.push((waiting.share.clone(), waiting.unanswered_since));
             }
         }
-        for (ticket, waiter) in kept.iter_mut().zip(&served) {
+        for (mut ticket, waiter) in kept {
             if let Some(waiting) = ticket.waiting_mut() {
-                waiting.is_for(waiter);
+                waiting.is_for(&waiter);
             }
+            self.state.tickets.push(ticket);
         }
-        self.state.tickets.append(&mut kept);
         for ticket in spare {
             self.state.tickets.push(ticket);
             self.withdraw(self.state.tickets.len() - 1);
@@ -249,13 +243,14 @@ impl Waiting {
 }
 
 /// A place that the store has given is worth more than one that is only asked for: exchanges `spare` for such a one.
-fn keep_the_better_place(spare: &mut Ticket, kept: &mut [Ticket], served: &[Arc<Waiter>]) {
+fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
     let queued = |ticket: &Ticket| ticket.waiting().is_some_and(|waiting| waiting.queued);
     if !queued(spare) {
         return;
     }
-    let mut kept = kept.iter_mut().zip(served);
-    if let Some((kept, _)) = kept.find(|(kept, waiter)| !queued(kept) && spare.may_serve(waiter)) {
+    let lesser =
+        |(kept, waiter): &&mut (Ticket, Arc<Waiter>)| !queued(kept) && spare.may_serve(waiter);
+    if let Some((kept, _)) = kept.iter_mut().find(lesser) {
         std::mem::swap(kept, spare);
     }
 }

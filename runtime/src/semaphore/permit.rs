@@ -49,7 +49,7 @@ impl Permit {
     pub async fn release(self) -> Result<u32, LockError> {
         let hold = self.holding.first().clone();
         let held = self.holding.check();
-        let Some(released) = self.holding.leave().into_first() else {
+        let Some(released) = self.holding.leave() else {
             held?;
             return shared(&hold).await;
         };
