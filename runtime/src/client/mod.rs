@@ -14,8 +14,8 @@ use crate::config::Config;
 use crate::engine;
 use crate::error::{LockError, SetupError};
 use crate::guarantees::Guarantees;
-use crate::member::Member;
 use crate::process;
+use crate::queue::Member;
 use crate::site;
 use crate::wait::{Promise, Wakes};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::Condvar;
 use crate::error::LockError;
 use crate::handle::{Guard, Holding, want};
-use crate::lease::{Hold, Terms};
+use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::queue::{Acquire, Patience, Want};
+use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
 

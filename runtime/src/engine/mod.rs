@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
-use crate::member::Member;
+use crate::queue::Member;
 use crate::store::{self, MemberId, Opened};
 use crate::wait;
 

@@ -65,7 +65,7 @@ macro_rules! guard_methods {
         }
 
         impl $crate::handle::Guard for $guard {
-            fn holds(&self) -> &$crate::lease::Holds {
+            fn holds(&self) -> &$crate::queue::Holds {
                 self.holding.holds()
             }
         }

@@ -1,15 +1,15 @@
 //! [`Holding`]: what every guard wraps, and releases in the end.
 
+use std::slice;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use super::last::Last;
-use super::leaving::{Left, Releasing};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::{Bounds, Hold, Holds, Terms};
-use crate::queue::{Confirmed, Unlocked, check_refresh};
+use crate::lease::{Bounds, Terms};
+use crate::queue::{Confirmed, Hold, Holds, Unlocked, check_refresh};
 use crate::wait::block_on;
 
 /// What one guard has. Dropped, it is released in the background.
@@ -152,8 +152,19 @@ impl Holding {
         self.holds.all().iter().map(refresh).collect()
     }
 
-    pub(crate) async fn unlock(self) -> Result<bool, LockError> {
-        self.leave().wait().await
+    /// Releases each hold, and says whether all of it was held until now. All releases are on their way before any is
+    /// waited for.
+    pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
+        self.left = true;
+        let mut held = self.check().is_ok();
+        let answers: Vec<_> = self.holds.all().iter().map(leave).collect();
+        for (hold, answer) in self.holds.all().iter().zip(answers) {
+            held &= match answer {
+                Some(answer) => answer.wait().await?.is_some(),
+                None => hold.is_valid(),
+            };
+        }
+        Ok(held)
     }
 
     pub(crate) fn blocking_unlock(self) -> Result<bool, LockError> {
@@ -168,10 +179,10 @@ impl Holding {
             .then(|| hold.local().give_back_confirmed(hold))
     }
 
-    /// Leaves each hold. All releases are on their way before any is waited for.
-    pub(crate) fn leave(mut self) -> Left {
+    /// Releases what has one hold. With the answer that the store will give, if this was the last guard.
+    pub(crate) fn leave(mut self) -> Option<Unlocked> {
         self.left = true;
-        Left::new(&self.holds)
+        leave(self.first())
     }
 }
 
@@ -188,5 +199,39 @@ impl Drop for Holding {
                 tracing::debug!(name = %hold.name(), held = ?hold.held(), "lock released");
             }
         }
+    }
+}
+
+fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
+    hold.unshare().then(|| hold.local().unlock(hold))
+}
+
+/// The holds that are still to be released: all of them are, also when a subscriber panics in between.
+struct Releasing<'a> {
+    holds: slice::Iter<'a, Arc<Hold>>,
+    returns: bool,
+}
+
+impl<'a> Releasing<'a> {
+    /// With `returns`, a signalled token goes to the next.
+    fn new(holds: &'a Holds, returns: bool) -> Self {
+        let holds = holds.all().iter();
+        Self { holds, returns }
+    }
+
+    /// Releases the next one that this was the last guard of.
+    fn next(&mut self) -> Option<&'a Arc<Hold>> {
+        let hold = self.holds.find(|hold| hold.unshare())?;
+        match self.returns {
+            true => hold.local().give_back(hold),
+            false => hold.local().release(hold),
+        }
+        Some(hold)
+    }
+}
+
+impl Drop for Releasing<'_> {
+    fn drop(&mut self) {
+        while self.next().is_some() {}
     }
 }

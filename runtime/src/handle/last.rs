@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
-use crate::lease::{Hold, Holds, WeakBounds};
+use crate::lease::WeakBounds;
+use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 

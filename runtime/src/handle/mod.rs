@@ -11,7 +11,6 @@ mod guard;
 mod holding;
 mod info;
 mod last;
-mod leaving;
 mod options;
 mod owned;
 mod query;

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::Handle;
 use crate::error::LockError;
-use crate::lease::{Hold, Holds};
 use crate::name::escape;
-use crate::queue::{Answered, Confirmed, Unlocked, check_refresh};
+use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked, check_refresh};
 use crate::store::{Meta, Op, Owner, Reply, Text};
 use crate::task;
 

@@ -6,8 +6,7 @@ use std::task::{Context, Poll};
 
 use super::{Demand, Handle, Holding, Options};
 use crate::error::LockError;
-use crate::lease::Hold;
-use crate::queue::{Acquire, Patience};
+use crate::queue::{Acquire, Hold, Patience};
 
 /// A call that has begun.
 #[must_use = "futures do nothing unless polled"]

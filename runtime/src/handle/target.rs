@@ -7,9 +7,9 @@ use super::last::Last;
 use super::{Demand, Holding, Options, Taking, log_obtained};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::lease::{Hold, Holds, Terms};
+use crate::lease::Terms;
 use crate::name::Name;
-use crate::queue::{Acquire, Answered, Past, Patience, Want, home};
+use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
 use crate::store::{Meta, Op, Owner, Share, Text};
 use crate::task;
 
@@ -60,8 +60,8 @@ impl<'a> AcquireTarget<'a> {
             return Ok(Taking::Obtained(Some(holding)));
         }
         let want = self.want(demand, terms, patience.unwrap_or(own), blocking)?;
-        let recent = self.client.member().recent_local(&self.name);
-        if let Some(hold) = recent.and_then(|local| local.take_alone(&want)) {
+        let recent = LockQueue::recent(self.client.member(), &self.name);
+        if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
             return Ok(Taking::Obtained(Some(Holding::new(hold))));
         }
         Ok(Taking::Waiting(self.join(&want)?))

@@ -37,7 +37,7 @@ impl Bound {
     }
 
     /// For how long the call has had the lock.
-    pub(super) fn held(&self, now: Instant) -> Duration {
+    pub(crate) fn held(&self, now: Instant) -> Duration {
         self.since.until(now)
     }
 
@@ -97,7 +97,7 @@ impl Bounds {
     }
 
     /// One that is over.
-    pub(super) fn over(&self) -> Option<&Bound> {
+    pub(crate) fn over(&self) -> Option<&Bound> {
         let limits = self.0.as_ref()?;
         let now = Instant::now();
         let mut all = limits.all.iter().map(|bound| &**bound);
@@ -118,7 +118,7 @@ impl Bounds {
     }
 
     /// Whether the engine has to be told that somebody wants to know when they are over. Says so once.
-    pub(super) fn start_watching(&self) -> bool {
+    pub(crate) fn start_watching(&self) -> bool {
         let watched = self.0.as_ref().map(|limits| &limits.watched);
         watched.is_some_and(|watched| !watched.swap(true, Ordering::AcqRel))
     }

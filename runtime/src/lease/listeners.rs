@@ -8,7 +8,7 @@ use crate::wait::{Wakes, lock};
 
 /// The wakers of those who wait for the end of one hold.
 #[derive(Default)]
-pub(super) struct Listeners {
+pub(crate) struct Listeners {
     /// Somebody has come. Set before it looks whether the hold has ended, and looked at after that was marked, both in one
     /// order with the mark.
     any: AtomicBool,
@@ -23,7 +23,7 @@ struct Listener {
 
 impl Listeners {
     /// Registers the task of `cx`: in place of the one with the same key, or, without a key, once.
-    pub(super) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
+    pub(crate) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
         // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
         let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.list);
@@ -43,7 +43,7 @@ impl Listeners {
     }
 
     /// Takes back what was registered with `key`.
-    pub(super) fn remove(&self, key: u64) {
+    pub(crate) fn remove(&self, key: u64) {
         let mut listeners = lock(&self.list);
         let mine = listeners
             .iter()
@@ -54,7 +54,7 @@ impl Listeners {
     }
 
     /// Wakes all, once.
-    pub(super) fn wake(&self, wakes: &mut Wakes) {
+    pub(crate) fn wake(&self, wakes: &mut Wakes) {
         if !self.any.load(Ordering::SeqCst) {
             return;
         }
@@ -63,13 +63,13 @@ impl Listeners {
 
     /// Nobody comes or goes while this lives.
     #[cfg(test)]
-    pub(super) fn hold(&self) -> impl Sized + '_ {
+    pub(crate) fn hold(&self) -> impl Sized + '_ {
         self.any.store(true, Ordering::SeqCst);
         lock(&self.list)
     }
 
     #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         lock(&self.list).len()
     }
 }

@@ -1,15 +1,14 @@
-//! Leases as a holder sees them: how long a grant is valid here, and how its loss is told.
+//! What leases are made of: when renewals are due ([`RenewalSchedule`]), what a holder asked for ([`Terms`]), until when a
+//! nested call may use a hold ([`Bounds`]), and who is woken when one ends ([`Listeners`]).
 //!
-//! [`Hold`] is one grant, [`Holds`] what one guard has of them, within the [`Bounds`] of nested calls; [`Beat`] says when renewals are due. Sending renewals is
-//! the queue's part.
+//! Nothing here knows a queue, a store or a client.
 
-mod beat;
 mod bound;
-mod hold;
-mod holds;
 mod listeners;
+mod schedule;
+mod terms;
 
-pub(crate) use beat::Beat;
 pub(crate) use bound::{Bound, Bounds, WeakBounds};
-pub(crate) use hold::{Grant, Hold, Terms};
-pub(crate) use holds::Holds;
+pub(crate) use listeners::Listeners;
+pub(crate) use schedule::RenewalSchedule;
+pub(crate) use terms::Terms;

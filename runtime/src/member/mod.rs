@@ -1,11 +1,11 @@
-//! A member: one client in one process, as its locks see it.
+//! [`ClientCore`]: one client in one process, as its locks see it.
 //!
-//! Knows the store, the settings, which names are in use here ([`Register`]), which of them to look at when
-//! ([`Timers`]) and whether the store can be reached ([`Links`]). It passes what the store says on to the names. What happens with a name is the local
-//! queue's matter; the thread that runs all this is the engine's.
+//! It knows the store, the settings, the names in use here ([`Register`]), when to look at each of them ([`Timers`]) and
+//! whether the store can be reached ([`Links`]). It passes on what the store says to the queue of the name, of which it knows
+//! no more than [`NameQueue`] says. The thread that runs all this belongs to the engine.
 
 mod links;
-mod recent;
+mod name_queue;
 mod register;
 mod repeated;
 mod timers;
@@ -15,6 +15,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
+pub(crate) use self::name_queue::NameQueue;
 use self::register::Register;
 use self::repeated::Repeated;
 use self::timers::Timers;
@@ -22,8 +23,7 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
-use crate::process;
-use crate::queue::Local;
+use crate::process::{self, EndsWithProcess};
 use crate::store::{Answer, Closing, Events, Message, Node, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
@@ -34,14 +34,13 @@ const CLOSING: u8 = 1;
 const CLOSED: u8 = 2;
 
 /// One client in one process.
-pub(crate) struct Member {
+pub(crate) struct ClientCore<Q> {
     id: u64,
     settings: Settings,
     store: Arc<dyn Store>,
-    store_is_here: bool,
-    register: Register,
+    register: Register<Q>,
     links: Links,
-    timers: Timers,
+    timers: Timers<Q>,
     /// Of renewals and of releases that fail.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,
@@ -60,13 +59,12 @@ pub(crate) struct Member {
     emptied: (Mutex<()>, Condvar),
 }
 
-impl Member {
+impl<Q: NameQueue> ClientCore<Q> {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         Arc::new(Self {
             id: IDS.fetch_add(1, Ordering::Relaxed),
             settings,
-            store_is_here: store.is_here(),
             store,
             register: Register::default(),
             links: Links::default(),
@@ -107,7 +105,7 @@ impl Member {
         &*self.store
     }
 
-    pub(crate) fn timers(&self) -> &Timers {
+    pub(crate) fn timers(&self) -> &Timers<Q> {
         &self.timers
     }
 
@@ -139,15 +137,6 @@ impl Member {
         })
     }
 
-    /// The local queue of `name`, where it is worth a look before anything else: the store answers at once, and this
-    /// thread has had to do with the name. It may have been retired.
-    #[inline]
-    pub(crate) fn recent_local(&self, name: &Name) -> Option<Arc<Local>> {
-        self.store_is_here
-            .then(|| recent::find(self.id, name))
-            .flatten()
-    }
-
     /// Since when the store cannot be reached where `name` lives, and why; `None` while it can.
     pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
         self.links.outage(|| self.store.node(name))
@@ -162,25 +151,22 @@ impl Member {
     pub(crate) fn with_local<T>(
         self: &Arc<Self>,
         name: &Name,
-        mut run: impl FnMut(&Arc<Local>) -> Option<T>,
+        mut run: impl FnMut(&Arc<Q>) -> Option<T>,
     ) -> Result<T, LockError> {
         loop {
             self.check()?;
-            let make = || Local::new(name.clone(), self.clone());
+            let make = || Q::new(name.clone(), self.clone());
             let Some(local) = self.register.get(name, make) else {
                 return Err(LockError::ShutDown);
             };
             if let Some(result) = run(&local) {
-                if self.store_is_here {
-                    recent::remember(self.id, &local);
-                }
                 return Ok(result);
             }
         }
     }
 
     /// The names in use that live at `node`.
-    fn living_at(&self, node: Node) -> Vec<Arc<Local>> {
+    fn living_at(&self, node: Node) -> Vec<Arc<Q>> {
         let mut all = self.register.all();
         all.retain(|local| self.store.node(local.name()) == node);
         all
@@ -258,29 +244,9 @@ impl Member {
         self.timers.interrupt();
     }
 
-    /// The process ends: has the engine release everything and end. May be called with any lock held, and without
-    /// thread-locals.
-    pub(crate) fn end(&self) {
-        if self.is_forked() {
-            return;
-        }
-        self.ending.store(true, Ordering::SeqCst);
-        // Not free: the engine begins, and looks afterwards, or has ended.
-        if let Ok(engine) = self.engine.try_lock()
-            && let Some(engine) = &*engine
-        {
-            engine.wake_by_ref();
-        }
-    }
-
     /// Whether the process ends.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
-    }
-
-    /// Whether the engine has done what [`end`](Self::end) asks of it.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.is_forked() || self.phase.load(Ordering::Acquire) == CLOSED
     }
 
     /// How the engine is woken, whatever it waits for; `None`: it has ended. It looks at [`is_ending`](Self::is_ending)
@@ -317,7 +283,27 @@ impl Member {
     }
 }
 
-impl Events for Member {
+impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
+    /// Has the engine release everything and end.
+    fn end(&self) {
+        if self.is_forked() {
+            return;
+        }
+        self.ending.store(true, Ordering::SeqCst);
+        // Not free: the engine begins, and looks afterwards, or has ended.
+        if let Ok(engine) = self.engine.try_lock()
+            && let Some(engine) = &*engine
+        {
+            engine.wake_by_ref();
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_forked() || self.phase.load(Ordering::Acquire) == CLOSED
+    }
+}
+
+impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
         // Not found: retired, so nothing is left that could want the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
@@ -365,10 +351,10 @@ impl Events for Member {
 }
 
 // A panic of users cannot leave a member in a broken state: none of their code runs inside.
-impl std::panic::UnwindSafe for Member {}
-impl std::panic::RefUnwindSafe for Member {}
+impl<Q> std::panic::UnwindSafe for ClientCore<Q> {}
+impl<Q> std::panic::RefUnwindSafe for ClientCore<Q> {}
 
-impl std::fmt::Debug for Member {
+impl<Q> std::fmt::Debug for ClientCore<Q> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Member")
             .field("id", &self.id)

@@ -2,36 +2,48 @@
 
 use std::sync::Arc;
 
+use super::NameQueue;
 use crate::name::{Name, NameMap};
-use crate::queue::Local;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 const SHARDS: usize = 16;
 
 /// Name → local queue, in shards so that threads do not meet.
-#[derive(Default)]
-pub(crate) struct Register {
-    shards: [Mutex<Shard>; SHARDS],
+pub(crate) struct Register<Q> {
+    shards: [Mutex<Shard<Q>>; SHARDS],
 }
 
-#[derive(Default)]
-struct Shard {
-    names: NameMap<Arc<Local>>,
+struct Shard<Q> {
+    names: NameMap<Arc<Q>>,
     closed: bool,
 }
 
-impl Register {
-    fn shard(&self, name: &Name) -> &Mutex<Shard> {
+impl<Q> Default for Register<Q> {
+    fn default() -> Self {
+        let shard = || {
+            Mutex::new(Shard {
+                names: NameMap::default(),
+                closed: false,
+            })
+        };
+        Self {
+            shards: std::array::from_fn(|_| shard()),
+        }
+    }
+}
+
+impl<Q: NameQueue> Register<Q> {
+    fn shard(&self, name: &Name) -> &Mutex<Shard<Q>> {
         &self.shards[(name.hashed() >> 32) as usize % SHARDS]
     }
 
-    pub(crate) fn find(&self, name: &Name) -> Option<Arc<Local>> {
+    pub(crate) fn find(&self, name: &Name) -> Option<Arc<Q>> {
         lock(self.shard(name)).names.get(name).cloned()
     }
 
     /// `None` if the register is closed.
-    pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Local>) -> Option<Arc<Local>> {
+    pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Q>) -> Option<Arc<Q>> {
         let mut shard = lock(self.shard(name));
         if shard.closed {
             return None;
@@ -45,7 +57,7 @@ impl Register {
     }
 
     /// Takes `local` out if nothing is left of it.
-    pub(crate) fn retire(&self, local: &Arc<Local>) {
+    pub(crate) fn retire(&self, local: &Arc<Q>) {
         let mut shard = lock(self.shard(local.name()));
         if local.retire() {
             shard.names.remove(local.name());
@@ -53,7 +65,7 @@ impl Register {
     }
 
     /// Every local queue, at about this moment.
-    pub(crate) fn all(&self) -> Vec<Arc<Local>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Q>> {
         let shards = self.shards.iter();
         shards
             .flat_map(|shard| lock(shard).names.values().cloned().collect::<Vec<_>>())
@@ -61,8 +73,8 @@ impl Register {
     }
 
     /// Takes all out, and lets none in again.
-    pub(crate) fn close(&self) -> Vec<Arc<Local>> {
-        let take = |shard: &Mutex<Shard>| {
+    pub(crate) fn close(&self) -> Vec<Arc<Q>> {
+        let take = |shard: &Mutex<Shard<Q>>| {
             let mut shard = lock(shard);
             shard.closed = true;
             std::mem::take(&mut shard.names)

@@ -7,27 +7,36 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::clock::Instant;
-use crate::queue::Local;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 /// Points in time, each with a name to look at. Entries are not taken back: a name that was armed
 /// for another time since ignores the old one.
-#[derive(Default)]
-pub(crate) struct Timers {
-    state: Mutex<State>,
+pub(crate) struct Timers<Q> {
+    state: Mutex<State<Q>>,
     /// Something earlier was armed, or the engine should look at the member.
     changed: Notify,
 }
 
-#[derive(Default)]
-struct State {
-    entries: BTreeMap<(Instant, u64), Arc<Local>>,
+struct State<Q> {
+    entries: BTreeMap<(Instant, u64), Arc<Q>>,
     count: u64,
 }
 
-impl Timers {
-    pub(crate) fn arm(&self, at: Instant, local: &Arc<Local>) {
+impl<Q> Default for Timers<Q> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                entries: BTreeMap::new(),
+                count: 0,
+            }),
+            changed: Notify::new(),
+        }
+    }
+}
+
+impl<Q> Timers<Q> {
+    pub(crate) fn arm(&self, at: Instant, local: &Arc<Q>) {
         if at == Instant::NEVER {
             return;
         }
@@ -46,7 +55,7 @@ impl Timers {
     }
 
     /// The first entry, if its time has come.
-    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Local>)> {
+    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Q>)> {
         let mut state = lock(&self.state);
         let entry = state
             .entries

@@ -9,9 +9,9 @@ use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{Holding, want};
-use crate::lease::{Hold, Terms};
+use crate::lease::Terms;
 use crate::name::Name;
-use crate::queue::{Acquire, Patience};
+use crate::queue::{Acquire, Hold, Patience};
 use crate::store::{self, Meta};
 
 /// A held lock as a text, for another process to take over with [`Client::adopt`].

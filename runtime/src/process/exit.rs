@@ -11,7 +11,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::clock::Instant;
-use crate::member::Member;
 
 /// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -22,14 +21,23 @@ const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: Watched = Watched::new();
 
+/// What is told when the process ends.
+pub(crate) trait EndsWithProcess: Send + Sync {
+    /// Has everything released. May be called with any lock held, and without thread-locals.
+    fn end(&self);
+
+    /// Whether that is done.
+    fn has_ended(&self) -> bool;
+}
+
 /// Releases the locks of `member` when the process ends.
-pub(crate) fn watch(member: &Arc<Member>) {
+pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     if !super::os::register(flush) {
         tracing::warn!(
             "cannot watch the end of the process: locks held then are freed by their lease"
         );
     }
-    WATCHED.add(member);
+    WATCHED.add(member.clone());
 }
 
 /// Releases the locks of all clients. Called at exit, while the engines still run.
@@ -39,7 +47,7 @@ pub(super) fn flush() {
 
 /// The clients of the process.
 struct Watched {
-    members: Mutex<Vec<Weak<Member>>>,
+    members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
     ending: AtomicBool,
 }
 
@@ -51,10 +59,10 @@ impl Watched {
         }
     }
 
-    fn add(&self, member: &Arc<Member>) {
+    fn add(&self, member: Arc<dyn EndsWithProcess>) {
         let mut members = self.lock();
         members.retain(|member| member.strong_count() > 0);
-        members.push(Arc::downgrade(member));
+        members.push(Arc::downgrade(&member));
         drop(members);
         // `flush` has come too early for this one.
         if self.ending.load(Ordering::SeqCst) {
@@ -80,12 +88,12 @@ impl Watched {
         while !all().all(|member| member.has_ended()) && pause() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Member>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `None` while another thread adds a client, or this one did when the signal came.
-    fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<Member>>>> {
+    fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
         match self.members.try_lock() {
             Ok(members) => Some(members),
             Err(TryLockError::Poisoned(members)) => Some(PoisonError::into_inner(members)),
@@ -126,7 +134,7 @@ mod tests {
     #[test]
     fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
         let (watched, (client, guard)) = (Watched::new(), client());
-        watched.add(client.member());
+        watched.add(client.member().clone());
         thread::scope(|scope| {
             let making = watched.lock();
             let (sender, ended) = mpsc::channel();
@@ -148,7 +156,7 @@ mod tests {
     #[test]
     fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
         let (watched, (client, guard)) = (Watched::new(), client());
-        watched.add(client.member());
+        watched.add(client.member().clone());
         let making = watched.lock();
         watched.flush();
         assert!(!guard.is_lost());
@@ -159,7 +167,7 @@ mod tests {
     fn a_client_that_is_made_while_the_process_ends_is_closed() {
         let (watched, (client, guard)) = (Watched::new(), client());
         watched.flush();
-        watched.add(client.member());
+        watched.add(client.member().clone());
         while !client.member().has_ended() {
             thread::yield_now();
         }

@@ -4,6 +4,6 @@ mod exit;
 mod os;
 mod signals;
 
-pub(crate) use exit::watch;
+pub(crate) use exit::{EndsWithProcess, watch};
 pub(crate) use os::forks;
 pub use signals::release_on_termination;

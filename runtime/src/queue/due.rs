@@ -3,13 +3,14 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::local::{Local, Step};
-use super::ticket::{Ask, Attempt};
+use super::lock_queue::Transition;
+use super::ticket::{Attempting, Held, Refresher, Ticket, TicketState, Waiting};
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;
 use crate::store::{Closing, HolderRecord, Meta};
+use crate::wait::Wakes;
 
 /// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
 /// process has stood still.
@@ -17,57 +18,26 @@ pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// How often a waiter whose `block` is over is looked at while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Who looks so late has stood still: the machine slept, or let this process not run.
-const STOOD_STILL: Duration = Duration::from_millis(100);
+pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
 /// How long after it was believed it is not believed again.
 const NOT_AGAIN: Duration = Duration::from_secs(10);
 
-impl Local {
-    /// The engine looks here at the time that was armed. `false`: nothing is left of this name.
-    pub(crate) fn due(self: &Arc<Self>, armed: Instant) -> bool {
-        self.step(|step| {
-            if step.state.armed.is_none_or(|current| current != armed) {
-                return true;
-            }
-            step.state.armed = None;
-            if armed.until(step.now) > STOOD_STILL {
-                step.spare();
-            }
-            step.due();
-            !step.state.is_idle()
-        })
-        .unwrap_or(true)
-    }
-
-    /// The connection broke: patience counts from now.
-    pub(crate) fn disconnected(self: &Arc<Self>) {
-        self.step(|_| {});
-    }
-}
-
-impl Step<'_> {
+impl Transition<'_> {
     /// When the engine should look here: at the next beat at the latest. Points in time that are far away
     /// would stay with the engine until then, long after what they were for is over.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
-        let mut due = self.next_beat();
+        let mut due = self.next_renewal();
         let mut at = |when: Instant| due = due.min(when);
-        for held in &state.held {
-            at(held.renew.min(held.hold.deadline()));
-            for refresher in &held.refreshers {
-                at(refresher.deadline);
-            }
-            for bound in held.bounds.iter().filter_map(Weak::upgrade) {
-                at(bound.expires());
-            }
+        for ticket in &state.tickets {
+            at(ticket.again);
+            self.add_deadlines(ticket, &mut at);
         }
         if let Some(first) = state.first_deadline {
             at(first);
         }
-        for ask in &state.asks {
-            at(ask.again);
-        }
         if let Some(since) = self.silent_since() {
-            let patience = self.local.member().settings().patience;
+            let patience = self.queue.member().settings().patience;
             // Waiters that came later have patience for longer: looked at again then.
             let first = state
                 .waiters
@@ -75,25 +45,40 @@ impl Step<'_> {
                 .map(|waiter| waiter.started.max(since).after(patience));
             at(first.map_or(Instant::NEVER, |first| first.max(self.spared())));
         }
-        for attempt in &state.attempts {
-            at(attempt.again);
-            at(attempt.next.unwrap_or_else(|| self.attempt_ends(attempt)));
-        }
-        for leaving in &state.leaving {
-            at(leaving.again);
-            at(leaving
-                .unlocker
-                .as_ref()
-                .map_or(Instant::NEVER, |unlocker| unlocker.0.max(self.spared())));
-        }
         for query in &state.queries {
             at(query.deadline.min(query.again));
         }
         due
     }
 
+    /// Tells `at` when `ticket` must be looked at for another reason than to send its request again.
+    fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
+        match &ticket.state {
+            TicketState::Waiting(_) => {}
+            TicketState::Attempting(attempt) => {
+                if !attempt.resting {
+                    at(self.attempt_ends(ticket.log.since, attempt));
+                }
+            }
+            TicketState::Held(held) => {
+                at(held.hold.deadline());
+                for refresher in &held.refreshers {
+                    at(refresher.deadline);
+                }
+                for bound in held.bounds.iter().filter_map(Weak::upgrade) {
+                    at(bound.expires());
+                }
+            }
+            TicketState::Leaving(leaving) => {
+                if let Some((deadline, _)) = &leaving.unlocker {
+                    at((*deadline).max(self.spared()));
+                }
+            }
+        }
+    }
+
     /// Time went by in which the store may have answered, and nobody was there to hear it.
-    fn spare(&mut self) {
+    pub(super) fn spare(&mut self) {
         let again = self.spared().after(NOT_AGAIN);
         if self.state.spared.is_none() || again <= self.now {
             self.state.spared = Some(self.now.after(BRIEF));
@@ -104,10 +89,9 @@ impl Step<'_> {
         self.state.spared.unwrap_or(Instant::START)
     }
 
-    fn due(&mut self) {
+    pub(super) fn due(&mut self) {
         self.due_held();
-        let now = self.now;
-        self.ask_again(|ask| ask.again <= now);
+        self.due_waiting();
         self.due_waiters();
         self.due_attempts();
         self.due_leaving();
@@ -115,33 +99,37 @@ impl Step<'_> {
     }
 
     fn due_held(&mut self) {
-        let mut all = std::mem::take(&mut self.state.held);
-        for lost in all.extract_if(.., |held| held.hold.is_lost()) {
-            self.lose(lost);
-        }
-        let now = self.now;
-        for held in &mut all {
-            if held.renew <= now {
-                self.touch_held(held);
+        for index in 0..self.state.tickets.len() {
+            let ticket = &self.state.tickets[index];
+            let Some(held) = ticket.held() else {
+                continue;
+            };
+            if held.hold.is_lost() {
+                self.lose(index);
+                continue;
             }
-            let watched = held.bounds.len();
-            let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
-            held.bounds
-                .retain(|bound| bound.upgrade().is_some_and(goes_on));
-            if held.bounds.len() < watched {
-                held.hold.wake(self.wakes);
+            if ticket.again <= self.now {
+                self.send(index);
             }
-            for late in held
-                .refreshers
-                .extract_if(.., |asked| asked.deadline <= now)
-            {
-                let error = LockError::Unavailable {
-                    source: self.silence(),
-                };
-                let _ = late.promise.complete(Err(error), self.wakes);
+            let late = |asked: &Refresher| asked.deadline <= self.now;
+            let held = self.state.tickets[index].held();
+            let silence = held
+                .filter(|held| held.refreshers.iter().any(late))
+                .map(|_| self.silence());
+            if let Some(held) = self.state.tickets[index].held_mut() {
+                held.due(self.now, silence.as_ref(), self.wakes);
             }
         }
-        self.state.held.append(&mut all);
+    }
+
+    /// Asks again for the waiting tickets whose time has come.
+    fn due_waiting(&mut self) {
+        for index in 0..self.state.tickets.len() {
+            let ticket = &self.state.tickets[index];
+            if ticket.waiting().is_some() && ticket.again <= self.now {
+                self.send(index);
+            }
+        }
     }
 
     fn due_waiters(&mut self) {
@@ -153,13 +141,13 @@ impl Step<'_> {
         if !overdue && outage.is_none() {
             return;
         }
-        let patience = self.local.member().settings().patience;
+        let patience = self.queue.member().settings().patience;
         // A ticket may be newer than its waiter.
         let asked = match self.unreachable() {
             Some(_) => Instant::START,
             None => self
                 .unanswered()
-                .map_or(Instant::START, |ask| ask.sendings.since),
+                .map_or(Instant::START, |(ticket, _)| ticket.log.since),
         };
         let mut first_deadline: Option<Instant> = None;
         for waiter in std::mem::take(&mut self.state.waiters) {
@@ -193,21 +181,20 @@ impl Step<'_> {
 
     /// `waiter` has waited enough. If the store did not serve the last request, who held before says nothing.
     fn waited_long(&self, waiter: &Waiter) -> LockError {
-        let mut asks = self.state.asks.iter();
-        let ask = asks.find(|ask| ask.share == waiter.want.share);
-        match ask.and_then(|ask| ask.trouble.clone()) {
+        let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
+        let ticket = waiting
+            .clone()
+            .find(|ticket| ticket.share == waiter.want.share);
+        match ticket.and_then(|ticket| ticket.trouble.clone()) {
             Some(source) => LockError::Unavailable { source },
-            None => {
-                let holder = self.state.asks.iter().find_map(|ask| ask.holder.as_ref());
-                self.gave_up(waiter, holder)
-            }
+            None => self.gave_up(waiter, waiting.find_map(|ticket| ticket.holder.as_ref())),
         }
     }
 
     /// `waiter` has waited enough; `holder` held the name at the last answer.
     pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         LockError::Timeout {
-            name: self.local.name().to_string(),
+            name: self.queue.name().to_string(),
             waited: waiter.waited(self.now),
             holder: holder.and_then(Meta::read),
         }
@@ -224,30 +211,32 @@ impl Step<'_> {
     }
 
     pub(super) fn closing(&self) -> Option<Closing> {
-        self.local.member().closing(self.local.name())
+        self.queue.member().closing(self.queue.name())
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {
-        self.local.member().outage(self.local.name())
+        self.queue.member().outage(self.queue.name())
     }
 
     /// Since when nothing can be known of the store.
     fn silent_since(&self) -> Option<Instant> {
         let unreachable = self.unreachable().map(|outage| outage.0);
-        unreachable.or_else(|| Some(self.unanswered()?.owed))
+        unreachable.or_else(|| Some(self.unanswered()?.1.unanswered_since))
     }
 
-    /// The first ticket, if the store has said nothing about it.
-    fn unanswered(&self) -> Option<&Ask> {
-        self.state.asks.first().filter(|ask| !ask.queued)
+    /// The first waiting ticket, if the store has said nothing about it.
+    fn unanswered(&self) -> Option<(&Ticket, &Waiting)> {
+        let tickets = self.state.tickets.iter();
+        let mut waiting = tickets.filter_map(|ticket| Some((ticket, ticket.waiting()?)));
+        waiting.next().filter(|(_, waiting)| !waiting.queued)
     }
 
     /// Since when nothing can be known of the store, and why.
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.unreachable().or_else(|| {
-            let ask = self.unanswered()?;
-            let trouble = ask.trouble.clone().unwrap_or_else(unanswered);
-            Some((ask.owed, trouble))
+            let (_, waiting) = self.unanswered()?;
+            let trouble = waiting.trouble.clone().unwrap_or_else(unanswered);
+            Some((waiting.unanswered_since, trouble))
         })
     }
 
@@ -257,58 +246,81 @@ impl Step<'_> {
             .map_or_else(unanswered, |outage| outage.1)
     }
 
-    /// When an attempt without an answer is given up.
-    fn attempt_ends(&self, attempt: &Attempt) -> Instant {
-        let patience = self.local.member().settings().patience;
+    /// When an attempt without an answer, made at `since`, is given up.
+    fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
+        let patience = self.queue.member().settings().patience;
         let silence = match attempt.waiter.want.patience {
             Patience::Queue(time)
             | Patience::Once { silence: time }
             | Patience::Poll { block: time, .. } => time.unwrap_or(patience),
         };
         let silence = patience.min(silence.max(BRIEF));
-        attempt.sendings.since.after(silence).max(self.spared())
+        since.after(silence).max(self.spared())
     }
 
     fn due_attempts(&mut self) {
-        for mut attempt in std::mem::take(&mut self.state.attempts) {
-            match attempt.next {
-                Some(next) if next <= self.now => {
-                    attempt.next = None;
-                    self.attempt(attempt.waiter, None, attempt.number + 1);
-                }
-                None if self.attempt_ends(&attempt) <= self.now => {
-                    self.withdraw(&attempt.sendings);
-                    let away = self.unreachable().map(|outage| outage.1);
-                    let source = away.or(attempt.trouble).unwrap_or_else(unanswered);
-                    let error = LockError::Unavailable { source };
-                    attempt.waiter.fail(error, self.wakes);
-                }
-                None if attempt.again <= self.now => {
-                    attempt.again = Instant::NEVER;
-                    self.send_attempt(&mut attempt);
-                    self.state.attempts.push(attempt);
-                }
-                _ => self.state.attempts.push(attempt),
+        for index in 0..self.state.tickets.len() {
+            let ticket = &self.state.tickets[index];
+            let Some(attempt) = ticket.attempting() else {
+                continue;
+            };
+            if !attempt.resting && self.attempt_ends(ticket.log.since, attempt) <= self.now {
+                let away = self.unreachable().map(|outage| outage.1);
+                let trouble = attempt.trouble.clone();
+                let source = away.or(trouble).unwrap_or_else(unanswered);
+                let waiter = attempt.waiter.clone();
+                self.withdraw(index);
+                waiter.fail(LockError::Unavailable { source }, self.wakes);
+            } else if ticket.again <= self.now {
+                self.state.tickets[index].end_rest(self.now);
+                self.send(index);
             }
         }
     }
 
     fn due_leaving(&mut self) {
-        let mut all = std::mem::take(&mut self.state.leaving);
-        let spared = self.spared();
-        for leaving in &mut all {
-            if leaving.again <= self.now {
-                self.send_leaving(leaving);
-            }
+        for index in 0..self.state.tickets.len() {
+            let again = self.state.tickets[index].again;
+            let Some(leaving) = self.state.tickets[index].leaving_mut() else {
+                continue;
+            };
+            let spared = self.state.spared.unwrap_or(Instant::START);
             let over = |deadline: Instant| deadline.max(spared) <= self.now;
-            if let Some((_, promise)) = leaving.unlocker.take_if(|unlocker| over(unlocker.0)) {
+            let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
+            if again <= self.now {
+                self.send(index);
+            }
+            if let Some((_, promise)) = late {
                 let error = LockError::Unavailable {
                     source: self.silence(),
                 };
                 let _ = promise.complete(Err(error), self.wakes);
             }
         }
-        self.state.leaving.append(&mut all);
+    }
+}
+
+impl Held {
+    /// Tells those whose bound is over; and, why there is no answer, those whose patience is.
+    fn due(&mut self, now: Instant, silence: Option<&StoreError>, wakes: &mut Wakes) {
+        let watched = self.bounds.len();
+        let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
+        self.bounds
+            .retain(|bound| bound.upgrade().is_some_and(goes_on));
+        if self.bounds.len() < watched {
+            self.hold.wake(wakes);
+        }
+        let Some(silence) = silence else {
+            return;
+        };
+        for late in self
+            .refreshers
+            .extract_if(.., |asked| asked.deadline <= now)
+        {
+            let source = silence.clone();
+            let error = LockError::Unavailable { source };
+            let _ = late.promise.complete(Err(error), wakes);
+        }
     }
 }
 

@@ -1,23 +1,25 @@
 //! A waiter comes or goes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::local::{Local, Step};
-use super::ticket::{Sendings, Unlocked};
-use super::waiter::{Acquire, Patience, Waiter, Want, runs_a_task};
+use super::acquire::Acquire;
+use super::hold::Hold;
+use super::home::runs_a_task;
+use super::lock_queue::{LockQueue, Transition};
+use super::ticket::{Attempting, Ticket, TicketState, Unlocked};
+use super::waiter::{Patience, Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::lease::Hold;
-use crate::store::{Owner, Ticket};
+use crate::store::{Owner, Ticket as TicketId};
 use crate::wait::Wakes;
 
-impl Local {
+impl LockQueue {
     /// Joins the queue; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
         let mut state = self.open()?;
+        self.remember();
         let now = Instant::now();
-        if let Some(hold) = self.enter_alone(&mut state, want, now) {
+        if let Some(hold) = self.take_lent(&mut state, want, now) {
             return Some(Ok(Acquire::obtained(hold)));
         }
         Some(self.go_on(state, now, Wakes::default(), |step| {
@@ -32,18 +34,13 @@ impl Local {
                     cycle: vec![name.clone(), name],
                 });
             }
-            let waits = matches!(want.patience, Patience::Queue(_));
-            if waits && let Some(hold) = step.at_once(want) {
-                return Ok(Acquire::obtained(hold));
-            }
             let waiter = Waiter::new(want.clone(), step.now);
-            match waits {
-                true => {
-                    step.note_deadline(waiter.deadline);
-                    step.state.owners |= !want.share.owner.is_empty();
-                    step.state.waiters.push_back(waiter.clone());
-                }
-                false => step.attempt(waiter.clone(), None, 1),
+            if let Patience::Queue(_) = want.patience {
+                step.note_deadline(waiter.deadline);
+                step.state.owners |= !want.share.owner.is_empty();
+                step.state.waiters.push_back(waiter.clone());
+            } else {
+                step.attempt(waiter.clone(), None, 1);
             }
             Ok(Acquire::new(self.clone(), waiter))
         }))
@@ -55,7 +52,7 @@ impl Local {
     }
 
     /// Takes over what `old` holds for another member; `None` if the name was retired.
-    pub(crate) fn adopt(self: &Arc<Self>, old: Ticket, want: Want) -> Option<Acquire> {
+    pub(crate) fn adopt(self: &Arc<Self>, old: TicketId, want: Want) -> Option<Acquire> {
         self.step(|step| {
             let waiter = Waiter::new(want, step.now);
             step.attempt(waiter.clone(), Some(old), 1);
@@ -65,7 +62,7 @@ impl Local {
 
     /// The waiter is not interested any more: it leaves, and what it was granted meanwhile is given back.
     pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
-        if let Some(hold) = self.withdraw(waiter, |step, attempt| step.withdraw(attempt)) {
+        if let Some(hold) = self.withdraw(waiter, |step, attempt| step.drop_attempt(attempt)) {
             self.give_back(&hold);
         }
     }
@@ -75,7 +72,7 @@ impl Local {
     pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
         let mut confirmed = None;
         let granted = self.withdraw(waiter, |step, attempt| {
-            confirmed = Some(step.withdraw_confirmed(attempt));
+            confirmed = step.give_up_attempt(attempt);
         });
         match granted {
             Some(hold) => Some(self.give_back_confirmed(&hold)),
@@ -83,11 +80,11 @@ impl Local {
         }
     }
 
-    /// Takes a waiter out, and an attempt of it that is under way. Returns what it was granted, if that is to be released.
+    /// Takes a waiter out, and its attempt with `attempted`. Returns what it was granted, if that is to be released.
     fn withdraw(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
-        under_way: impl FnOnce(&mut Step<'_>, &Sendings),
+        attempted: impl FnOnce(&mut Transition<'_>, usize),
     ) -> Option<Arc<Hold>> {
         if self.member().is_forked() {
             return None;
@@ -95,70 +92,35 @@ impl Local {
         let mut granted = None;
         self.step(|step| {
             granted = waiter.promise.close(step.wakes);
-            step.leave_queue(waiter);
-            let attempts = &mut step.state.attempts;
-            if let Some(index) = attempts
-                .iter()
-                .position(|try_| Arc::ptr_eq(&try_.waiter, waiter))
-            {
-                let attempt = attempts.swap_remove(index);
-                if attempt.next.is_none() {
-                    under_way(step, &attempt.sendings);
-                }
+            if let Some(index) = step.state.find_waiter(waiter) {
+                step.state.waiters.remove(index);
+            }
+            let mut tickets = step.state.tickets.iter();
+            if let Some(index) = tickets.position(|ticket| ticket.is_attempt_of(waiter)) {
+                attempted(step, index);
             }
         });
         granted?.ok().filter(|hold| hold.unshare())
     }
-
-    /// The client shuts down: nobody is granted anything any more, and what is held is released.
-    pub(crate) fn close(self: &Arc<Self>) {
-        self.step(|step| {
-            step.fail_all(&LockError::ShutDown);
-            while let Some(held) = step.state.held.pop() {
-                let park = if held.hold.is_valid() {
-                    held.hold.park(step.now)
-                } else {
-                    Duration::ZERO
-                };
-                step.lose_but_keep(held, park);
-            }
-        });
-    }
-
-    /// The engine is gone: whoever still waits for an answer gets none.
-    pub(crate) fn abandon(self: &Arc<Self>) {
-        self.close();
-        self.step(|step| {
-            for leaving in std::mem::take(&mut step.state.leaving) {
-                if let Some((_, unlocker)) = leaving.unlocker {
-                    let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
-                }
-            }
-            for query in std::mem::take(&mut step.state.queries) {
-                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
-            }
-            step.state.retired = true;
-        });
-    }
 }
 
-impl Step<'_> {
-    /// Takes a waiter out, who need not be there. They mostly stand in the order they came, so there is little to look at.
-    fn leave_queue(&mut self, waiter: &Arc<Waiter>) {
-        let waiters = &mut self.state.waiters;
-        let from = waiters.partition_point(|other| other.started < waiter.started);
-        let same = |other: &Arc<Waiter>| Arc::ptr_eq(other, waiter);
-        let near = waiters
-            .iter()
-            .skip(from)
-            .take_while(|other| other.started == waiter.started);
-        let index = match near.clone().position(same) {
-            Some(index) => Some(from + index),
-            None => waiters.iter().position(same),
+impl Transition<'_> {
+    /// An attempt for what is free now, or to take over what `adopts` holds.
+    pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
+        let lease = self.lease_for(&waiter.want);
+        let attempt = Attempting {
+            waiter,
+            adopts,
+            number,
+            resting: false,
+            trouble: None,
         };
-        if let Some(index) = index {
-            waiters.remove(index);
-        }
+        self.begin(lease, TicketState::Attempting(attempt));
+    }
+
+    fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
+        let held = self.state.tickets.iter().filter_map(Ticket::held);
+        held.map(|held| &held.hold)
     }
 
     /// Whether the caller would block the only thread that can bring the lock back.
@@ -169,8 +131,7 @@ impl Step<'_> {
             return false;
         }
         let mine = |home| home == want.home;
-        let held = self.state.held.iter().map(|held| &held.hold);
-        let held = held.filter(|hold| mine(hold.grant().home));
+        let held = self.holds().filter(|hold| mine(hold.grant().home));
         let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
         let waiters = self.state.waiters.iter();
         let waiting = waiters.clone().filter(|waiter| mine(waiter.want.home));
@@ -192,8 +153,8 @@ impl Step<'_> {
     }
 
     fn held_by<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = &'a Arc<Hold>> {
-        let held = self.state.held.iter().map(|held| &held.hold);
-        held.filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
+        self.holds()
+            .filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
     /// Whoever waits here with the same owner has it too. The caller has a guard of it that nobody else can drop: or
@@ -209,15 +170,15 @@ impl Step<'_> {
             others.extend(same.then(|| waiter.clone()));
             !same
         });
-        let attempts = self
-            .state
-            .attempts
-            .extract_if(.., |attempt| same(&attempt.waiter));
-        for attempt in attempts.collect::<Vec<_>>() {
-            if attempt.next.is_none() {
-                self.withdraw(&attempt.sendings);
+        let mut index = 0;
+        while let Some(ticket) = self.state.tickets.get(index) {
+            match ticket.attempting().filter(|attempt| same(&attempt.waiter)) {
+                Some(attempt) => {
+                    others.push(attempt.waiter.clone());
+                    self.drop_attempt(index);
+                }
+                None => index += 1,
             }
-            others.push(attempt.waiter);
         }
         for waiter in others {
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
@@ -232,19 +193,19 @@ impl Step<'_> {
         *first = (*first).min(deadline);
     }
 
-    pub(super) fn lease_for(&self, want: &Want) -> Duration {
-        self.local.lease_of(want.terms)
-    }
-
     /// Nobody who waits or tries here will get anything.
     pub(super) fn fail_all(&mut self, error: &LockError) {
         for waiter in std::mem::take(&mut self.state.waiters) {
             waiter.fail(error.clone(), self.wakes);
         }
-        for attempt in std::mem::take(&mut self.state.attempts) {
-            attempt.waiter.fail(error.clone(), self.wakes);
-            if attempt.next.is_none() {
-                self.withdraw(&attempt.sendings);
+        let mut index = 0;
+        while let Some(ticket) = self.state.tickets.get(index) {
+            match ticket.attempting() {
+                Some(attempt) => {
+                    attempt.waiter.fail(error.clone(), self.wakes);
+                    self.drop_attempt(index);
+                }
+                None => index += 1,
             }
         }
     }

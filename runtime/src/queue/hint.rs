@@ -1,116 +1,97 @@
 //! The store tells something unasked: a message of the member's channel, or that the connection is back.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::ask::Granted;
-use super::local::{Local, Step};
-use super::ticket::Ask;
+use super::deliver::Granted;
+use super::lock_queue::Transition;
+use super::ticket::{TicketState, Waiting};
 use crate::store::Message;
 use crate::store::limits::{CLAIM_MS, NEAR_MS, TOKENS_END};
 
 /// The longest lease that a message may grant.
 const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
-impl Local {
-    /// A message about this name. What it claims is checked.
-    pub(crate) fn told(self: &Arc<Self>, message: &Message) {
-        self.step(|step| step.told(message));
+impl Transition<'_> {
+    pub(super) fn told(&mut self, message: &Message) {
+        let (Message::Grant { ticket, .. }
+        | Message::Ask { ticket }
+        | Message::Near { ticket }
+        | Message::Lost { ticket }
+        | Message::Refresh { ticket, .. }) = *message;
+        let Some(index) = self.state.find(ticket) else {
+            return;
+        };
+        let ticket = &mut self.state.tickets[index];
+        match (&ticket.state, message) {
+            (TicketState::Waiting(_), Message::Grant { .. }) => self.told_grant(index, message),
+            (TicketState::Waiting(_), Message::Ask { .. }) => self.send(index),
+            (TicketState::Waiting(_), Message::Near { .. }) => {
+                ticket.again = ticket
+                    .again
+                    .min(self.now.after(Duration::from_millis(NEAR_MS)));
+            }
+            // Whether it is, the answer to a renewal says.
+            (TicketState::Held(_), Message::Lost { .. }) => self.send(index),
+            (TicketState::Held(held), Message::Refresh { expire, .. }) => {
+                held.hold.restart(Some(*expire), self.now);
+                self.send(index);
+            }
+            _ => {}
+        }
     }
 
-    /// A new connection: whatever waits or holds is asked for again, and what was not answered is sent again.
-    pub(crate) fn reconnected(self: &Arc<Self>) {
-        self.step(|step| step.reconnected());
-    }
-}
-
-impl Step<'_> {
-    fn told(&mut self, message: &Message) {
-        match *message {
-            Message::Grant {
-                ticket,
+    /// The store says that it granted the waiting ticket at `index` on the operation of another client.
+    fn told_grant(&mut self, index: usize, message: &Message) {
+        let &Message::Grant {
+            token,
+            counter,
+            hold,
+            ref signal,
+            ..
+        } = message
+        else {
+            return;
+        };
+        let closing = self.closing();
+        let closed = closing.is_some_and(|closing| self.now < closing.until);
+        let ticket = &mut self.state.tickets[index];
+        let valid = ticket.log.validity(counter, hold.min(ticket.lease));
+        let plausible = ticket
+            .waiting()
+            .is_some_and(|waiting| is_plausible(waiting, token, hold));
+        if self.now >= valid || closed || !plausible {
+            // Too late to be shown, or not something that a store would say, or say now: ask.
+            let op = ticket.touch_waiting(self.now, self.queue.lease());
+            return self.submit(op);
+        }
+        ticket.log.executed(counter);
+        self.granted(
+            index,
+            &Granted {
                 token,
                 counter,
-                hold,
-                ref signal,
-            } => {
-                let Some(index) = self.find_ask(ticket) else {
-                    return;
-                };
-                let mut ask = self.state.asks.remove(index);
-                let valid = ask.sendings.validity(counter, hold.min(ask.hold));
-                let closing = self.closing();
-                let closed = closing.is_some_and(|closing| self.now < closing.until);
-                if self.now < valid && !closed && is_plausible(&ask, token, hold) {
-                    ask.sendings.executed(counter);
-                    self.granted(
-                        index,
-                        ask,
-                        &Granted {
-                            token,
-                            counter,
-                            valid,
-                            provisional: true,
-                            signal: signal.clone(),
-                        },
-                    );
-                } else {
-                    // Too late to be shown, or not something that a store would say, or say now: ask.
-                    self.touch_ask(&mut ask);
-                    self.state.asks.insert(index, ask);
-                }
-            }
-            Message::Ask { ticket } => self.ask_again(|ask| ask.sendings.ticket == ticket),
-            Message::Near { ticket } => {
-                let soon = self.now.after(Duration::from_millis(NEAR_MS));
-                if let Some(index) = self.find_ask(ticket) {
-                    let ask = &mut self.state.asks[index];
-                    ask.again = ask.again.min(soon);
-                }
-            }
-            Message::Refresh { ticket, expire } => {
-                if let Some(index) = self.find_held(ticket) {
-                    let mut held = self.state.held.swap_remove(index);
-                    held.hold.restart(Some(expire), self.now);
-                    self.touch_held(&mut held);
-                    self.state.held.push(held);
-                }
-            }
-            Message::Lost { ticket } => {
-                if let Some(index) = self.find_held(ticket) {
-                    let mut held = self.state.held.swap_remove(index);
-                    self.touch_held(&mut held);
-                    self.state.held.push(held);
-                }
-            }
-        }
+                valid,
+                provisional: true,
+                signal: signal.clone(),
+            },
+        );
     }
 
-    fn reconnected(&mut self) {
-        self.ask_again(|_| true);
-        let mut attempts = std::mem::take(&mut self.state.attempts);
-        for attempt in attempts.iter_mut().filter(|attempt| attempt.next.is_none()) {
-            self.send_attempt(attempt);
+    /// Sends again whatever may not have arrived. Tickets that wait keep the order of their waiters.
+    pub(super) fn reconnected(&mut self) {
+        let mut order: Vec<_> = (0..self.state.tickets.len()).collect();
+        order.sort_by_key(|&index| self.state.tickets[index].rank());
+        for index in order {
+            self.send(index);
         }
-        self.state.attempts.append(&mut attempts);
-        let mut held = std::mem::take(&mut self.state.held);
-        for held in &mut held {
-            self.touch_held(held);
-        }
-        self.state.held.append(&mut held);
-        let mut leaving = std::mem::take(&mut self.state.leaving);
-        for leaving in &mut leaving {
-            self.send_leaving(leaving);
-        }
-        self.state.leaving.append(&mut leaving);
         self.ask_queries_again();
     }
 }
 
-/// Whether a store that follows the protocol could grant this to `ask`.
-fn is_plausible(ask: &Ask, token: u64, hold: Duration) -> bool {
-    let last = ask.holder.as_ref().map_or(0, |holder| holder.token);
+/// Whether a store that follows the protocol could grant this to a `waiting` ticket.
+fn is_plausible(waiting: &Waiting, token: u64, hold: Duration) -> bool {
+    let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
     // Whoever joins its owner has the owner's token.
-    let later = token > last || token == last && !ask.share.owner.is_empty();
+    let later = token > last || token == last && !waiting.share.owner.is_empty();
     hold <= CLAIM && later && token < TOKENS_END
 }

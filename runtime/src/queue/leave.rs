@@ -1,19 +1,20 @@
-//! A hold ends or is prolonged; what must leave the store is sent until the store has answered.
+//! A hold ends or is prolonged. A ticket that must leave the store sends its release until the store has answered.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::due::BRIEF;
-use super::local::{Local, Step};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, Sendings, Unlocked, Unlocker};
+use super::hold::Hold;
+use super::lock_queue::{LockQueue, Transition};
+use super::ticket::{Confirmed, Held, Leaving, Refresher, Ticket, TicketState, Unlocked, Unlocker};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
-use crate::lease::{Bounds, Hold, Terms};
-use crate::store::{Op, Ticket};
+use crate::lease::{Bounds, Terms};
+use crate::store::Ticket as TicketId;
 use crate::wait::{Promise, Wakes};
 
-impl Local {
+impl LockQueue {
     /// The last guard is gone. Does not wait for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, false);
@@ -33,7 +34,7 @@ impl Local {
         };
         let (now, mut wakes) = (Instant::now(), Wakes::default());
         let valid = hold.end(now, &mut wakes);
-        if self.leave_alone(&mut state, hold, now) {
+        if self.release_lent(&mut state, hold, now) {
             drop(state);
             wakes.wake();
             return;
@@ -91,8 +92,9 @@ impl Local {
             if !hold.end(step.now, step.wakes) {
                 return None;
             }
-            let mut held = step.state.held.swap_remove(index);
-            held.fail_refreshers(step);
+            if let Some(held) = step.state.tickets.remove(index).held_mut() {
+                held.fail_refreshers(step.wakes);
+            }
             Some(())
         })
         .flatten()
@@ -107,15 +109,15 @@ impl Local {
         let promise = Arc::new(Promise::new());
         self.step(|step| {
             let index = step.find_hold(hold)?;
-            let mut held = step.state.held.swap_remove(index);
-            let counter = step.touch_held(&mut held);
+            step.send(index);
             let deadline = step.now.after(self.member().settings().patience);
-            held.refreshers.push(Refresher {
+            let ticket = &mut step.state.tickets[index];
+            let counter = u64::from(ticket.log.count());
+            ticket.held_mut()?.refreshers.push(Refresher {
                 counter,
                 deadline,
                 promise: promise.clone(),
             });
-            step.state.held.push(held);
             Some(promise)
         })?
     }
@@ -146,9 +148,9 @@ impl Local {
         hold.restart(terms.expire, now);
         hold.keep(terms.at_least, now);
         // The lease was cut to what was left of `expire`: the store must hear of it before the next beat.
-        if hold.valid() < self.next_beat_after(now).min(hold.expires()) {
+        if hold.valid() < self.next_renewal_after(now).min(hold.expires()) {
             self.renew(hold);
-        } else if hold.expires() < self.next_beat_after(now) {
+        } else if hold.expires() < self.next_renewal_after(now) {
             // The engine must look here before that, to tell the loss.
             self.step(|_| {});
         }
@@ -160,8 +162,10 @@ impl Local {
             return;
         }
         self.step(|step| {
-            if let Some(index) = step.find_hold(hold) {
-                let watched = &mut step.state.held[index].bounds;
+            let tickets = step.state.tickets.iter_mut();
+            let mut held = tickets.filter_map(Ticket::held_mut);
+            if let Some(held) = held.find(|held| Arc::ptr_eq(&held.hold, hold)) {
+                let watched = &mut held.bounds;
                 watched.retain(|known| known.strong_count() > 0);
                 for bound in bounds.all().iter().map(Arc::downgrade) {
                     if !watched.iter().any(|known| known.ptr_eq(&bound)) {
@@ -184,17 +188,12 @@ pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
     Ok(())
 }
 
-impl Step<'_> {
-    pub(super) fn find_held(&self, ticket: Ticket) -> Option<usize> {
-        let held = &self.state.held;
-        held.iter()
-            .position(|held| held.hold.grant().ticket == ticket)
-    }
-
-    /// Where `hold` is; its ticket may have gone on to the next waiter.
+impl Transition<'_> {
+    /// Where the ticket of `hold` is; `None` if it is gone, or has gone on to the next waiter.
     fn find_hold(&self, hold: &Arc<Hold>) -> Option<usize> {
-        let held = &self.state.held;
-        held.iter().position(|held| Arc::ptr_eq(&held.hold, hold))
+        let is_of = |held: &Held| Arc::ptr_eq(&held.hold, hold);
+        let mut tickets = self.state.tickets.iter();
+        tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
     /// `hold` has just ended; `valid`: it was held until then.
@@ -212,137 +211,120 @@ impl Step<'_> {
             }
             return;
         };
-        for refresher in std::mem::take(&mut self.state.held[index].refreshers) {
-            refresher.fail(hold, self.wakes);
+        if let Some(held) = self.state.tickets[index].held_mut() {
+            held.fail_refreshers(self.wakes);
         }
         let park_until = if valid {
             self.now.after(hold.park(self.now))
         } else {
             self.now
         };
-        if valid && park_until == self.now && self.pass_on(index, hold) {
+        if valid && park_until == self.now && self.local_handoff(index, hold) {
             // The lease says that it was held, and now the next one has all of it.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(Some(0)), self.wakes);
             }
             return;
         }
-        let held = self.state.held.swap_remove(index);
-        self.withdraw_spare();
-        let mut leaving = self.leaving(&held.sendings, park_until);
-        leaving.held = valid;
-        // The ticket may have been passed on and granted anew meanwhile: that signal nobody used.
+        let Some(index) = self.find_hold(hold) else {
+            return;
+        };
+        // The ticket may have been handed on and granted anew meanwhile: that signal nobody used.
         let used = valid && !returns && hold.grant().signal.is_some();
-        leaving.used = used.then(|| hold.grant().token / 1024);
-        leaving.unlocker = unlocker;
-        self.leave(leaving);
+        let leaving = Leaving {
+            held: valid,
+            used: used.then(|| hold.grant().token / 1024),
+            unlocker,
+            ..self.unused(park_until)
+        };
+        self.state.tickets[index].state = TicketState::Leaving(leaving);
+        self.withdraw_spare();
+        self.send(index);
     }
 
-    /// A ticket that the store has not kept: it matters only if a copy of its acquire may still arrive.
-    pub(super) fn forget(&mut self, sendings: &Sendings) {
-        if sendings.late {
-            self.withdraw(sendings);
+    /// The ticket at `index`, which the store has not kept, goes: it matters only if a copy of its acquire may still arrive.
+    pub(super) fn forget(&mut self, index: usize) {
+        if self.state.tickets[index].log.late {
+            self.withdraw(index);
+        } else {
+            self.state.tickets.remove(index);
         }
     }
 
-    /// A ticket that nobody wants any more leaves the store, whatever it is there.
-    pub(super) fn withdraw(&mut self, sendings: &Sendings) {
-        self.leave(self.leaving(sendings, self.now));
+    /// Nobody wants the ticket at `index` any more: it leaves the store, whatever it is there.
+    pub(super) fn withdraw(&mut self, index: usize) {
+        let leaving = self.unused(self.now);
+        self.leave(index, leaving);
+    }
+
+    pub(super) fn withdraw_by_id(&mut self, id: TicketId) {
+        if let Some(index) = self.state.find(id) {
+            self.withdraw(index);
+        }
     }
 
     /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until it is out of the store: no longer than the
     /// caller would wait for the answer to the attempt.
-    pub(super) fn withdraw_confirmed(&mut self, sendings: &Sendings) -> Unlocked {
+    fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
         let promise = Arc::new(Promise::new());
-        let mut leaving = self.leaving(sendings, self.now);
-        leaving.unlocker = Some((sendings.since.after(self.local.moment()), promise.clone()));
-        self.leave(leaving);
+        let since = self.state.tickets[index].log.since;
+        let leaving = Leaving {
+            unlocker: Some((since.after(self.queue.moment()), promise.clone())),
+            ..self.unused(self.now)
+        };
+        self.leave(index, leaving);
         promise
     }
 
+    /// As [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is given back.
+    pub(super) fn give_up_attempt(&mut self, index: usize) -> Option<Unlocked> {
+        match self.state.tickets[index].attempting() {
+            Some(attempt) if attempt.resting => {
+                self.state.tickets.remove(index);
+                None
+            }
+            _ => Some(self.withdraw_confirmed(index)),
+        }
+    }
+
+    /// The attempt at `index` ends without a result. One that rests is not in the store.
+    pub(super) fn drop_attempt(&mut self, index: usize) {
+        match self.state.tickets[index].attempting() {
+            Some(attempt) if attempt.resting => drop(self.state.tickets.remove(index)),
+            _ => self.withdraw(index),
+        }
+    }
+
     /// How a ticket leaves that nobody used.
-    fn leaving(&self, sendings: &Sendings, park_until: Instant) -> Leaving {
+    fn unused(&self, park_until: Instant) -> Leaving {
         Leaving {
-            ticket: sendings.ticket,
             park_until,
-            tomb: sendings.late,
             used: None,
             held: false,
             unanswered: false,
-            again: Instant::NEVER,
-            over: self.now.after(self.local.lease()),
+            over: self.now.after(self.queue.lease()),
             unlocker: None,
         }
     }
 
-    fn leave(&mut self, mut leaving: Leaving) {
-        self.send_leaving(&mut leaving);
-        self.state.leaving.push(leaving);
-    }
-
-    pub(super) fn send_leaving(&mut self, leaving: &mut Leaving) {
-        leaving.again = Instant::NEVER;
-        self.submit(Op::Release {
-            ticket: leaving.ticket,
-            park: self.now.until(leaving.park_until),
-            tomb: leaving.tomb,
-            used: leaving.used.unwrap_or(0),
-        });
-    }
-
-    /// Renews the lease of a holder, or claims a grant.
-    pub(super) fn touch_held(&mut self, held: &mut Held) -> u64 {
-        let lease = self.local.lease();
-        let hold = lease
-            .min(held.hold.expires_in(self.now))
-            .max(self.now.until(held.leased))
-            .max(Duration::from_millis(1));
-        held.leased = self.now.after(hold);
-        let counter = held.sendings.next(self.now);
-        held.renew = self.next_beat();
-        self.submit(Op::Touch {
-            ticket: held.sendings.ticket,
-            counter,
-            units: held.hold.given_back().unwrap_or(0),
-            hold,
-            place: lease,
-        });
-        counter
+    /// The ticket at `index` leaves the store.
+    fn leave(&mut self, index: usize, leaving: Leaving) {
+        self.state.tickets[index].state = TicketState::Leaving(leaving);
+        self.send(index);
     }
 
     /// The lock is lost: its holder is told, and the store is told to forget the ticket.
-    pub(super) fn lose(&mut self, held: Held) {
-        self.lose_but_keep(held, Duration::ZERO);
+    pub(super) fn lose(&mut self, index: usize) {
+        self.lose_but_keep(index, Duration::ZERO);
     }
 
     /// As [`lose`](Self::lose), but the store keeps the ticket for `park`.
-    pub(super) fn lose_but_keep(&mut self, mut held: Held, park: Duration) {
-        held.hold.lose(self.wakes);
-        held.fail_refreshers(self);
-        self.leave(self.leaving(&held.sendings, self.now.after(park)));
-    }
-}
-
-impl Held {
-    /// A renewal was answered: whoever asked for it or an earlier one may go on.
-    pub(super) fn refreshed(&mut self, counter: u64, step: &mut Step<'_>) {
-        for done in self
-            .refreshers
-            .extract_if(.., |asked| asked.counter <= counter)
-        {
-            let _ = done.promise.complete(Ok(()), step.wakes);
+    pub(super) fn lose_but_keep(&mut self, index: usize, park: Duration) {
+        if let Some(held) = self.state.tickets[index].held_mut() {
+            held.hold.lose(self.wakes);
+            held.fail_refreshers(self.wakes);
         }
-    }
-
-    fn fail_refreshers(&mut self, step: &mut Step<'_>) {
-        for refresher in self.refreshers.drain(..) {
-            refresher.fail(&self.hold, step.wakes);
-        }
-    }
-}
-
-impl Refresher {
-    fn fail(self, hold: &Hold, wakes: &mut Wakes) {
-        let _ = self.promise.complete(Err(hold.lost_error()), wakes);
+        let leaving = self.unused(self.now.after(park));
+        self.leave(index, leaving);
     }
 }

@@ -1,91 +1,148 @@
 //! How many tickets wait in the store, and for which of the local waiters each of them is.
 //!
 //! For a mutex that is one ticket: it waits for the first waiter, whoever that is by then. Waiters that could hold
-//! together, readers for example, have one each, which goes to nobody who comes later: see [`Ask::suits`].
+//! together, readers for example, have one each, which goes to nobody who comes later: see
+//! [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::local::Step;
-use super::ticket::Ask;
+use super::lock_queue::{State, Transition};
+use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
+use crate::clock::Instant;
 
-/// How many tickets wait in the store at most for waiters that could hold together. Signals are not limited: who
-/// waits for one must be known to whoever signals to all.
+/// How many tickets wait in the store at most for waiters that could hold together. Signals are not limited: whoever
+/// signals to all must know of everybody who waits for one.
 const TOGETHER: usize = 64;
 
-impl Step<'_> {
+impl Transition<'_> {
     /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
-    pub(super) fn match_asks(&mut self) {
-        if self.is_matched() {
+    pub(super) fn match_tickets(&mut self) {
+        if self.match_first() {
             return;
         }
         let wanted = self.wanted();
         if wanted == 0 && self.keeps_spare() {
+            let waiting = self.state.tickets.iter_mut();
+            for spare in waiting.filter_map(Ticket::waiting_mut) {
+                spare.waiter = None;
+            }
             return;
         }
         let owners = self.owners_behind(wanted);
-        let first = self.state.waiters.iter().take(wanted).chain(&owners);
+        let State {
+            waiters, tickets, ..
+        } = &mut *self.state;
+        let first = waiters.iter().take(wanted).chain(&owners);
+        let waiting = tickets.iter().filter(|ticket| ticket.waiting().is_some());
+        let count = waiting.clone().count();
         let matching = first
             .clone()
-            .zip(&self.state.asks)
-            .take_while(|(waiter, ask)| ask.suits(waiter))
+            .zip(waiting)
+            .take_while(|(waiter, ticket)| ticket.may_serve(waiter))
             .count();
-        if matching == self.state.asks.len() && matching == wanted + owners.len() {
-            return;
+        if matching < count {
+            let first = first.cloned().collect();
+            return self.match_anew(first);
         }
-        // Mostly one came or went, of many that want the same: the others go together in order.
-        let others: Vec<_> = first.clone().skip(matching).cloned().collect();
-        let mut served: Vec<_> = first.take(matching).cloned().collect();
-        let spare = self.state.asks.split_off(matching);
-        let mut spare: Vec<_> = spare.into_iter().map(Some).collect();
-        let mut missing = Vec::new();
+        let waiting = tickets.iter_mut().filter_map(Ticket::waiting_mut);
+        for (waiter, ticket) in first.zip(waiting) {
+            ticket.is_for(waiter);
+        }
+        for index in matching..wanted + owners.len() {
+            let waiter = match index.checked_sub(wanted) {
+                None => self.state.waiters[index].clone(),
+                Some(behind) => owners[behind].clone(),
+            };
+            self.begin_waiting(waiter, self.now);
+        }
+    }
+
+    /// A new ticket waits for `waiter`; since then the store owes an answer.
+    fn begin_waiting(&mut self, waiter: Arc<Waiter>, unanswered_since: Instant) {
+        let lease = self.lease_for(&waiter.want);
+        let waiting = Waiting {
+            share: waiter.want.share.clone(),
+            waiter: Some(waiter),
+            unanswered_since,
+            queued: false,
+            holder: None,
+            stale: 0,
+            trouble: None,
+        };
+        self.begin(lease, TicketState::Waiting(waiting));
+    }
+
+    /// Gives each of `first` a ticket that may serve it, or a new one, and withdraws those that are left.
+    fn match_anew(&mut self, first: Vec<Arc<Waiter>>) {
+        let waiting = |ticket: &mut Ticket| ticket.waiting().is_some();
+        let tickets = self.state.tickets.extract_if(.., waiting);
+        let mut spare: Vec<_> = tickets.map(Some).collect();
+        let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
-        for waiter in others {
-            let suits = |ask: &Option<Ask>| ask.as_ref().is_some_and(|ask| ask.suits(&waiter));
+        // Mostly one came or went, of many that want the same: the others go together in order.
+        for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
-            let found = order.find(|&index| suits(&spare[index]));
-            match found.and_then(|index| Some((index, spare[index].take()?))) {
-                Some((index, ask)) => {
+            let found = order.find_map(|index| {
+                let ticket = spare[index].take_if(|ticket| ticket.may_serve(&waiter))?;
+                Some((index, ticket))
+            });
+            match found {
+                Some((index, ticket)) => {
                     next = index + 1;
-                    self.state.asks.push(ask);
-                    served.push(waiter);
+                    kept.push((ticket, waiter));
                 }
                 None => missing.push(waiter),
             }
         }
-        let mut owed = Vec::new();
-        for mut ask in spare.into_iter().flatten() {
-            // A place that is known of is worth more than one that is only asked for.
-            let mut kept = self.state.asks.iter_mut().zip(&served);
-            let lesser = |(kept, waiter): &(&mut Ask, &Arc<Waiter>)| {
-                ask.queued && !kept.queued && ask.suits(waiter)
-            };
-            if let Some((kept, _)) = kept.find(lesser) {
-                std::mem::swap(kept, &mut ask);
+        let mut spare: Vec<_> = spare.into_iter().flatten().collect();
+        let mut unanswered = Vec::new();
+        for ticket in &mut spare {
+            keep_the_better_place(ticket, &mut kept);
+            if let Some(waiting) = ticket.waiting().filter(|waiting| !waiting.queued) {
+                unanswered.push((waiting.share.clone(), waiting.unanswered_since));
             }
-            self.withdraw(&ask.sendings);
-            if !ask.queued {
-                owed.push((ask.share, ask.owed));
+        }
+        for (mut ticket, waiter) in kept {
+            if let Some(waiting) = ticket.waiting_mut() {
+                waiting.is_for(&waiter);
             }
+            self.state.tickets.push(ticket);
+        }
+        for ticket in spare {
+            self.state.tickets.push(ticket);
+            self.withdraw(self.state.tickets.len() - 1);
         }
         for waiter in missing {
             let share = &waiter.want.share;
-            let owed = owed.iter().find(|owed| owed.0 == *share);
-            let mut ask = self.new_ask(&waiter.want);
-            ask.owed = owed.map_or(self.now, |owed| owed.1);
-            self.send_ask(&mut ask, &waiter.want);
-            self.state.asks.push(ask);
+            let since = unanswered.iter().find(|before| before.0 == *share);
+            let since = since.map_or(self.now, |before| before.1);
+            self.begin_waiting(waiter, since);
         }
     }
 
-    /// Whether the only ticket waits for the first of waiters who exclude each other: mostly so.
-    fn is_matched(&self) -> bool {
-        let ([ask], Some(first)) = (&*self.state.asks, self.state.waiters.front()) else {
+    /// Whether one ticket waits for the first of waiters who exclude each other, or does from now on: mostly so.
+    fn match_first(&mut self) -> bool {
+        let State {
+            waiters,
+            tickets,
+            owners,
+            ..
+        } = &mut *self.state;
+        let mut waiting = tickets
+            .iter_mut()
+            .filter(|ticket| ticket.waiting().is_some());
+        let (Some(ticket), None, Some(first)) = (waiting.next(), waiting.next(), waiters.front())
+        else {
             return false;
         };
         let share = &first.want.share;
-        share.units == share.capacity && !self.state.owners && ask.suits(first)
+        let matches = share.units == share.capacity && !*owners && ticket.may_serve(first);
+        if matches && let Some(waiting) = ticket.waiting_mut() {
+            waiting.is_for(first);
+        }
+        matches
     }
 
     /// How many of the first waiters have a ticket in the store.
@@ -107,8 +164,8 @@ impl Step<'_> {
         together.count().max(1)
     }
 
-    /// Who waits behind the first `wanted` for what its owner may hold in another process, once for each owner: in
-    /// the store it is let in, whatever its place.
+    /// Those behind the first `wanted` waiters who want what their owner may hold in another process, one for each owner:
+    /// the store lets them in, whatever their place.
     fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
         if !self.state.owners {
             return Vec::new();
@@ -124,31 +181,76 @@ impl Step<'_> {
             .collect()
     }
 
-    /// Where the waiter is that `ask`, which lies or lay at `index`, is for; or else the first one that it suits.
-    pub(super) fn own_waiter(&self, index: usize, ask: &Ask) -> Option<usize> {
-        let waiters = &self.state.waiters;
-        match waiters.get(index) {
-            Some(own) if ask.suits(own) => Some(index),
-            _ => waiters.iter().position(|waiter| ask.suits(waiter)),
-        }
+    /// Where the waiter is that a waiting ticket is for, or else the first one that it may serve.
+    pub(super) fn waiter_of(&self, ticket: &Ticket) -> Option<usize> {
+        let own = ticket.waiting()?.waiter.as_ref();
+        let own = own.filter(|own| ticket.may_serve(own));
+        own.and_then(|own| self.state.find_waiter(own)).or_else(|| {
+            let mut waiters = self.state.waiters.iter();
+            waiters.position(|waiter| ticket.may_serve(waiter))
+        })
     }
 
-    /// Takes [`own_waiter`](Self::own_waiter) out.
-    pub(super) fn take_own_waiter(&mut self, index: usize, ask: &Ask) -> Option<Arc<Waiter>> {
-        let own = self.own_waiter(index, ask)?;
+    /// Takes [`waiter_of`](Self::waiter_of) out of the queue.
+    pub(super) fn take_waiter_of(&mut self, index: usize) -> Option<Arc<Waiter>> {
+        let own = self.waiter_of(&self.state.tickets[index])?;
         self.state.waiters.remove(own)
     }
 
     /// Waiters that the store is known to have in its queue may rely on that.
-    pub(super) fn register(&mut self) {
+    pub(super) fn note_registered(&mut self) {
         let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;
         if !self.state.waiters.front().is_some_and(waits_for_signals) {
             return;
         }
-        for (waiter, ask) in self.state.waiters.iter().zip(&self.state.asks) {
-            if ask.queued {
+        let waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
+        for queued in waiting.filter(|waiting| waiting.queued) {
+            if let Some(waiter) = &queued.waiter {
                 waiter.note_registered(self.wakes);
             }
         }
+    }
+}
+
+impl State {
+    /// Where `waiter` is, if it is in the queue. Waiters mostly stand in the order they came, so there is little to look at.
+    pub(super) fn find_waiter(&self, waiter: &Arc<Waiter>) -> Option<usize> {
+        let waiters = &self.waiters;
+        let from = waiters.partition_point(|other| other.started < waiter.started);
+        let same = |other: &Arc<Waiter>| Arc::ptr_eq(other, waiter);
+        let near = waiters
+            .iter()
+            .skip(from)
+            .take_while(|other| other.started == waiter.started)
+            .position(same);
+        match near {
+            Some(index) => Some(from + index),
+            None => waiters.iter().position(same),
+        }
+    }
+}
+
+impl Waiting {
+    fn is_for(&mut self, waiter: &Arc<Waiter>) {
+        if !self
+            .waiter
+            .as_ref()
+            .is_some_and(|own| Arc::ptr_eq(own, waiter))
+        {
+            self.waiter = Some(waiter.clone());
+        }
+    }
+}
+
+/// A place that the store has given is worth more than one that is only asked for: exchanges `spare` for such a one.
+fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
+    let queued = |ticket: &Ticket| ticket.waiting().is_some_and(|waiting| waiting.queued);
+    if !queued(spare) {
+        return;
+    }
+    let lesser =
+        |(kept, waiter): &&mut (Ticket, Arc<Waiter>)| !queued(kept) && spare.may_serve(waiter);
+    if let Some((kept, _)) = kept.iter_mut().find(lesser) {
+        std::mem::swap(kept, spare);
     }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::RETRY;
-use super::local::{Local, Step};
-use super::ticket::Query;
+use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, RequestId};
@@ -14,15 +13,12 @@ use crate::wait::Promise;
 /// How long a signal is sent again: the store knows for 30 s that it was there before.
 const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
-/// Told what the store answers.
-pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
-
-impl Local {
+impl LockQueue {
     /// Sends `op`, which is about the name and not about a ticket; `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
-            let member = step.local.member().clone();
+            let member = step.queue.member();
             let patience = member.settings().patience;
             let limit = if matches!(op, Op::Signal { .. }) {
                 SIGNALLED_WITHIN
@@ -43,7 +39,7 @@ impl Local {
     }
 }
 
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer_query(&mut self, id: RequestId, result: Result<Reply, StoreError>) {
         let queries = &mut self.state.queries;
         let Some(index) = queries.iter().position(|query| query.id == id) else {

@@ -1,149 +1,111 @@
-//! What the local queue knows of one ticket: waiting, trying, held, or on its way out.
+//! [`Ticket`]: one ticket of this process, from its first request to the answer to its release.
+//!
+//! It waits in the store, or asks for what is free now, or holds, or leaves: see [`TicketState`]. Its methods change it and
+//! return the request to send; they send nothing and wake nobody.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::hold::Hold;
+use super::send_log::SendLog;
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
-use crate::lease::{Bound, Hold};
-use crate::store::{HolderRecord, Op, Reply, RequestId, Share, Ticket};
-use crate::wait::Promise;
+use crate::lease::Bound;
+use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
+use crate::wait::{Promise, Wakes};
 
-/// What was sent for a ticket, so that an answer counts from the sending that it answers.
+/// One ticket, whatever its state.
 #[derive(Debug)]
-pub(super) struct Sendings {
-    pub(super) ticket: Ticket,
-    /// When it was asked for first.
-    pub(super) since: Instant,
-    /// Counter and time of the sendings that can still be answered: one of them, and, seldom, more.
-    one: Option<(u64, Instant)>,
-    more: Vec<(u64, Instant)>,
-    last: u64,
-    /// An acquire was sent on a connection that broke before the answer: a copy may still arrive.
-    pub(super) late: bool,
-}
-
-impl Sendings {
-    pub(super) fn new(now: Instant) -> Self {
-        Self {
-            ticket: Ticket::random(),
-            since: now,
-            one: None,
-            more: Vec::new(),
-            last: 0,
-            late: false,
-        }
-    }
-
-    /// A counter for a sending at `now`.
-    pub(super) fn next(&mut self, now: Instant) -> u64 {
-        self.last += 1;
-        let sent = (self.last, now);
-        match self.one {
-            None => self.one = Some(sent),
-            Some(_) => self.more.push(sent),
-        }
-        self.last
-    }
-
-    /// When `counter` was sent; `None` if it never was.
-    pub(super) fn at(&self, counter: u64) -> Option<Instant> {
-        let mut sent = self.one.iter().chain(&self.more);
-        sent.find(|sent| sent.0 == counter).map(|sent| sent.1)
-    }
-
-    /// Until when a grant of `lease` that answers `counter` can be shown to be valid; over, if it was never sent.
-    pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
-        let sent = self.at(counter);
-        sent.map_or(Instant::START, |sent| sent.validity(lease))
-    }
-
-    /// `counter` was executed: no earlier sending will be answered with its own time.
-    pub(super) fn executed(&mut self, counter: u64) {
-        self.one.take_if(|sent| sent.0 < counter);
-        self.more.retain(|sent| sent.0 >= counter);
-    }
-
-    /// How often the store was asked.
-    pub(super) fn count(&self) -> u32 {
-        u32::try_from(self.last).unwrap_or(u32::MAX)
-    }
-}
-
-/// A ticket that waits in the store for one of the first of the local waiters.
-#[derive(Debug)]
-pub(super) struct Ask {
-    pub(super) sendings: Sendings,
-    pub(super) share: Share,
+pub(super) struct Ticket {
+    pub(super) log: SendLog,
     /// The lease asked for.
-    pub(super) hold: Duration,
-    /// Unless it is `queued`: since when the store owes an answer, to this one or to the one before in its place.
-    pub(super) owed: Instant,
-    /// When to touch again.
+    pub(super) lease: Duration,
+    /// When to send its request again: to ask, to renew, to release.
     pub(super) again: Instant,
-    /// The store has put the ticket into its queue.
+    pub(super) state: TicketState,
+}
+
+/// How far a ticket has come.
+#[derive(Debug)]
+pub(super) enum TicketState {
+    /// It waits in the queue of the store, or is on the way there.
+    Waiting(Waiting),
+    /// It asks for what is free now, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
+    Attempting(Attempting),
+    /// It holds.
+    Held(Held),
+    /// It leaves the store; kept until the store has answered.
+    Leaving(Leaving),
+}
+
+/// See [`TicketState::Waiting`].
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// The waiter that it is for. None while nobody waits: then it keeps the place of this process.
+    pub(super) waiter: Option<Arc<Waiter>>,
+    pub(super) share: Share,
+    /// Unless it is `queued`: since when the store owes an answer, about this ticket or the one that it replaces.
+    pub(super) unanswered_since: Instant,
+    /// The store has put it into its queue.
     pub(super) queued: bool,
     /// Who held the name at the last answer.
     pub(super) holder: Option<HolderRecord>,
-    /// Grants that were over when they arrived.
+    /// Grants in a row that were over when they arrived.
     pub(super) stale: u32,
     /// Why the store did not serve the last request.
     pub(super) trouble: Option<StoreError>,
 }
 
-impl Ask {
-    /// Whether its grant may be for `waiter`. It may have been made by now: then others may have been granted what
-    /// fits beside it, with later tokens, and whoever began to wait after that must not get an earlier one.
-    pub(super) fn suits(&self, waiter: &Waiter) -> bool {
-        let share = &waiter.want.share;
-        *share == self.share && (share.excludes_all() || waiter.started <= self.sendings.since)
-    }
-}
-
-/// A ticket that does not wait in the store: `block = 0`, `try_lock`, `retries`.
+/// See [`TicketState::Attempting`].
 #[derive(Debug)]
-pub(super) struct Attempt {
-    pub(super) sendings: Sendings,
+pub(super) struct Attempting {
     pub(super) waiter: Arc<Waiter>,
-    /// The lease asked for.
-    pub(super) hold: Duration,
-    /// The ticket of another member that it takes over.
-    pub(super) adopts: Option<Ticket>,
-    /// Attempts made, this one included.
+    /// The ticket of another client that it takes over.
+    pub(super) adopts: Option<TicketId>,
+    /// Which attempt of the waiter this is, from 1.
     pub(super) number: u32,
-    /// The next attempt, while this one is over.
-    pub(super) next: Option<Instant>,
-    /// When to send this one again, if the store could not serve it.
-    pub(super) again: Instant,
-    /// Who held the name at the last attempt.
-    pub(super) holder: Option<HolderRecord>,
+    /// The attempt has failed; `again` is the time of the next one, with a ticket of its own.
+    pub(super) resting: bool,
     /// Why the store did not serve the last request.
     pub(super) trouble: Option<StoreError>,
 }
 
-/// A ticket that holds.
+/// See [`TicketState::Held`].
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) sendings: Sendings,
     pub(super) hold: Arc<Hold>,
-    /// When to touch.
-    pub(super) renew: Instant,
     /// The counter that the store had executed when it granted: answers up to it are older than the grant.
     pub(super) granted: u64,
     /// When the store's grant arrived.
     pub(super) since: Instant,
-    /// Not before the end of any lease that was asked for. What is asked for later ends no sooner: an earlier answer, and
-    /// the next one that it is handed on to, count on it.
+    /// The latest end of all leases that were asked for. No later request asks for an earlier end: answers under way, and
+    /// the next holder of this process, count on it.
     pub(super) leased: Instant,
-    /// How often it was handed on here since.
+    /// How often it was handed to the next waiter of this process.
     pub(super) handed: u32,
     /// The store knows an owner of it.
     pub(super) owned: bool,
-    /// Who waits for a renewal.
+    /// Those who wait for the store to confirm a renewal.
     pub(super) refreshers: Vec<Refresher>,
-    /// Of nested calls that somebody wants to know the end of.
+    /// The bounds of nested calls whose end somebody waits for.
     pub(super) bounds: Vec<Weak<Bound>>,
+}
+
+/// See [`TicketState::Leaving`].
+#[derive(Debug)]
+pub(super) struct Leaving {
+    pub(super) park_until: Instant,
+    /// The fencing time of the grant whose signal was used.
+    pub(super) used: Option<u64>,
+    /// It was held, by the local clock, until it was released.
+    pub(super) held: bool,
+    /// A release was not answered: the store may have executed it.
+    pub(super) unanswered: bool,
+    /// When the store has forgotten the ticket even if no release arrives.
+    pub(super) over: Instant,
+    /// Who waits for the answer, and for how long.
+    pub(super) unlocker: Option<Unlocker>,
 }
 
 /// Told whether the store confirms a hold.
@@ -156,40 +118,233 @@ pub(super) type Unlocker = (Instant, Unlocked);
 /// Somebody who wants the store to confirm a hold.
 #[derive(Debug)]
 pub(super) struct Refresher {
-    /// Confirmed by an answer to this sending or a later one.
+    /// Confirmed by the answer to this request or a later one.
     pub(super) counter: u64,
     /// When patience ends.
     pub(super) deadline: Instant,
     pub(super) promise: Confirmed,
 }
 
-/// A ticket that must leave the store; kept until the store has answered.
-#[derive(Debug)]
-pub(super) struct Leaving {
-    pub(super) ticket: Ticket,
-    pub(super) park_until: Instant,
-    pub(super) tomb: bool,
-    /// The fencing time of the grant whose signal was used.
-    pub(super) used: Option<u64>,
-    /// Whether it was held by the local clock when it was released.
-    pub(super) held: bool,
-    /// A sending was not answered: the store may have executed it.
-    pub(super) unanswered: bool,
-    /// When to send it again, if the store refused.
-    pub(super) again: Instant,
-    /// When the store has forgotten it even if no sending arrives.
-    pub(super) over: Instant,
-    /// Who waits for the answer, and for how long.
-    pub(super) unlocker: Option<Unlocker>,
+impl Waiting {
+    /// Whether its grant may be for `waiter`. It may have been made by now: then others may have been granted what fits
+    /// beside it, with later tokens, and a waiter that came after that must not get an earlier one.
+    pub(super) fn may_serve(&self, since: Instant, waiter: &Waiter) -> bool {
+        let share = &waiter.want.share;
+        *share == self.share && (share.excludes_all() || waiter.started <= since)
+    }
 }
 
-/// A question about the name.
-#[derive(Debug)]
-pub(super) struct Query {
-    pub(super) id: RequestId,
-    pub(super) op: Op,
-    /// When to ask again, if the store was busy.
-    pub(super) again: Instant,
-    pub(super) deadline: Instant,
-    pub(super) promise: Arc<Promise<Result<Reply, LockError>>>,
+impl Ticket {
+    pub(super) fn new(now: Instant, lease: Duration, state: TicketState) -> Self {
+        Self {
+            log: SendLog::new(now),
+            lease,
+            again: Instant::NEVER,
+            state,
+        }
+    }
+
+    /// What the store calls it.
+    pub(super) fn id(&self) -> TicketId {
+        self.log.id
+    }
+
+    pub(super) fn waiting(&self) -> Option<&Waiting> {
+        match &self.state {
+            TicketState::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    pub(super) fn waiting_mut(&mut self) -> Option<&mut Waiting> {
+        match &mut self.state {
+            TicketState::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    pub(super) fn attempting(&self) -> Option<&Attempting> {
+        match &self.state {
+            TicketState::Attempting(attempt) => Some(attempt),
+            _ => None,
+        }
+    }
+
+    pub(super) fn held(&self) -> Option<&Held> {
+        match &self.state {
+            TicketState::Held(held) => Some(held),
+            _ => None,
+        }
+    }
+
+    pub(super) fn held_mut(&mut self) -> Option<&mut Held> {
+        match &mut self.state {
+            TicketState::Held(held) => Some(held),
+            _ => None,
+        }
+    }
+
+    pub(super) fn leaving_mut(&mut self) -> Option<&mut Leaving> {
+        match &mut self.state {
+            TicketState::Leaving(leaving) => Some(leaving),
+            _ => None,
+        }
+    }
+
+    /// Whether it waits, and its grant may be for `waiter`.
+    pub(super) fn may_serve(&self, waiter: &Waiter) -> bool {
+        let waiting = self.waiting();
+        waiting.is_some_and(|waiting| waiting.may_serve(self.log.since, waiter))
+    }
+
+    /// Whether it attempts to get what `waiter` wants.
+    pub(super) fn is_attempt_of(&self, waiter: &Arc<Waiter>) -> bool {
+        let attempt = self.attempting();
+        attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
+    }
+
+    /// If it rests between two attempts, the next one begins, with a ticket of its own.
+    pub(super) fn end_rest(&mut self, now: Instant) {
+        if let TicketState::Attempting(attempt) = &mut self.state
+            && attempt.resting
+        {
+            attempt.resting = false;
+            attempt.number += 1;
+            attempt.trouble = None;
+            self.log = SendLog::new(now);
+        }
+    }
+
+    /// In which order tickets are sent again on a new connection: first those that wait, in the order of their waiters.
+    pub(super) fn rank(&self) -> u8 {
+        match self.state {
+            TicketState::Waiting(_) => 0,
+            TicketState::Attempting(_) => 1,
+            TicketState::Held(_) => 2,
+            TicketState::Leaving(_) => 3,
+        }
+    }
+
+    /// The request to send at `now`, for the first time or again: a copy does no harm. `None`: there is nothing to ask.
+    /// `lease` is that of the client.
+    pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Option<Op> {
+        if self.attempting().is_some_and(|attempt| attempt.resting) {
+            return None;
+        }
+        self.again = Instant::NEVER;
+        match &self.state {
+            TicketState::Waiting(waiting) => match &waiting.waiter {
+                Some(waiter) if !waiting.queued => {
+                    let (share, meta) = (waiting.share.clone(), waiter.want.meta.clone());
+                    Some(Op::Acquire {
+                        ticket: self.log.id,
+                        counter: self.log.next(now),
+                        share,
+                        hold: self.lease,
+                        place: lease,
+                        mode: Mode::Queue,
+                        meta,
+                    })
+                }
+                _ => Some(self.touch_waiting(now, lease)),
+            },
+            TicketState::Attempting(attempt) => {
+                let (want, hold, place) = (&attempt.waiter.want, self.lease, lease);
+                let (ticket, counter) = (self.log.id, self.log.next(now));
+                let meta = want.meta.clone();
+                Some(match attempt.adopts {
+                    Some(old) => Op::Adopt {
+                        old,
+                        ticket,
+                        counter,
+                        hold,
+                        place,
+                        meta,
+                    },
+                    None => Op::Acquire {
+                        ticket,
+                        counter,
+                        share: want.share.clone(),
+                        hold,
+                        place,
+                        mode: Mode::Try,
+                        meta,
+                    },
+                })
+            }
+            TicketState::Held(_) => self.renew(now, lease),
+            TicketState::Leaving(leaving) => Some(Op::Release {
+                ticket: self.log.id,
+                park: now.until(leaving.park_until),
+                tomb: self.log.late,
+                used: leaving.used.unwrap_or(0),
+            }),
+        }
+    }
+
+    /// Asks again for the place of a waiting ticket.
+    pub(super) fn touch_waiting(&mut self, now: Instant, lease: Duration) -> Op {
+        self.again = Instant::NEVER;
+        Op::Touch {
+            ticket: self.log.id,
+            counter: self.log.next(now),
+            units: 0,
+            hold: self.lease,
+            place: lease,
+        }
+    }
+
+    /// Renews the lease of a holder, or claims a grant.
+    fn renew(&mut self, now: Instant, lease: Duration) -> Option<Op> {
+        let TicketState::Held(held) = &mut self.state else {
+            return None;
+        };
+        let hold = lease
+            .min(held.hold.expires_in(now))
+            .max(now.until(held.leased))
+            .max(Duration::from_millis(1));
+        held.leased = now.after(hold);
+        Some(Op::Touch {
+            ticket: self.log.id,
+            counter: self.log.next(now),
+            units: held.hold.given_back().unwrap_or(0),
+            hold,
+            place: lease,
+        })
+    }
+}
+
+impl Held {
+    /// The store granted `lease` at `now`, and had executed the request `granted` then.
+    #[inline]
+    pub(super) fn new(hold: Arc<Hold>, granted: u64, lease: Duration, now: Instant) -> Self {
+        Self {
+            hold,
+            granted,
+            since: now,
+            leased: now.after(lease),
+            handed: 0,
+            owned: false,
+            refreshers: Vec::new(),
+            bounds: Vec::new(),
+        }
+    }
+
+    /// A renewal was answered: those who asked for it or an earlier one may go on.
+    pub(super) fn refreshed(&mut self, counter: u64, wakes: &mut Wakes) {
+        for done in self
+            .refreshers
+            .extract_if(.., |asked| asked.counter <= counter)
+        {
+            let _ = done.promise.complete(Ok(()), wakes);
+        }
+    }
+
+    /// The hold is gone: nobody will confirm it.
+    pub(super) fn fail_refreshers(&mut self, wakes: &mut Wakes) {
+        for refresher in self.refreshers.drain(..) {
+            let error = self.hold.lost_error();
+            let _ = refresher.promise.complete(Err(error), wakes);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::existence::free;
 use crate::error::LockError;
 use crate::handle::{Holding, guard_methods, inspected, single_guard_methods};
-use crate::lease::Hold;
+use crate::queue::Hold;
 use crate::store::Op;
 use crate::wait::block_on;
 
@@ -49,7 +49,7 @@ impl Permit {
     pub async fn release(self) -> Result<u32, LockError> {
         let hold = self.holding.first().clone();
         let held = self.holding.check();
-        let Some(released) = self.holding.leave().into_first() else {
+        let Some(released) = self.holding.leave() else {
             held?;
             return shared(&hold).await;
         };

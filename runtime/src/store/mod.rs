@@ -18,7 +18,6 @@ mod open;
 mod quorum;
 mod redis;
 mod reply;
-mod seat;
 mod text;
 
 #[cfg(test)]
@@ -31,9 +30,7 @@ pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::{Opened, open};
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
-pub(crate) use self::seat::Seat;
 pub(crate) use self::text::Text;
-use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
@@ -129,18 +126,6 @@ pub(crate) trait Store: Send + Sync + 'static {
         None
     }
 
-    /// Takes back what was lent, and with it what is held by the last grant.
-    fn take_back(&self, _name: &Name, _loan: &Loan, _held: Option<&Seat<'_>>) {}
-
-    /// Executes the acquire of `seat` at once and answers with its token, where the store is in this process and
-    /// nobody has to do with the name. `now` was read after the step began that asks. `None`: nothing was done.
-    fn grant_alone(&self, _name: &Name, _seat: &Seat<'_>, _now: Instant) -> Option<u64> {
-        None
-    }
-
-    /// Executes the release of `ticket` at once and answers with the units that are free, where the store is in this
-    /// process, the ticket holds, and nobody else has to do with the name. `None`: nothing was done.
-    fn release_alone(&self, _name: &Name, _ticket: Ticket, _now: Instant) -> Option<u64> {
-        None
-    }
+    /// Takes back what was lent; `held`: the acquire that the last grant answered, if that is still held.
+    fn take_back(&self, _name: &Name, _loan: &Loan, _held: Option<&Op>) {}
 }

@@ -9,8 +9,9 @@ mod run;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::lease::{Bounds, Hold, Holds};
+use crate::lease::Bounds;
 use crate::name::Name;
+use crate::queue::{Hold, Holds};
 
 pub(crate) use run::{finish, poll_under, run};
 

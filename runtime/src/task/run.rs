@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 
 use super::enter;
 use crate::error::LockError;
-use crate::lease::Holds;
+use crate::queue::Holds;
 
 pin_project! {
     /// See [`run`].

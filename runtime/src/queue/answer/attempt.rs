@@ -3,127 +3,157 @@
 use std::time::Duration;
 
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
-use crate::error::{LockError, StoreErrorKind};
-use crate::queue::ask::Granted;
-use crate::queue::local::Step;
-use crate::queue::ticket::Attempt;
+use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::queue::deliver::Granted;
+use crate::queue::lock_queue::Transition;
+use crate::queue::ticket::{Attempting, Ticket, TicketState};
 use crate::queue::waiter::Patience;
-use crate::store::{Meta, Reply, Ticket};
+use crate::store::{HolderRecord, Meta, Reply};
 
-impl Step<'_> {
-    pub(super) fn answer_attempt(&mut self, ticket: Ticket, asked: Asked) {
-        let attempts = &self.state.attempts;
-        let Some(index) = attempts
-            .iter()
-            .position(|try_| try_.sendings.ticket == ticket)
-        else {
+impl Transition<'_> {
+    pub(super) fn answer_attempt(&mut self, index: usize, asked: Asked) {
+        let ticket = &self.state.tickets[index];
+        let Some(attempt) = ticket.attempting() else {
             return;
         };
-        let mut attempt = self.state.attempts.swap_remove(index);
         let waiter = attempt.waiter.clone();
-        let error = match asked.result {
+        match asked.result {
             Ok(Reply::Granted { token, signal }) => {
-                let valid = attempt.sendings.validity(asked.counter, asked.hold);
-                if self.now >= valid {
-                    self.withdraw(&attempt.sendings);
-                    waiter.fail(too_slow(), self.wakes);
-                    return;
-                }
-                let grant = &Granted {
+                let valid = ticket.log.validity(asked.counter, asked.hold);
+                let granted = Granted {
                     token,
                     counter: asked.counter,
                     valid,
                     provisional: false,
                     signal,
                 };
-                let sendings = attempt.sendings;
-                match self.hand(&waiter, sendings, asked.hold, grant, attempt.number) {
-                    Ok(()) => self.note_adoption(attempt.adopts.is_some()),
-                    Err(unused) => self.withdraw(&unused),
-                }
-                return;
+                self.attempt_granted(index, &granted);
             }
             // (An adoption is answered so only while nothing is granted; by the opening the old lease has ended.)
-            Ok(Reply::Busy { holder }) => {
-                attempt.holder = holder;
-                self.forget(&attempt.sendings);
-                let Some(error) = self.another_attempt(&mut attempt) else {
-                    self.state.attempts.push(attempt);
-                    return;
-                };
-                error
+            Ok(Reply::Busy { holder }) => self.attempt_failed(index, holder),
+            // No store refuses a ticket that was sent only once.
+            Ok(Reply::Refused | Reply::Gone)
+                if attempt.adopts.is_none() && ticket.log.count() > 1 =>
+            {
+                let number = attempt.number;
+                self.forget(index);
+                self.attempt(waiter, None, number);
             }
             Ok(reply) => {
-                self.forget(&attempt.sendings);
-                match reply {
-                    _ if attempt.adopts.is_some() => LockError::Lost {
-                        name: self.local.name().to_string(),
-                        held: Duration::ZERO,
-                    },
-                    // No store refuses a ticket that was sent only once.
-                    Reply::Refused | Reply::Gone if attempt.sendings.count() > 1 => {
-                        return self.attempt(waiter, None, attempt.number);
-                    }
-                    Reply::Mismatch { capacity } => LockError::PermitsMismatch {
-                        name: self.local.name().to_string(),
-                        expected: waiter.want.share.capacity,
-                        found: capacity,
-                    },
-                    Reply::TooMany => too_many(),
-                    other => LockError::Unavailable {
-                        source: nonsense(&other),
-                    },
-                }
+                let error = self.attempt_error(attempt, &reply);
+                self.forget(index);
+                waiter.fail(error, self.wakes);
             }
-            Err(error) if error.is_disconnected() => {
-                self.state.attempts.push(attempt);
-                return;
-            }
-            Err(error) if error.kind() == StoreErrorKind::Busy => {
-                attempt.again = self.now.after(RETRY);
-                attempt.trouble = Some(error);
-                self.state.attempts.push(attempt);
-                return;
-            }
-            Err(error) => {
-                self.withdraw(&attempt.sendings);
-                self.lock_error(error)
-            }
-        };
-        waiter.fail(error, self.wakes);
-    }
-
-    /// What was just handed out may have an owner in the store, if it is `adopted`.
-    fn note_adoption(&mut self, adopted: bool) {
-        if let Some(held) = self.state.held.last_mut() {
-            held.owned |= adopted;
+            Err(error) => self.attempt_unanswered(index, error),
         }
     }
 
-    /// Plans the next attempt, or says why there is none.
-    fn another_attempt(&mut self, attempt: &mut Attempt) -> Option<LockError> {
-        let waiter = &attempt.waiter;
-        let holder = attempt.holder.as_ref();
-        match waiter.want.patience {
-            Patience::Poll {
-                retries, interval, ..
-            } if attempt.number <= retries => {
-                let next = self.now.after(interval);
-                if next < waiter.deadline {
-                    attempt.next = Some(next);
-                    return None;
-                }
-                Some(self.gave_up(waiter, holder))
+    fn attempt_granted(&mut self, index: usize, granted: &Granted) {
+        let ticket = &self.state.tickets[index];
+        let Some(attempt) = ticket.attempting() else {
+            return;
+        };
+        let (waiter, id) = (attempt.waiter.clone(), ticket.id());
+        let (number, adopted) = (attempt.number, attempt.adopts.is_some());
+        if self.now >= granted.valid {
+            self.withdraw(index);
+            waiter.fail(too_slow(), self.wakes);
+        } else if !self.deliver(id, &waiter, granted, number) {
+            self.withdraw_by_id(id);
+        } else if adopted && let Some(index) = self.state.find(id) {
+            // What was taken over may have an owner in the store.
+            if let Some(held) = self.state.tickets[index].held_mut() {
+                held.owned = true;
             }
-            Patience::Poll { .. } if holder.is_none() && self.closing().is_some() => {
-                Some(self.gave_up(waiter, holder))
+        }
+    }
+
+    /// The store did not serve the attempt, or did not answer.
+    fn attempt_unanswered(&mut self, index: usize, error: StoreError) {
+        let again = self.now.after(RETRY);
+        let ticket = &mut self.state.tickets[index];
+        let TicketState::Attempting(attempt) = &mut ticket.state else {
+            return;
+        };
+        match error.kind() {
+            StoreErrorKind::Disconnected => {}
+            StoreErrorKind::Busy => {
+                attempt.trouble = Some(error);
+                ticket.again = again;
             }
-            Patience::Poll { .. } => Some(LockError::TooManyAttempts {
-                name: self.local.name().to_string(),
-                attempts: waiter.want.past.attempts.saturating_add(attempt.number),
+            _ => {
+                let waiter = attempt.waiter.clone();
+                let error = self.lock_error(error);
+                self.withdraw(index);
+                waiter.fail(error, self.wakes);
+            }
+        }
+    }
+
+    /// Somebody else holds: plans the next attempt, or says why there is none.
+    fn attempt_failed(&mut self, index: usize, holder: Option<HolderRecord>) {
+        let ticket = &self.state.tickets[index];
+        let Some(attempt) = ticket.attempting() else {
+            return;
+        };
+        let (waiter, number) = (attempt.waiter.clone(), attempt.number);
+        if let Patience::Poll {
+            retries, interval, ..
+        } = waiter.want.patience
+            && number <= retries
+        {
+            let next = self.now.after(interval);
+            if next < waiter.deadline {
+                let resting = Attempting {
+                    waiter,
+                    adopts: None,
+                    number,
+                    resting: true,
+                    trouble: None,
+                };
+                let resting = TicketState::Attempting(resting);
+                let mut resting = Ticket::new(self.now, ticket.lease, resting);
+                resting.again = next;
+                self.forget(index);
+                self.state.tickets.push(resting);
+                return;
+            }
+        }
+        let holder = holder.as_ref();
+        let attempts_are_over = match waiter.want.patience {
+            Patience::Poll { retries, .. } => number > retries,
+            Patience::Queue(_) | Patience::Once { .. } => false,
+        };
+        let error = match holder {
+            _ if !attempts_are_over => self.gave_up(&waiter, holder),
+            None if self.closing().is_some() => self.gave_up(&waiter, holder),
+            _ => LockError::TooManyAttempts {
+                name: self.queue.name().to_string(),
+                attempts: waiter.want.past.attempts.saturating_add(number),
                 holder: holder.and_then(Meta::read),
-            }),
-            Patience::Queue(_) | Patience::Once { .. } => Some(self.gave_up(waiter, holder)),
+            },
+        };
+        self.forget(index);
+        waiter.fail(error, self.wakes);
+    }
+
+    /// Why the store has not granted.
+    fn attempt_error(&self, attempt: &Attempting, reply: &Reply) -> LockError {
+        let name = self.queue.name().to_string();
+        match reply {
+            _ if attempt.adopts.is_some() => LockError::Lost {
+                name,
+                held: Duration::ZERO,
+            },
+            Reply::Mismatch { capacity } => LockError::PermitsMismatch {
+                name,
+                expected: attempt.waiter.want.share.capacity,
+                found: *capacity,
+            },
+            Reply::TooMany => too_many(),
+            other => LockError::Unavailable {
+                source: nonsense(other),
+            },
         }
     }
 }

@@ -1,41 +1,46 @@
 //! The answer to a renewal or a claim.
 
 use super::{Asked, RETRY};
-use crate::error::StoreErrorKind;
-use crate::queue::local::Step;
-use crate::queue::ticket::Held;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::queue::lock_queue::Transition;
+use crate::queue::ticket::TicketState;
 use crate::store::Reply;
 
-impl Step<'_> {
-    pub(super) fn answer_held(&mut self, mut held: Held, asked: Asked) {
-        let token = held.hold.grant().token / 1024;
+impl Transition<'_> {
+    pub(super) fn answer_held(&mut self, index: usize, asked: Asked) {
+        let ticket = &mut self.state.tickets[index];
+        let TicketState::Held(held) = &mut ticket.state else {
+            return;
+        };
         match asked.result {
             // Another token: the store had passed it on and granted it anew. Ours is over.
-            Ok(Reply::Granted { token: same, .. }) if same == token => {
-                if let Some(sent) = held.sendings.at(asked.counter) {
+            Ok(Reply::Granted { token, .. }) if token == held.hold.grant().token / 1024 => {
+                if let Some(sent) = ticket.log.at(asked.counter) {
                     held.hold.renewed(sent.validity(asked.hold));
                 }
-                held.sendings.executed(asked.counter);
+                ticket.log.executed(asked.counter);
                 if held.hold.is_valid() {
-                    held.refreshed(asked.counter, self);
-                    self.state.held.push(held);
+                    held.refreshed(asked.counter, self.wakes);
                 } else {
-                    self.lose(held);
+                    self.lose(index);
                 }
             }
-            Ok(_) => self.lose(held),
-            Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose(held),
+            Ok(_) => self.lose(index),
+            Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose(index),
             Err(error) => {
                 // Until its deadline the lock is ours; after a reconnect everything is touched anyway.
-                let name = self.local.name().clone();
-                if let Some(others) = self.local.member().failed_renewals.again(self.now) {
-                    self.wakes.report(
-                        move || tracing::warn!(%name, %error, others, "renewal failed, trying again"),
-                    );
-                }
-                held.renew = held.renew.min(self.now.after(RETRY));
-                self.state.held.push(held);
+                ticket.again = ticket.again.min(self.now.after(RETRY));
+                self.warn_of_renewal(error);
             }
+        }
+    }
+
+    fn warn_of_renewal(&mut self, error: StoreError) {
+        let name = self.queue.name().clone();
+        if let Some(others) = self.queue.member().failed_renewals.again(self.now) {
+            self.wakes.report(
+                move || tracing::warn!(%name, %error, others, "renewal failed, trying again"),
+            );
         }
     }
 }

@@ -1,21 +1,21 @@
 //! The store answers a request: here, whose answer it is.
 
-mod ask;
 mod attempt;
 mod held;
 mod release;
+mod waiting;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::local::Step;
+use super::lock_queue::Transition;
+use super::ticket::TicketState;
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::store::{Answer, Mode, Op, Reply, Ticket};
+use crate::store::{Answer, Mode, Op, Reply};
 
 /// How soon a refused renewal or release is sent again.
 pub(super) const RETRY: Duration = Duration::from_millis(200);
 
-/// An answer to an acquire or touch, reduced to what matters here.
+/// An answer to a request of a ticket, reduced to what matters here.
 struct Asked {
     counter: u64,
     /// The lease that was asked for.
@@ -23,123 +23,77 @@ struct Asked {
     result: Result<Reply, StoreError>,
 }
 
-impl super::Local {
-    /// The store answered a request about this name.
-    pub(crate) fn answered(self: &Arc<Self>, answer: Answer) {
-        self.step(|step| step.answer(answer));
-    }
-}
-
-impl Step<'_> {
+impl Transition<'_> {
     pub(super) fn answer(&mut self, answer: Answer) {
-        let Answer {
-            request, result, ..
-        } = answer;
-        match request.op {
+        let Answer { request, result } = answer;
+        let (ticket, counter, hold, acquires) = match request.op {
             Op::Acquire {
                 ticket,
                 counter,
                 hold,
                 mode,
                 ..
-            } => {
-                if matches!(&result, Err(error) if error.is_disconnected()) {
-                    self.unanswered_acquire(ticket);
-                }
-                let asked = Asked {
-                    counter,
-                    hold,
-                    result,
-                };
-                match mode {
-                    Mode::Queue => self.answer_ticket(ticket, asked),
-                    Mode::Try => self.answer_attempt(ticket, asked),
-                }
-            }
-            Op::Touch {
-                ticket,
-                counter,
-                hold,
-                ..
-            } => {
-                self.answer_ticket(
-                    ticket,
-                    Asked {
-                        counter,
-                        hold,
-                        result,
-                    },
-                );
-            }
+            } => (ticket, counter, hold, Some(mode)),
             Op::Adopt {
                 ticket,
                 counter,
                 hold,
                 ..
-            } => {
-                if matches!(&result, Err(error) if error.is_disconnected()) {
-                    self.unanswered_acquire(ticket);
-                }
-                self.answer_attempt(
-                    ticket,
-                    Asked {
-                        counter,
-                        hold,
-                        result,
-                    },
-                );
-            }
-            Op::Release { ticket, .. } => self.answer_release(ticket, result),
+            } => (ticket, counter, hold, Some(Mode::Try)),
+            Op::Touch {
+                ticket,
+                counter,
+                hold,
+                ..
+            } => (ticket, counter, hold, None),
+            Op::Release { ticket, .. } => return self.answer_release(ticket, result),
             Op::Force { .. }
             | Op::Refresh { .. }
             | Op::Raise { .. }
             | Op::Signal { .. }
             | Op::Delete
-            | Op::Inspect => self.answer_query(request.id, result),
+            | Op::Inspect => return self.answer_query(request.id, result),
+        };
+        let asked = Asked {
+            counter,
+            hold,
+            result,
+        };
+        if let Some(index) = self.state.find(ticket) {
+            self.answer_ticket(index, acquires, asked);
         }
     }
 
-    /// A copy of an acquire may still reach the store after this.
-    fn unanswered_acquire(&mut self, ticket: Ticket) {
-        let state = &mut *self.state;
-        let asks = state.asks.iter_mut().map(|ask| &mut ask.sendings);
-        let attempts = state
-            .attempts
-            .iter_mut()
-            .map(|attempt| &mut attempt.sendings);
-        let held = state.held.iter_mut().map(|held| &mut held.sendings);
-        for sendings in asks.chain(attempts).chain(held) {
-            sendings.late |= sendings.ticket == ticket;
-        }
-        for leaving in &mut state.leaving {
-            leaving.tomb |= leaving.ticket == ticket;
-        }
-    }
-
-    fn answer_ticket(&mut self, ticket: Ticket, asked: Asked) {
-        if let Some(index) = self.find_ask(ticket) {
-            self.answer_ask(index, asked);
-        } else if let Some(index) = self.find_held(ticket) {
+    /// The answer to a request of the ticket at `index`; `acquires`: how, if the request was to acquire it.
+    fn answer_ticket(&mut self, index: usize, acquires: Option<Mode>, asked: Asked) {
+        let ticket = &mut self.state.tickets[index];
+        let unanswered = matches!(&asked.result, Err(error) if error.is_disconnected());
+        // A copy of the acquire may still reach the store after this.
+        ticket.log.late |= unanswered && acquires.is_some();
+        let tries = acquires == Some(Mode::Try);
+        match &ticket.state {
+            TicketState::Attempting(_) if tries => self.answer_attempt(index, asked),
+            TicketState::Waiting(_) if !tries => self.answer_waiting(index, asked),
             // Replies and messages overtake each other: what is older than the grant says nothing about it.
-            if asked.counter > self.state.held[index].granted {
-                let held = self.state.held.swap_remove(index);
-                self.answer_held(held, asked);
+            TicketState::Held(held) if !tries && asked.counter > held.granted => {
+                self.answer_held(index, asked);
             }
+            // It was withdrawn meanwhile, and its release is under way; or it is an old answer.
+            _ => {}
         }
-        // Otherwise it was withdrawn meanwhile, and its release is on the way.
     }
 
     pub(super) fn lock_error(&self, error: StoreError) -> LockError {
         match error.kind() {
             StoreErrorKind::Foreign => LockError::ForeignKey {
-                name: self.local.name().to_string(),
+                name: self.queue.name().to_string(),
             },
             StoreErrorKind::Unsupported => LockError::Unsupported {
                 what: error.to_string(),
-                store: self.local.member().settings().endpoint.scheme(),
+                store: self.queue.member().settings().endpoint.scheme(),
             },
             StoreErrorKind::Unreplicated { wanted, reached } => LockError::NotReplicated {
-                name: self.local.name().to_string(),
+                name: self.queue.name().to_string(),
                 wanted,
                 reached,
             },

@@ -10,8 +10,9 @@ use shuttle::thread;
 use super::witness::Witness;
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
-use crate::member::Member;
+use crate::member::NameQueue;
 use crate::name::Name;
+use crate::queue::Member;
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 

@@ -13,8 +13,8 @@ use super::witness::Witness;
 use crate::error::LockError;
 use crate::error::kind::RW_LOCK;
 use crate::handle::Holding;
-use crate::lease::{Hold, Terms};
-use crate::queue::{Acquire, Past, Patience, Want};
+use crate::lease::Terms;
+use crate::queue::{Acquire, Hold, Past, Patience, Want};
 use crate::store::{Owner, Share};
 
 /// What somebody wants: as long as it takes.

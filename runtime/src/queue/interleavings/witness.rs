@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::clock::Instant;
-use crate::lease::Hold;
+use crate::queue::Hold;
 
 /// Sees who is inside. Its own lock is none of shuttle's: nobody else runs while it is held.
 pub(super) struct Witness {

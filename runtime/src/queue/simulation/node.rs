@@ -5,9 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::clock::Instant;
-use crate::lease::Hold;
-use crate::member::Member;
 use crate::queue::{Acquire, Confirmed, Unlocked};
+use crate::queue::{Hold, Member};
 use crate::store::{Answer, MemberId, Message, Request, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::world::World;
 use crate::error::kind::RW_LOCK;
-use crate::lease::Hold;
-use crate::queue::Answered;
+use crate::queue::{Answered, Hold};
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Mode, Op, Reply, Share, Signal, Ticket};
 use crate::wait::Wakes;

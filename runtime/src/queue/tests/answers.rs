@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::error::{LockError, StoreErrorKind};
-use crate::queue::ticket::Sendings;
+use crate::member::NameQueue;
+use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
 use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Reply, Share};
 
@@ -219,7 +220,7 @@ fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
 fn what_is_not_there_any_more_cannot_be_adopted() {
     for reply in [Reply::Gone, Reply::Refused, Reply::Released { free: 0 }] {
         let rig = Rig::new();
-        let adopt = |local: &std::sync::Arc<crate::queue::Local>| {
+        let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
             local.adopt(crate::store::Ticket::random(), Rig::want())
         };
         let mut adopted = Box::pin(rig.member.with_local(&rig.name, adopt).unwrap());
@@ -364,25 +365,21 @@ fn a_release_that_fails_is_sent_again_soon() {
 #[test]
 fn what_was_executed_is_the_first_that_can_be_answered() {
     let rig = Rig::new();
-    let mut sendings = Sendings::new(rig.now);
+    let mut log = SendLog::new(rig.now);
     let times: Vec<_> = (0..4)
         .map(|second| rig.now.after(second * SECOND))
         .collect();
     for (index, time) in times.iter().enumerate() {
-        assert_eq!(sendings.next(*time), index as u64 + 1);
+        assert_eq!(log.next(*time), index as u64 + 1);
     }
-    sendings.executed(1);
-    assert_eq!(
-        sendings.at(1),
-        Some(times[0]),
-        "its own answer may come yet"
-    );
-    sendings.executed(3);
+    log.executed(1);
+    assert_eq!(log.at(1), Some(times[0]), "its own answer may come yet");
+    log.executed(3);
     for (counter, known) in [(1, false), (2, false), (3, true), (4, true), (5, false)] {
-        assert_eq!(sendings.at(counter).is_some(), known, "{counter}");
+        assert_eq!(log.at(counter).is_some(), known, "{counter}");
     }
-    assert_eq!(sendings.count(), 4);
+    assert_eq!(log.count(), 4);
     let lease = 10 * SECOND;
-    assert_eq!(sendings.validity(3, lease), times[2].validity(lease));
-    assert!(sendings.validity(2, lease) < rig.now);
+    assert_eq!(log.validity(3, lease), times[2].validity(lease));
+    assert!(log.validity(2, lease) < rig.now);
 }

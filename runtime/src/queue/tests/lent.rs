@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::alone::Free;
+use super::uncontended::Free;
 use super::{Rig, SECOND, poll};
+use crate::member::NameQueue;
 use crate::name::Name;
-use crate::queue::Local;
+use crate::queue::LockQueue;
 
 #[test]
 fn a_store_of_ones_own_hears_of_a_grant_with_the_next_step() {
@@ -35,7 +36,7 @@ fn who_takes_over_finds_what_was_lent() {
     let hold = free.take(&Rig::want());
     assert!(hold.local().hand_over(&hold));
     let old = hold.grant().ticket;
-    let adopt = |local: &Arc<Local>| local.adopt(old, Rig::want());
+    let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
     let mut adopted = Box::pin(free.member.with_local(&free.name, adopt).unwrap());
     let taken = poll(&mut adopted).expect("answered").unwrap();
     assert!(taken.grant().token > hold.grant().token);
@@ -75,29 +76,28 @@ fn a_name_that_is_retired_is_given_back() {
 
 #[test]
 fn a_thread_finds_its_names_only_while_they_are_in_use() {
-    Free::each(|mut free| {
-        let find = |free: &Free| free.member.recent_local(&free.name);
-        let hold = free.take(&Rig::want());
-        let local = find(&free).expect("looked up of late");
-        assert!(Arc::ptr_eq(&local, hold.local()));
-        let elsewhere = std::thread::scope(|scope| {
-            let look = || find(&free).is_some();
-            scope.spawn(look).join().unwrap()
-        });
-        assert!(!elsewhere, "another thread has not looked");
-        let other = Name::from_escaped("queue:other");
-        assert!(free.member.recent_local(&other).is_none());
-        assert!(local.take_alone(&Rig::want()).is_none(), "it is held");
-        free.release(&hold);
-        let again = local.take_alone(&Rig::want()).expect("free");
-        free.release(&again);
-        free.pass(10 * SECOND);
-        free.member.tick();
-        assert!(local.take_alone(&Rig::want()).is_none(), "retired");
-        // The timers keep it too.
-        free.member.abandon();
-        let kept = Arc::downgrade(&local);
-        drop((local, hold, again));
-        assert!(kept.upgrade().is_none() && find(&free).is_none());
+    let mut free = Free::on(None);
+    let find = |free: &Free| LockQueue::recent(&free.member, &free.name);
+    let hold = free.take(&Rig::want());
+    let local = find(&free).expect("looked up of late");
+    assert!(Arc::ptr_eq(&local, hold.local()));
+    let elsewhere = std::thread::scope(|scope| {
+        let look = || find(&free).is_some();
+        scope.spawn(look).join().unwrap()
     });
+    assert!(!elsewhere, "another thread has not looked");
+    let other = Name::from_escaped("queue:other");
+    assert!(LockQueue::recent(&free.member, &other).is_none());
+    assert!(local.take_uncontended(&Rig::want()).is_none(), "it is held");
+    free.release(&hold);
+    let again = local.take_uncontended(&Rig::want()).expect("free");
+    free.release(&again);
+    free.pass(10 * SECOND);
+    free.member.tick();
+    assert!(local.take_uncontended(&Rig::want()).is_none(), "retired");
+    // The timers keep it too.
+    free.member.abandon();
+    let kept = Arc::downgrade(&local);
+    drop((local, hold, again));
+    assert!(kept.upgrade().is_none() && find(&free).is_none());
 }

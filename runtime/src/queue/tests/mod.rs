@@ -1,19 +1,19 @@
 //! The local queue step by step, against a store whose answers are written here, on a clock by hand.
 
-mod alone;
 mod answers;
 mod asks;
 mod attempts;
+mod handoff;
 mod hints;
 mod home;
 mod late;
 mod lent;
 mod outage;
 mod owners;
-mod pass_on;
 mod places;
 mod queries;
 mod releases;
+mod uncontended;
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -27,9 +27,9 @@ use super::{Acquire, Past, Patience, Want};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::lease::{Hold, Terms};
-use crate::member::Member;
+use crate::lease::Terms;
 use crate::name::Name;
+use crate::queue::{Hold, Member};
 use crate::store::{Answer, Events, Message, Node, Op, Reply, Request, Share, Store, Ticket};
 use crate::sync::Mutex;
 use crate::wait::lock;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::error::kind::RW_LOCK;
 use crate::queue::Want;
-use crate::queue::local::Step;
+use crate::queue::lock_queue::Transition;
 use crate::store::{Events, Message, Node, Op, Owner, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
@@ -244,11 +244,11 @@ fn what_was_for_one_who_has_gone_in_the_same_step_goes_to_nobody_who_came_later(
     let _early = asks(&rig, &of(1, 2));
     rig.pass(Duration::from_millis(1));
     let _late = asks(&rig, &of(1, 2));
-    let step = |step: &mut Step<'_>| {
+    let step = |step: &mut Transition<'_>| {
         let gone = step.state.waiters.pop_front().unwrap();
-        let asks = &step.state.asks;
-        assert_eq!(step.own_waiter(0, &asks[0]), None);
-        assert_eq!(step.own_waiter(1, &asks[1]), Some(0));
+        let tickets = &step.state.tickets;
+        assert_eq!(step.waiter_of(&tickets[0]), None);
+        assert_eq!(step.waiter_of(&tickets[1]), Some(0));
         step.state.waiters.push_front(gone);
     };
     rig.member

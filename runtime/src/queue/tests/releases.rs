@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Rig, SECOND, granted};
 use crate::clock::by_hand;
 use crate::error::{LockError, StoreErrorKind};
+use crate::member::NameQueue;
 use crate::queue::Want;
 use crate::store::{Op, Reply, Share};
 

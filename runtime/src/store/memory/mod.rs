@@ -17,7 +17,7 @@ use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Request, Seat, Store, Ticket};
+use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, Store};
 use crate::clock::Instant;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
@@ -168,31 +168,12 @@ impl Store for MemoryStore {
         inner.names.get(name)?.lend(self.space.clock)
     }
 
-    fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Seat<'_>>) {
+    fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Op>) {
         let mut inner = lock(&self.space.inner);
         // It may have been forgotten meanwhile.
         let state = inner.names.entry(name.clone()).or_default();
         state.take_back(self.member, loan, held);
         inner.count(loan.last());
-    }
-
-    fn grant_alone(&self, name: &Name, seat: &Seat<'_>, now: Instant) -> Option<u64> {
-        let now = self.space.clock.micros(now);
-        let mut inner = lock(&self.space.inner);
-        let token = inner
-            .names
-            .get_mut(name)?
-            .grant_alone(now, self.member, seat);
-        inner.count(now);
-        token
-    }
-
-    fn release_alone(&self, name: &Name, ticket: Ticket, now: Instant) -> Option<u64> {
-        let now = self.space.clock.micros(now);
-        let mut inner = lock(&self.space.inner);
-        let free = inner.names.get_mut(name)?.release_alone(now, ticket);
-        inner.count(now);
-        free
     }
 }
 

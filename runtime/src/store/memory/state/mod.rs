@@ -3,9 +3,9 @@
 //! Time and the channel to the members are handed in, so this runs on any clock and without threads. Which
 //! names exist and who listens is not known here. An operation prunes, does its own part, and grants.
 
-mod alone;
 mod answer;
 mod grant;
+mod lend;
 mod operations;
 mod prune;
 mod signal;

@@ -3,40 +3,46 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::clock::Instant;
+use crate::clock::{Instant, by_hand};
 use crate::name::Name;
 use crate::store::memory::MemoryStore;
-use crate::store::{HolderRecord, Meta, Request, RequestId, Seat, Signal, Store as _};
+use crate::store::{HolderRecord, Meta, Request, RequestId, Store as _};
 
 const GRANTS: u64 = 100_000;
 
 /// Grants and releases a name so often at one moment; returns the last token.
 fn rush(store: &MemoryStore, name: &Name, now: Instant) -> u64 {
-    // The name is made by whoever asks for anything.
-    let op = Op::Signal {
-        ticket: Ticket::random(),
-        signal: Signal::All,
+    by_hand::set(now);
+    let submit = |op| {
+        let request = Request {
+            name: name.clone(),
+            op,
+            id: RequestId(1),
+        };
+        store.submit(request).unwrap().result.unwrap()
     };
-    let request = Request {
-        name: name.clone(),
-        op,
-        id: RequestId(1),
-    };
-    assert!(store.submit(request).is_some());
-    let share = Share::of(1, 1);
     let mut last = 0;
     for _ in 0..GRANTS {
         let ticket = Ticket::random();
-        let seat = Seat {
+        let reply = submit(Op::Acquire {
             ticket,
             counter: 1,
-            share: &share,
+            share: Share::of(1, 1),
             hold: Duration::from_secs(10),
             place: Duration::from_secs(10),
-            meta: &"host 1 site".into(),
+            mode: Mode::Try,
+            meta: "host 1 site".into(),
+        });
+        let Reply::Granted { token, .. } = reply else {
+            panic!("{reply:?}");
         };
-        last = store.grant_alone(name, &seat, now).unwrap();
-        store.release_alone(name, ticket, now).unwrap();
+        last = token;
+        submit(Op::Release {
+            ticket,
+            park: Duration::ZERO,
+            tomb: false,
+            used: 0,
+        });
     }
     last
 }
@@ -48,10 +54,11 @@ fn a_store_that_is_opened_again_begins_after_the_last_token() {
     let open = || MemoryStore::open(Some(&url), MemberId::random()).0;
     let first = open();
     // As if it had gone on for some time.
-    let soon = Instant::now().after(Duration::from_secs(5));
+    let now = Instant::now();
+    let soon = now.after(Duration::from_secs(5));
     let last = rush(&first, &name, soon);
     drop(first);
-    assert!(rush(&open(), &name, Instant::now()) >= last + GRANTS);
+    assert!(rush(&open(), &name, now) >= last + GRANTS);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
 
 mod ahead;
-mod alone;
 mod closed;
+mod lend;
 mod owners;
 mod signals;
 

@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use super::listeners::Listeners;
+use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::LockError;
+use crate::lease::{Listeners, Terms};
 use crate::name::Name;
-use crate::queue::Local;
 use crate::store::{Owner, Text, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::Wakes;
@@ -21,20 +21,11 @@ const HELD: u8 = 0;
 const LOST: u8 = 1;
 const RELEASED: u8 = 2;
 
-/// What the holder asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// How long it may hold at most; `None`: no limit.
-    pub(crate) expire: Option<Duration>,
-    /// How long the store keeps the lock at least.
-    pub(crate) at_least: Duration,
-}
-
 /// What the store granted, and how it came about.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
-    /// Composed: microseconds × 1024 + the number of the local hand-over.
+    /// The store's time in microseconds × 1024, plus the number of the local handoff.
     pub(crate) token: u64,
     /// It may have given some back since.
     pub(crate) units: u32,
@@ -42,7 +33,7 @@ pub(crate) struct Grant {
     pub(crate) capacity: u32,
     /// What was granted instead of a unit.
     pub(crate) signal: Option<Arc<str>>,
-    /// Whose it is, if not just the caller's.
+    /// The owner that the caller named, if any.
     pub(crate) owner: Option<Owner>,
     pub(crate) valid: Instant,
     pub(crate) waited: Duration,
@@ -55,9 +46,9 @@ pub(crate) struct Grant {
 
 /// One grant of a name to this process.
 ///
-/// Shared by the guard or guards that use it and by the local queue, which renews it.
+/// The guards that use it share it with the queue of its name, which renews it.
 pub(crate) struct Hold {
-    local: Arc<Local>,
+    queue: Arc<LockQueue>,
     terms: Terms,
     grant: Grant,
     since: Instant,
@@ -76,12 +67,17 @@ pub(crate) struct Hold {
 
 impl Hold {
     #[inline]
-    pub(crate) fn new(local: Arc<Local>, grant: Grant, terms: Terms, now: Instant) -> Arc<Self> {
+    pub(crate) fn new(
+        queue: Arc<LockQueue>,
+        grant: Grant,
+        terms: Terms,
+        now: Instant,
+    ) -> Arc<Self> {
         let expires = terms
             .expire
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
-            local,
+            queue,
             terms,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
@@ -96,16 +92,16 @@ impl Hold {
     }
 
     pub(crate) fn name(&self) -> &Name {
-        self.local.name()
+        self.queue.name()
     }
 
-    pub(crate) fn local(&self) -> &Arc<Local> {
-        &self.local
+    pub(crate) fn local(&self) -> &Arc<LockQueue> {
+        &self.queue
     }
 
     /// Which client it belongs to.
     pub(crate) fn client_id(&self) -> u64 {
-        self.local.member().id()
+        self.queue.member().id()
     }
 
     /// What the holder asked for.
@@ -187,11 +183,11 @@ impl Hold {
 
     fn is_lost_at(&self, now: Instant) -> bool {
         // In the child of a fork this is a copy: the parent goes on holding.
-        if self.local.member().is_forked() {
+        if self.queue.member().is_forked() {
             return true;
         }
         match self.state.load(Ordering::SeqCst) {
-            // Whoever listens is woken by the engine, which looks at this deadline too.
+            // The engine looks at this deadline too, and wakes the listeners.
             HELD if now >= self.deadline() => self.mark_lost(),
             state => state == LOST,
         }
@@ -206,9 +202,9 @@ impl Hold {
         !self.is_lost() && self.state.load(Ordering::SeqCst) == HELD
     }
 
-    /// Marks it as lost, unless it was released, and wakes whoever listens.
+    /// Marks it as lost, unless it was released, and wakes its listeners.
     pub(crate) fn lose(&self, wakes: &mut Wakes) {
-        // Marked before the listeners are taken: who comes in between sees it.
+        // Marked before the listeners are taken: one that registers in between sees it.
         let lost = self.mark_lost();
         self.listeners.wake(wakes);
         if lost {
@@ -217,7 +213,7 @@ impl Hold {
         }
     }
 
-    /// Wakes whoever listens, to look at something that is over before the hold is.
+    /// Wakes its listeners, to look at a bound that ends before the hold.
     pub(crate) fn wake(&self, wakes: &mut Wakes) {
         self.listeners.wake(wakes);
     }
@@ -312,7 +308,7 @@ impl Hold {
     }
 }
 
-/// See [`Hold::ended`]. Leaves no waker behind: a hold may last for days, and many may look at it.
+/// See [`Hold::ended`]. It takes its waker back when dropped: a hold may last for days, with many listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     hold: &'a Hold,

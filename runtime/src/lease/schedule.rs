@@ -7,11 +7,11 @@ use crate::clock::Instant;
 
 /// The beat of a lease: multiples of a third of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beat {
+pub(crate) struct RenewalSchedule {
     nanos: u64,
 }
 
-impl Beat {
+impl RenewalSchedule {
     pub(crate) fn of(lease: Duration) -> Self {
         let nanos = u64::try_from((lease / 3).as_nanos()).unwrap_or(u64::MAX);
         let nanos = nanos.max(1);
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn beats_are_common_and_at_most_a_third_of_the_lease_away() {
-        let beat = Beat::of(Duration::from_secs(9));
+        let beat = RenewalSchedule::of(Duration::from_secs(9));
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
         assert_eq!(beat.after(at(0)), at(3_000));
         assert_eq!(beat.after(at(2_999)), at(3_000));

@@ -1,46 +1,34 @@
-//! The short ways leave what the long ways leave, or nothing.
+//! A name that was lent is left as if the store had been told of every grant and release.
 
 use super::*;
 use crate::clock::Instant;
-use crate::store::{Clock, Loan, Seat, Signal};
+use crate::store::{Clock, Loan, Signal};
 
-/// The same name in three worlds: one goes the short ways where it can, one lends the name while it can.
+/// The same name in two worlds: one of them lends it while it can.
 struct Twins {
-    long: World,
-    short: World,
+    told: World,
     lent: World,
     loan: Option<Loan>,
     /// The acquire that the loan was granted to, and when its lease ends.
     holder: Option<(Op, u64)>,
     loans: usize,
     member: MemberId,
-    shortened: usize,
 }
 
 impl Twins {
     fn new() -> Self {
         Self {
-            long: World::new(),
-            short: World::new(),
+            told: World::new(),
             lent: World::new(),
             loan: None,
             holder: None,
             loans: 0,
             member: MemberId::random(),
-            shortened: 0,
         }
     }
 
     fn run(&mut self, op: &Op) {
-        let reply = self.long.run(self.member, op);
-        let short = match self.shorten(op) {
-            Some(reply) => {
-                self.shortened += 1;
-                reply
-            }
-            None => self.short.run(self.member, op),
-        };
-        assert_eq!(short, reply, "{op:?}");
+        let reply = self.told.run(self.member, op);
         let lent = match self.lend(op) {
             Some(reply) => reply,
             None => {
@@ -50,49 +38,10 @@ impl Twins {
         };
         assert_eq!(lent, reply, "{op:?}");
         if self.loan.is_none() {
-            let states = [&self.lent, &self.long].map(|world| format!("{:?}", world.state));
+            let states = [&self.lent, &self.told].map(|world| format!("{:?}", world.state));
             assert_eq!(states[0], states[1], "after {op:?}");
         }
-        let states = [&self.short, &self.long].map(|world| format!("{:?}", world.state));
-        assert_eq!(states[0], states[1], "after {op:?}");
-        assert_eq!(self.short.told, self.long.told, "after {op:?}");
-    }
-
-    fn shorten(&mut self, op: &Op) -> Option<Reply> {
-        let World { state, now, .. } = &mut self.short;
-        match *op {
-            Op::Acquire {
-                ticket,
-                counter,
-                ref share,
-                hold,
-                place,
-                mode: Mode::Queue,
-                ref meta,
-            } => {
-                let seat = Seat {
-                    ticket,
-                    counter,
-                    share,
-                    hold,
-                    place,
-                    meta,
-                };
-                let token = state.grant_alone(*now, self.member, &seat)?;
-                let signal = None;
-                Some(Reply::Granted { token, signal })
-            }
-            Op::Release {
-                ticket,
-                park: Duration::ZERO,
-                tomb: false,
-                ..
-            } => {
-                let free = state.release_alone(*now, ticket)?;
-                Some(Reply::Released { free })
-            }
-            _ => None,
-        }
+        assert_eq!(self.lent.told, self.told.told, "after {op:?}");
     }
 
     /// As the local queue does it.
@@ -101,9 +50,10 @@ impl Twins {
         match op {
             Op::Acquire {
                 hold,
+                share,
                 mode: Mode::Queue,
                 ..
-            } if seat(op)?.is_plain() && self.holder.is_none() => {
+            } if is_plain(share) && self.holder.is_none() => {
                 if self.loan.is_none() {
                     let clock = Clock::new(0, Instant::START);
                     self.loan = self.lent.state.lend(clock);
@@ -122,11 +72,13 @@ impl Twins {
                 ..
             } => {
                 let (holder, ends) = self.holder.as_ref()?;
-                let seat = seat(holder).filter(|seat| seat.ticket == *ticket)?;
-                if self.lent.now >= *ends {
+                let Op::Acquire { share, .. } = holder else {
+                    return None;
+                };
+                if holder.ticket() != Some(*ticket) || self.lent.now >= *ends {
                     return None;
                 }
-                let free = seat.share.capacity.into();
+                let free = share.capacity.into();
                 self.loan.as_mut()?.release(now);
                 self.holder = None;
                 Some(Reply::Released { free })
@@ -137,45 +89,25 @@ impl Twins {
 
     fn take_back(&mut self) {
         if let Some(loan) = self.loan.take() {
-            let holder = self.holder.take();
-            let held = holder.as_ref().and_then(|(op, _)| seat(op));
+            let held = self.holder.take().map(|(op, _)| op);
             self.lent.state.take_back(self.member, &loan, held.as_ref());
         }
     }
 
     fn pass(&mut self, millis: u64) {
         self.lent.pass(millis);
-        self.long.pass(millis);
-        self.short.pass(millis);
+        self.told.pass(millis);
     }
 }
 
-fn seat(op: &Op) -> Option<Seat<'_>> {
-    let Op::Acquire {
-        ticket,
-        counter,
-        share,
-        hold,
-        place,
-        meta,
-        ..
-    } = op
-    else {
-        return None;
-    };
-    Some(Seat {
-        ticket: *ticket,
-        counter: *counter,
-        share,
-        hold: *hold,
-        place: *place,
-        meta,
-    })
+/// As the local queue sees it.
+fn is_plain(share: &Share) -> bool {
+    share.fits() && !share.takes && share.owner.is_empty()
 }
 
 #[test]
-fn the_short_ways_do_what_the_long_ways_do() {
-    let (mut twins, mut shortened, mut loans) = (Twins::new(), 0, 0);
+fn a_loan_leaves_what_every_operation_would_have_left() {
+    let (mut twins, mut loans) = (Twins::new(), 0);
     let mut random = 7_u64;
     let mut dice = |sides: u64| {
         random = random
@@ -187,7 +119,6 @@ fn the_short_ways_do_what_the_long_ways_do() {
     for counter in 1..20_000 {
         // Anew, since signals and tombstones stay.
         if counter % 40 == 0 {
-            shortened += twins.shortened;
             loans += twins.loans;
             (twins, tickets) = (Twins::new(), vec![Ticket::random()]);
         }
@@ -236,29 +167,21 @@ fn the_short_ways_do_what_the_long_ways_do() {
         let often = dice(4) > 0;
         twins.pass(if often { dice(3) } else { dice(40_000) });
     }
-    assert!(shortened > 1_000, "{shortened} were short");
     assert!(loans > 500, "{loans} were grants of a name that was lent");
 }
 
 #[test]
 fn a_time_that_was_read_before_the_last_operation_does_not_step_the_clock_back() {
     let mut world = World::new();
-    let (member, share, meta) = (MemberId::random(), Share::of(1, 1), "h 1 s".into());
-    let seat = Seat {
-        ticket: Ticket::random(),
-        counter: 1,
-        share: &share,
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
-        meta: &meta,
-    };
-    let other = Ticket::random();
+    let (member, other) = (MemberId::random(), Ticket::random());
     world.lock(member, other);
     world.release(member, other, 0, false);
-    let before = world.now - 5;
-    let token = world.state.grant_alone(before, member, &seat).unwrap();
-    assert!(token > before + 5, "later than that of the one before");
-    assert_eq!(world.state.release_alone(before, seat.ticket), Some(1));
+    let before = Instant::from_nanos((world.now - 5) * 1000);
+    let mut loan = world.state.lend(Clock::new(0, Instant::START)).unwrap();
+    let token = loan.grant(before);
+    assert!(token > world.now, "later than that of the one before");
+    loan.release(before);
+    world.state.take_back(member, &loan, None);
     let clock = format!("clock: {}", world.now);
     assert!(format!("{:?}", world.state).contains(&clock));
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::{Bounds, Hold};
+use super::hold::Hold;
 use crate::clock::Instant;
 use crate::error::LockError;
+use crate::lease::Bounds;
 
 /// One hold or several, cheap to clone. Never none.
 #[derive(Clone, Debug)]

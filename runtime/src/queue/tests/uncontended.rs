@@ -1,4 +1,4 @@
-//! The short ways give way to the long ones where anything is unusual. On the memory store itself, on a clock by hand.
+//! The fast path gives way to the general one where anything is unusual. On the memory store itself, on a clock by hand.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -9,14 +9,14 @@ use super::{Pin, Rig, SECOND, poll};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::LockError;
-use crate::lease::{Hold, Terms};
-use crate::member::Member;
+use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Acquire, Want};
+use crate::queue::{Hold, Member};
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{
-    Answer, Events, MemberId, NameRecord, Node, Op, Owner, Reply, Request, Seat, Share, Store,
-    Ticket,
+    Answer, Clock, Events, Loan, MemberId, NameRecord, Node, Op, Owner, Reply, Request, Share,
+    Store,
 };
 
 pub(super) struct Free {
@@ -252,31 +252,32 @@ fn a_client_that_is_shut_down_grants_nothing() {
     });
 }
 
-/// Grants and releases whatever it is asked for alone, and counts.
+/// Lends whatever it is asked for, and counts how often it lent and took back.
 #[derive(Default)]
-struct Generous(AtomicU32, AtomicU32);
+struct Lender(AtomicU32, AtomicU32);
 
-impl Store for Generous {
+impl Store for Lender {
     fn close(&self) {}
 
     fn submit(&self, _: Request) -> Option<Answer> {
         None
     }
 
-    fn grant_alone(&self, _: &Name, _: &Seat<'_>, _: Instant) -> Option<u64> {
-        Some(u64::from(self.0.fetch_add(1, Relaxed) + 1))
+    fn lend(&self, _: &Name) -> Option<Loan> {
+        self.0.fetch_add(1, Relaxed);
+        Some(Loan::new(Clock::new(0, Instant::START), 0, 0))
     }
 
-    fn release_alone(&self, _: &Name, _: Ticket, _: Instant) -> Option<u64> {
+    fn take_back(&self, _: &Name, _: &Loan, held: Option<&Op>) {
+        assert!(held.is_some(), "it is held");
         self.1.fetch_add(1, Relaxed);
-        Some(1)
     }
 }
 
 #[test]
-fn nobody_goes_a_short_way_past_others() {
+fn nobody_takes_the_fast_path_past_others() {
     let settings = Config::new("memory://").unwrap().lease(10).patience(30);
-    let store = Arc::new(Generous::default());
+    let store = Arc::new(Lender::default());
     let member = Member::new(settings.validate().unwrap(), store.clone());
     let counts = || (store.0.load(Relaxed), store.1.load(Relaxed));
     let name = Name::from_escaped("queue:others");
@@ -285,18 +286,23 @@ fn nobody_goes_a_short_way_past_others() {
         Box::pin(entered.unwrap().unwrap())
     };
     let hold = poll(&mut enter(&Rig::want())).expect("granted").unwrap();
+    assert_eq!(counts(), (1, 0), "lent");
     let mut waiter = enter(&Rig::want());
     assert!(poll(&mut waiter).is_none());
-    assert_eq!(counts(), (1, 0), "held: the next one waits");
+    assert_eq!(
+        counts(),
+        (1, 1),
+        "held: the next one waits, in the store too"
+    );
     assert!(hold.unshare());
     hold.local().release(&hold);
-    assert_eq!(counts(), (1, 0), "handed on, not released");
+    assert_eq!(counts(), (1, 1), "handed on, not released");
     let next = poll(&mut waiter).expect("handed on").unwrap();
     assert!(next.unshare());
     next.local().release(&next);
-    assert_eq!(counts(), (1, 0), "a ticket still waits for those to come");
+    assert_eq!(counts(), (1, 1), "a ticket still waits for those to come");
     drop(enter(&Rig::want()));
-    assert_eq!(counts(), (1, 0), "what is on its way out is still there");
+    assert_eq!(counts(), (1, 1), "what is on its way out is still there");
 }
 
 #[test]

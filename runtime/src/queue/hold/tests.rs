@@ -7,8 +7,8 @@ use std::thread;
 use super::*;
 use crate::clock::by_hand;
 use crate::config::Config;
-use crate::lease::Holds;
-use crate::member::Member;
+use crate::member::NameQueue;
+use crate::queue::{Holds, Member};
 use crate::store::memory::MemoryStore;
 
 fn held() -> Arc<Hold> {
@@ -19,7 +19,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     let settings = Config::new("memory://").unwrap().validate().unwrap();
     let (store, _driver) = MemoryStore::open(None, crate::store::MemberId::random());
     let member = Member::new(settings, store);
-    let local = Local::new(Name::from_escaped("n:h"), member);
+    let local = LockQueue::new(Name::from_escaped("n:h"), member);
     let now = Instant::now();
     let grant = Grant {
         ticket: Ticket::random(),

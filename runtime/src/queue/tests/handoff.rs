@@ -303,7 +303,7 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
 #[test]
 fn what_was_adopted_may_have_an_owner_and_goes_back() {
     let rig = Rig::new();
-    let adopt = |local: &std::sync::Arc<crate::queue::Local>| {
+    let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
         local.adopt(crate::store::Ticket::random(), Rig::want())
     };
     let mut adopted = Box::pin(rig.member.with_local(&rig.name, adopt).unwrap());

@@ -1,0 +1,153 @@
+//! [`Acquire`]: waiting for a lock, as a future that gives up cleanly when dropped, or on a thread.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use super::hold::Hold;
+use super::lock_queue::LockQueue;
+use super::ticket::Unlocked;
+use super::waiter::Waiter;
+use crate::clock::Instant;
+use crate::error::LockError;
+
+/// How often in a row a call may be granted a lock that is lost before the call looks.
+const MISSES: u32 = 5;
+
+/// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
+///
+/// A grant may be over when its task is polled or its thread wakes: then it is as if it had not been made, and the call
+/// waits on, for what is left of its patience.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub(crate) struct Acquire {
+    stage: Stage,
+    /// How often it may still miss a grant.
+    misses: u32,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+enum Stage {
+    Waiting(Arc<LockQueue>, Arc<Waiter>),
+    Obtained(Arc<Hold>),
+    Over,
+}
+
+impl Acquire {
+    pub(super) fn new(queue: Arc<LockQueue>, waiter: Arc<Waiter>) -> Self {
+        Self {
+            stage: Stage::Waiting(queue, waiter),
+            misses: MISSES,
+        }
+    }
+
+    /// It is there already.
+    #[inline]
+    pub(super) fn obtained(hold: Arc<Hold>) -> Self {
+        Self {
+            stage: Stage::Obtained(hold),
+            misses: MISSES,
+        }
+    }
+
+    /// What is missed cannot be had again.
+    pub(super) fn once(mut self) -> Self {
+        self.misses = 0;
+        self
+    }
+
+    /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
+    pub(crate) async fn registered(&self) {
+        if let Stage::Waiting(_, waiter) = &self.stage {
+            waiter.registered.wait().await;
+        }
+    }
+
+    /// As dropping it, with a promise to wait on until the store has back what was asked for, if anything was.
+    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+        match self.leave() {
+            Stage::Waiting(queue, waiter) => queue.give_up_confirmed(&waiter),
+            Stage::Obtained(hold) if hold.unshare() => {
+                Some(hold.local().give_back_confirmed(&hold))
+            }
+            Stage::Obtained(_) | Stage::Over => None,
+        }
+    }
+
+    /// Blocks the thread instead of the task.
+    #[inline]
+    pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
+        loop {
+            let (queue, waiter) = match self.leave() {
+                Stage::Waiting(queue, waiter) => (queue, waiter),
+                Stage::Obtained(hold) => return Ok(hold),
+                Stage::Over => return Err(LockError::ShutDown),
+            };
+            let hold = waiter.blocking_wait()?;
+            if waiter.want.relies || hold.is_valid() {
+                return Ok(hold);
+            }
+            self.missed(&queue, &waiter, &hold)?;
+        }
+    }
+
+    /// `hold` was over when the caller looked.
+    #[cold]
+    fn missed(
+        &mut self,
+        queue: &LockQueue,
+        waiter: &Waiter,
+        hold: &Arc<Hold>,
+    ) -> Result<(), LockError> {
+        let lost = hold.lost_error();
+        if hold.unshare() {
+            hold.local().give_back(hold);
+        }
+        self.misses = self.misses.checked_sub(1).ok_or(lost)?;
+        let want = waiter.again(hold.grant().attempts, Instant::now());
+        let member = queue.member();
+        let mut next = member.with_local(queue.name(), |queue| queue.enter(&want))??;
+        self.stage = next.leave();
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Stage {
+        std::mem::replace(&mut self.stage, Stage::Over)
+    }
+}
+
+impl Future for Acquire {
+    type Output = Result<Arc<Hold>, LockError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let result = match &self.stage {
+                Stage::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+                Stage::Obtained(hold) => Ok(hold.clone()),
+                Stage::Over => return Poll::Pending,
+            };
+            let (stage, hold) = (self.leave(), result?);
+            match stage {
+                Stage::Waiting(queue, waiter) if !waiter.want.relies && !hold.is_valid() => {
+                    self.missed(&queue, &waiter, &hold)?;
+                }
+                Stage::Waiting(..) | Stage::Obtained(_) | Stage::Over => {
+                    return Poll::Ready(Ok(hold));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Acquire {
+    #[inline]
+    fn drop(&mut self) {
+        match self.leave() {
+            Stage::Waiting(queue, waiter) => queue.give_up(&waiter),
+            Stage::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
+            Stage::Obtained(_) | Stage::Over => {}
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A grant arrives, and is delivered to the waiter that it is for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::hold::{Grant, Hold};
+use super::lock_queue::{LockQueue, Transition};
+use super::ticket::{Held, TicketState};
+use super::waiter::{Waiter, Want};
+use crate::clock::Instant;
+use crate::store::Ticket as TicketId;
+
+/// How long a grant by message may stay unclaimed by us: most bodies are over by then, and then
+/// the release says it all. The store waits two seconds.
+const CLAIM_WITHIN: Duration = Duration::from_millis(20);
+
+/// What the store said when it granted.
+pub(super) struct Granted {
+    /// The fencing time.
+    pub(super) token: u64,
+    /// The last request of the ticket that the store had executed.
+    pub(super) counter: u64,
+    /// Until when it can be shown to be valid.
+    pub(super) valid: Instant,
+    /// By message, to be claimed.
+    pub(super) provisional: bool,
+    /// What was granted instead of a unit.
+    pub(super) signal: Option<Arc<str>>,
+}
+
+impl Transition<'_> {
+    /// The waiting ticket at `index` was granted: its waiter gets it, or else the first one that it may serve.
+    pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
+        let ticket = &mut self.state.tickets[index];
+        let (id, attempts) = (ticket.id(), ticket.log.count());
+        while let Some(index) = self.state.find(id)
+            && let Some(waiter) = self.take_waiter_of(index)
+        {
+            if self.deliver(id, &waiter, granted, attempts) {
+                return;
+            }
+        }
+        self.withdraw_by_id(id);
+    }
+
+    /// When to claim what is `valid` for so long only.
+    pub(super) fn claim_at(&self, valid: Instant) -> Instant {
+        self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
+    }
+
+    /// Gives a granted ticket to `waiter`; `false` if the waiter has gone.
+    pub(super) fn deliver(
+        &mut self,
+        id: TicketId,
+        waiter: &Arc<Waiter>,
+        granted: &Granted,
+        attempts: u32,
+    ) -> bool {
+        let (want, waited) = (&waiter.want, waiter.started.until(self.now));
+        let how = (waited, attempts);
+        let hold = self.queue.new_hold(want, id, granted, how, self.now);
+        self.share_with_owner(&hold);
+        if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
+            return false;
+        }
+        let (claim, renew) = (self.claim_at(granted.valid), self.next_renewal());
+        let wanted = self.lease_for(want);
+        if let Some(index) = self.state.find(id) {
+            let ticket = &mut self.state.tickets[index];
+            // It may have been asked for by one before, who wanted to hold for less long.
+            let cut = ticket.lease < wanted;
+            ticket.again = if granted.provisional || cut {
+                claim
+            } else {
+                renew
+            };
+            ticket.state = TicketState::Held(Held {
+                owned: !want.share.owner.is_empty(),
+                ..Held::new(hold, granted.counter, ticket.lease, self.now)
+            });
+        }
+        true
+    }
+}
+
+impl LockQueue {
+    /// What somebody who wanted `want` gets by a grant, after so long and so many attempts.
+    #[inline]
+    pub(super) fn new_hold(
+        self: &Arc<Self>,
+        want: &Want,
+        ticket: TicketId,
+        granted: &Granted,
+        (waited, attempts): (Duration, u32),
+        now: Instant,
+    ) -> Arc<Hold> {
+        let grant = Grant {
+            ticket,
+            token: granted.token.saturating_mul(1024),
+            units: want.share.units,
+            capacity: want.share.capacity,
+            signal: granted.signal.clone(),
+            owner: want.owner.clone(),
+            valid: granted.valid,
+            waited: want.past.waited + waited,
+            attempts: want.past.attempts.saturating_add(attempts),
+            meta: want.meta.clone(),
+            home: want.home,
+        };
+        Hold::new(self.clone(), grant, want.terms, now)
+    }
+}

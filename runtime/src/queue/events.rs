@@ -1,0 +1,100 @@
+//! What the client tells the queue of a name: answers, messages, points in time, the end.
+
+use std::sync::Arc;
+
+use super::due::STOOD_STILL;
+use super::lock_queue::LockQueue;
+use super::ticket::TicketState;
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::member::{ClientCore, NameQueue};
+use crate::name::Name;
+use crate::store::{Answer, Message};
+
+impl NameQueue for LockQueue {
+    fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
+        Arc::new(Self::of(name, member))
+    }
+
+    fn name(&self) -> &Name {
+        self.name()
+    }
+
+    fn due(self: &Arc<Self>, armed: Instant) -> bool {
+        self.step(|step| {
+            if step.state.armed.is_none_or(|current| current != armed) {
+                return true;
+            }
+            step.state.armed = None;
+            if armed.until(step.now) > STOOD_STILL {
+                step.spare();
+            }
+            step.due();
+            !step.state.is_idle()
+        })
+        .unwrap_or(true)
+    }
+
+    fn answered(self: &Arc<Self>, answer: Answer) {
+        self.step(|step| step.answer(answer));
+    }
+
+    fn told(self: &Arc<Self>, message: &Message) {
+        self.step(|step| step.told(message));
+    }
+
+    fn reconnected(self: &Arc<Self>) {
+        self.step(|step| step.reconnected());
+    }
+
+    fn disconnected(self: &Arc<Self>) {
+        self.step(|_| {});
+    }
+
+    fn retire(&self) -> bool {
+        let mut state = self.lock();
+        if state.is_idle() {
+            self.end_loan(&mut state);
+            state.retired = true;
+        }
+        state.retired
+    }
+
+    fn is_done(&self) -> bool {
+        self.lock().is_idle()
+    }
+
+    fn is_over(&self) -> bool {
+        self.lock().is_over(Instant::now())
+    }
+
+    fn close(self: &Arc<Self>) {
+        self.step(|step| {
+            step.fail_all(&LockError::ShutDown);
+            for index in 0..step.state.tickets.len() {
+                if let Some(held) = step.state.tickets[index].held() {
+                    let valid = held.hold.is_valid();
+                    let park = valid.then(|| held.hold.park(step.now));
+                    step.lose_but_keep(index, park.unwrap_or_default());
+                }
+            }
+        });
+    }
+
+    fn abandon(self: &Arc<Self>) {
+        self.close();
+        self.step(|step| {
+            for ticket in std::mem::take(&mut step.state.tickets) {
+                if let TicketState::Leaving(leaving) = ticket.state
+                    && let Some((_, unlocker)) = leaving.unlocker
+                {
+                    let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
+                }
+            }
+            for query in std::mem::take(&mut step.state.queries) {
+                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
+            }
+            step.state.retired = true;
+        });
+    }
+}

@@ -1,0 +1,123 @@
+//! Local handoff: a lease goes to the next waiter of this process without a word to the store.
+//!
+//! A budget limits how often and for how long, counted from the store's grant: then the ticket is released, and the waiters
+//! of other processes have their turn. Each handoff makes a hold of its own, with a fencing token and an `expire` of its
+//! own, on the same ticket and lease.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::hold::{Grant, Hold};
+use super::lock_queue::Transition;
+use super::ticket::{Held, Ticket};
+use super::waiter::Waiter;
+
+/// A lease that ends sooner is not worth handing on.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+impl Transition<'_> {
+    /// Gives the ticket at `index`, whose hold `before` has just ended, to the first waiter, if that wants the same.
+    pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
+        let ticket = &self.state.tickets[index];
+        let Some(held) = ticket.held() else {
+            return false;
+        };
+        let (id, attempts, number) = (ticket.id(), ticket.log.count(), held.handed + 1);
+        if !self.may_hand_on(held, before) {
+            return false;
+        }
+        while let Some(waiter) = self.take_next_of(before) {
+            let hold = self.next_hold(before, &waiter, number, attempts);
+            self.share_with_owner(&hold);
+            if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
+                continue;
+            }
+            // The lease may have been cut to what was left of the `expire` of the one before.
+            let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
+            let claim = self.claim_at(before.valid());
+            if let Some(index) = self.state.find(id) {
+                let ticket = &mut self.state.tickets[index];
+                if cut {
+                    ticket.again = ticket.again.min(claim);
+                }
+                if let Some(held) = ticket.held_mut() {
+                    held.hold = hold;
+                    held.handed = number;
+                    held.bounds.clear();
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Whether the budget, the lease and what is held allow a handoff.
+    fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
+        let limit = self.queue.member().settings().handover;
+        held.handed < limit.times
+            && self.now < held.since.after(limit.time)
+            && self.now.after(SHORTEST) < before.valid()
+            && before.grant().signal.is_none()
+            && before.given_back().is_none()
+            && !held.owned
+    }
+
+    /// Takes the first waiter out, if it wants what `before` had, all of it: what others hold beside some units, or the
+    /// signals of a semaphore, may have been granted since, with a later token.
+    fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
+        let (grant, waiters) = (before.grant(), &mut self.state.waiters);
+        let share = &waiters.front()?.want.share;
+        let same = (share.units, share.capacity) == (grant.units, grant.capacity);
+        (same && share.excludes_all()).then(|| waiters.pop_front())?
+    }
+
+    /// What `waiter` gets by handoff `number` of the ticket that `before` had.
+    fn next_hold(&self, before: &Hold, waiter: &Waiter, number: u32, attempts: u32) -> Arc<Hold> {
+        let (grant, want) = (before.grant(), &waiter.want);
+        let next = Grant {
+            ticket: grant.ticket,
+            token: grant.token - grant.token % 1024 + u64::from(number),
+            units: grant.units,
+            capacity: grant.capacity,
+            signal: None,
+            owner: want.owner.clone(),
+            valid: before.valid(),
+            waited: waiter.waited(self.now),
+            attempts: want.past.attempts.saturating_add(attempts),
+            meta: want.meta.clone(),
+            home: want.home,
+        };
+        Hold::new(self.queue.clone(), next, want.terms, self.now)
+    }
+
+    /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
+    /// handed on, and the ticket keeps this process's place.
+    ///
+    /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up,
+    /// or for what fits beside others: see [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    pub(super) fn keeps_spare(&self) -> bool {
+        let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
+        let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
+        let only = (waiting.next(), waiting.next());
+        matches!(only, (Some(spare), None) if spare.share.excludes_all())
+            && self
+                .state
+                .tickets
+                .iter()
+                .filter_map(Ticket::held)
+                .any(whole)
+            && self.queue.member().settings().handover.times > 0
+    }
+
+    /// Before the last release: nobody here wants to be next.
+    pub(super) fn withdraw_spare(&mut self) {
+        let tickets = &self.state.tickets;
+        if self.state.waiters.is_empty() && !tickets.iter().any(|ticket| ticket.held().is_some()) {
+            for index in 0..self.state.tickets.len() {
+                if self.state.tickets[index].waiting().is_some() {
+                    self.withdraw(index);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a caller runs: on a runtime with a single thread, in a task of it, or on a thread of its own.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
+use std::thread::{self, ThreadId};
+
+/// Whether this task lives on a runtime with one thread, which is then this one.
+///
+/// Blocking that thread for a lock that one of its own tasks holds would never end.
+pub(crate) fn home() -> Option<ThreadId> {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let handle = Handle::try_current().ok()?;
+    (handle.runtime_flavor() == RuntimeFlavor::CurrentThread).then(|| thread::current().id())
+}
+
+/// Whether a task of tokio runs on this thread. On a thread for blocking calls none does, although its runtime
+/// is found there. A task that yields leaves its waker to the scheduler of its thread, for later; where there is
+/// none, it is woken at once. (Not asked: how much budget there is. A task may be unconstrained.)
+pub(super) fn runs_a_task() -> bool {
+    struct Woken(AtomicBool);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    let woken = Arc::new(Woken(AtomicBool::new(false)));
+    let waker = Waker::from(woken.clone());
+    let yields = pin!(tokio::task::yield_now());
+    let _ = yields.poll(&mut Context::from_waker(&waker));
+    !woken.0.load(Ordering::Acquire)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_runtime_of_one_thread_is_a_home() {
+        use tokio::runtime::Builder;
+        assert_eq!(home(), None);
+        let here = thread::current().id();
+        let one = Builder::new_current_thread().build().unwrap();
+        assert_eq!(one.block_on(async { home() }), Some(here));
+        let many = Builder::new_multi_thread().worker_threads(1).build();
+        assert_eq!(many.unwrap().block_on(async { home() }), None);
+    }
+
+    #[test]
+    fn a_thread_for_blocking_calls_runs_no_task() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        assert!(!runs_a_task());
+        runtime.block_on(async {
+            assert!(runs_a_task());
+            assert!(tokio::task::coop::has_budget_remaining());
+            assert!(tokio::spawn(async { runs_a_task() }).await.unwrap());
+            assert!(!tokio::task::spawn_blocking(runs_a_task).await.unwrap());
+            let unconstrained = tokio::task::unconstrained(async { runs_a_task() });
+            assert!(unconstrained.await);
+        });
+        let _entered = runtime.enter();
+        assert!(!runs_a_task());
+    }
+}

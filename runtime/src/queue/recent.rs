@@ -1,0 +1,64 @@
+//! The queues that a thread uses again and again: found without the locks of the client's registry.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Weak};
+
+use super::lock_queue::{LockQueue, Member};
+use crate::name::Name;
+
+/// More than most threads use at once.
+const PLACES: usize = 8;
+
+/// The last queue used of those that share a place.
+struct Recent {
+    member: u64,
+    hash: u64,
+    /// Keeps neither the queue nor its client alive.
+    queue: Weak<LockQueue>,
+}
+
+thread_local! {
+    static RECENT: RefCell<[Option<Recent>; PLACES]> = const { RefCell::new([const { None }; PLACES]) };
+}
+
+fn place(member: u64, name: &Name) -> usize {
+    (name.hashed() ^ member) as usize % PLACES
+}
+
+impl LockQueue {
+    /// The queue of `name`, if this thread used it recently and the store is in this process. It may have been retired
+    /// since.
+    #[inline]
+    pub(crate) fn recent(member: &Member, name: &Name) -> Option<Arc<Self>> {
+        let found = RECENT.try_with(|recent| {
+            let recent = recent.borrow();
+            let known = recent[place(member.id(), name)].as_ref()?;
+            (known.member == member.id() && known.hash == name.hashed())
+                .then(|| known.queue.upgrade())
+                .flatten()
+        });
+        // If it is another one, it is dropped when nothing is borrowed.
+        found.ok().flatten().filter(|queue| queue.name() == name)
+    }
+
+    /// This thread used the queue. A thread that is ending remembers nothing.
+    pub(super) fn remember(self: &Arc<Self>) {
+        let member = self.member();
+        if !member.store().is_here() {
+            return;
+        }
+        let _ = RECENT.try_with(|recent| {
+            let known = &mut recent.borrow_mut()[place(member.id(), self.name())];
+            if known
+                .as_ref()
+                .is_none_or(|known| known.queue.as_ptr() != Arc::as_ptr(self))
+            {
+                *known = Some(Recent {
+                    member: member.id(),
+                    hash: self.name().hashed(),
+                    queue: Arc::downgrade(self),
+                });
+            }
+        });
+    }
+}

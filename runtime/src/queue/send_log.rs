@@ -1,0 +1,67 @@
+//! [`SendLog`]: when each request of a ticket was sent, so that an answer counts from the request that it answers.
+
+use std::time::Duration;
+
+use crate::clock::Instant;
+use crate::store::Ticket as TicketId;
+
+/// What was sent for one ticket.
+#[derive(Debug)]
+pub(super) struct SendLog {
+    pub(super) id: TicketId,
+    /// When the ticket was made.
+    pub(super) since: Instant,
+    /// Counter and time of the requests that can still be answered: mostly one, so the others are apart.
+    one: Option<(u64, Instant)>,
+    more: Vec<(u64, Instant)>,
+    last: u64,
+    /// An acquire was sent on a connection that broke before the answer: a copy may still arrive.
+    pub(super) late: bool,
+}
+
+impl SendLog {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            id: TicketId::random(),
+            since: now,
+            one: None,
+            more: Vec::new(),
+            last: 0,
+            late: false,
+        }
+    }
+
+    /// A counter for a request sent at `now`.
+    pub(super) fn next(&mut self, now: Instant) -> u64 {
+        self.last += 1;
+        let sent = (self.last, now);
+        match self.one {
+            None => self.one = Some(sent),
+            Some(_) => self.more.push(sent),
+        }
+        self.last
+    }
+
+    /// When `counter` was sent; `None` if it never was.
+    pub(super) fn at(&self, counter: u64) -> Option<Instant> {
+        let mut sent = self.one.iter().chain(&self.more);
+        sent.find(|sent| sent.0 == counter).map(|sent| sent.1)
+    }
+
+    /// Until when a grant of `lease` that answers `counter` is valid; in the past if it was never sent.
+    pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
+        let sent = self.at(counter);
+        sent.map_or(Instant::START, |sent| sent.validity(lease))
+    }
+
+    /// The store executed `counter`: no earlier request will be answered with its own time.
+    pub(super) fn executed(&mut self, counter: u64) {
+        self.one.take_if(|sent| sent.0 < counter);
+        self.more.retain(|sent| sent.0 >= counter);
+    }
+
+    /// How often the store was asked.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.last).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,122 @@
+//! The fast path: a name that nobody else has to do with, in a store that only this client uses.
+//!
+//! Such a store lends the name. While it does, this process grants and releases it by itself, with no ticket for the store,
+//! and the store hears what became of it before it is asked for anything else. It leaves the same behind as the general
+//! path, or nothing; then the caller takes the general path.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::deliver::Granted;
+use super::hold::Hold;
+use super::lock_queue::{LockQueue, State};
+use super::send_log::SendLog;
+use super::ticket::{Held, Ticket, TicketState};
+use super::waiter::Want;
+use crate::clock::Instant;
+use crate::store::{Mode, Op, Share};
+
+impl LockQueue {
+    /// Takes what is free, or does nothing; then the caller enters the queue. `None` also if the name was retired.
+    #[inline]
+    pub(crate) fn take_uncontended(self: &Arc<Self>, want: &Want) -> Option<Arc<Hold>> {
+        let mut state = self.open()?;
+        self.take_lent(&mut state, want, Instant::now())
+    }
+
+    /// Takes a name that is lent, whether or not the caller would wait for it.
+    #[inline]
+    pub(super) fn take_lent(
+        self: &Arc<Self>,
+        state: &mut State,
+        want: &Want,
+        now: Instant,
+    ) -> Option<Arc<Hold>> {
+        let share = &want.share;
+        let is_plain = share.fits() && !share.takes && share.owner.is_empty();
+        if !is_plain || !state.is_idle() || !self.member().is_open() {
+            return None;
+        }
+        if state.loan.is_none() {
+            state.loan = self.member().store().lend(self.name());
+        }
+        let token = state.loan.as_mut()?.grant(now);
+        let lease = self.lease_of(want.terms);
+        let mut log = SendLog::new(now);
+        let granted = Granted {
+            token,
+            counter: log.next(now),
+            valid: self.validity(lease, now),
+            provisional: false,
+            signal: None,
+        };
+        let hold = self.new_hold(want, log.id, &granted, (Duration::ZERO, 1), now);
+        let renew = self.next_renewal_after(now);
+        self.arm(state, renew.min(hold.deadline()));
+        let held = Held::new(hold.clone(), granted.counter, lease, now);
+        state.tickets.push(Ticket {
+            log,
+            lease,
+            again: renew,
+            state: TicketState::Held(held),
+        });
+        Some(hold)
+    }
+
+    /// Releases `hold`, which has just ended, if the name is lent and nobody here has to do with anything else.
+    #[inline]
+    pub(super) fn release_lent(&self, state: &mut State, hold: &Arc<Hold>, now: Instant) -> bool {
+        let State {
+            loan: Some(loan),
+            tickets,
+            ..
+        } = state
+        else {
+            return false;
+        };
+        let [ticket] = &**tickets else {
+            return false;
+        };
+        let Some(held) = ticket.held() else {
+            return false;
+        };
+        let is_plain = held.refreshers.is_empty() && hold.park(now).is_zero();
+        // A lease that is over is the store's matter.
+        if !Arc::ptr_eq(&held.hold, hold) || !is_plain || now >= held.leased {
+            return false;
+        }
+        loan.release(now);
+        tickets.clear();
+        true
+    }
+
+    /// Tells the store what became of a name that it has lent: before it is asked for anything.
+    #[inline]
+    pub(super) fn end_loan(&self, state: &mut State) {
+        if state.loan.is_some() {
+            self.give_name_back(state);
+        }
+    }
+
+    #[cold]
+    fn give_name_back(&self, state: &mut State) {
+        let Some(loan) = state.loan.take() else {
+            return;
+        };
+        let held = state.tickets.first().and_then(Ticket::held);
+        let held = held.map(|held| {
+            let grant = held.hold.grant();
+            Op::Acquire {
+                ticket: grant.ticket,
+                counter: held.granted,
+                share: Share::of(grant.units, grant.capacity),
+                hold: held.since.until(held.leased),
+                place: self.lease(),
+                mode: Mode::Try,
+                meta: grant.meta.clone(),
+            }
+        });
+        let store = self.member().store();
+        store.take_back(self.name(), &loan, held.as_ref());
+    }
+}
