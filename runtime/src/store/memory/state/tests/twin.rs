@@ -47,7 +47,10 @@ impl Twin {
             _ => {}
         }
         let request = match *action {
-            Action::Execute(me) => self.world.lines[usize::from(me)].requests.first().copied(),
+            Action::Execute(me) => self.world.connections[usize::from(me)]
+                .requests
+                .first()
+                .copied(),
             Action::Late(_, request) => Some(request),
             _ => None,
         };
@@ -71,8 +74,8 @@ impl Twin {
     }
 
     fn listening(&self) -> Vec<bool> {
-        let lines = self.world.lines.iter();
-        lines.map(|line| line.connected).collect()
+        let connections = self.world.connections.iter();
+        connections.map(|connection| connection.connected).collect()
     }
 
     fn execute(
