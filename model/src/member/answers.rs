@@ -1,7 +1,7 @@
 //! What a member makes of a reply, and of a message.
 
 use super::{Member, Mine, Phase};
-use crate::network::{Answer, Line, Message, Reply, Token, Verb};
+use crate::network::{Answer, Connection, Message, Reply, Token, Verb};
 use crate::rules::{Rules, Safeguard};
 
 /// What a grant says.
@@ -13,7 +13,7 @@ struct Granted {
 
 impl Member {
     /// A reply arrives.
-    pub fn answered(&mut self, me: u8, answer: Answer, line: &mut Line, rules: &Rules) {
+    pub fn answered(&mut self, me: u8, answer: Answer, connection: &mut Connection, rules: &Rules) {
         let ticket = answer.request.ticket;
         let counter = match answer.request.verb {
             Verb::Release { .. } => {
@@ -34,18 +34,25 @@ impl Member {
         let left = age.map_or(0, |age| rules.validity(rules.lease, age));
         match mine.phase {
             Phase::Waits { .. } => {
-                self.answered_waiting(me, counter, left, answer.reply, line);
+                self.answered_waiting(me, counter, left, answer.reply, connection);
             }
             // Replies and messages overtake each other: what is older than the grant says nothing about it.
             Phase::Holds { granted, .. } => {
                 if counter > granted || !rules.keeps(Safeguard::OlderAnswer) {
-                    self.answered_holding(counter, left, answer.reply, line, rules);
+                    self.answered_holding(counter, left, answer.reply, connection, rules);
                 }
             }
         }
     }
 
-    fn answered_waiting(&mut self, me: u8, counter: u8, left: u8, reply: Reply, line: &mut Line) {
+    fn answered_waiting(
+        &mut self,
+        me: u8,
+        counter: u8,
+        left: u8,
+        reply: Reply,
+        connection: &mut Connection,
+    ) {
         let Some(mine) = &mut self.mine else { return };
         match reply {
             Reply::Granted(token) if left > 0 => self.granted(&Granted {
@@ -57,7 +64,7 @@ impl Member {
             Reply::Granted(_) => {
                 mine.executed(counter);
                 mine.phase = Phase::Waits { queued: true };
-                self.ask(line);
+                self.ask(connection);
             }
             Reply::Queued => {
                 mine.executed(counter);
@@ -66,9 +73,9 @@ impl Member {
             // The store has lost the ticket, or refuses it: asked anew, under another one.
             Reply::Gone | Reply::Refused | Reply::Left => {
                 if mine.late {
-                    self.leave(line);
+                    self.leave(connection);
                 }
-                self.enter(me, line);
+                self.enter(me, connection);
             }
         }
     }
@@ -78,7 +85,7 @@ impl Member {
         counter: u8,
         valid: u8,
         reply: Reply,
-        line: &mut Line,
+        connection: &mut Connection,
         rules: &Rules,
     ) {
         let Some(Mine { phase, .. }) = &mut self.mine else {
@@ -95,16 +102,16 @@ impl Member {
                     mine.executed(counter);
                 }
                 if lost {
-                    self.leave(line);
+                    self.leave(connection);
                 }
             }
             // Another token: the store had passed it on and granted it anew. Ours is over.
-            _ => self.leave(line),
+            _ => self.leave(connection),
         }
     }
 
     /// A message arrives.
-    pub fn told(&mut self, message: Message, line: &mut Line, rules: &Rules) {
+    pub fn told(&mut self, message: Message, connection: &mut Connection, rules: &Rules) {
         let Message {
             ticket,
             counter,
@@ -131,8 +138,8 @@ impl Member {
                 counter,
                 left,
             });
-        } else if line.under_way(ticket) < usize::from(rules.pipeline) {
-            self.ask(line);
+        } else if connection.under_way(ticket) < usize::from(rules.pipeline) {
+            self.ask(connection);
         }
     }
 

@@ -1,11 +1,11 @@
 //! What a member does by itself: entering, asking again, renewing, leaving.
 
 use super::{Member, Mine, Phase};
-use crate::network::{Line, Request, Ticket, Verb};
+use crate::network::{Connection, Request, Ticket, Verb};
 
 impl Member {
     /// Somebody wants the lock.
-    pub fn enter(&mut self, me: u8, line: &mut Line) {
+    pub fn enter(&mut self, me: u8, connection: &mut Connection) {
         let ticket = Ticket {
             member: me,
             number: self.next,
@@ -18,15 +18,15 @@ impl Member {
             late: false,
             phase: Phase::Waits { queued: false },
         });
-        self.ask(line);
+        self.ask(connection);
     }
 
     /// Asks for the ticket that waits, again or for the first time; touches it if the store has it in its queue. Renews it if it holds.
-    pub fn ask(&mut self, line: &mut Line) {
+    pub fn ask(&mut self, connection: &mut Connection) {
         let Some(mine) = &mut self.mine else { return };
         let acquires = matches!(mine.phase, Phase::Waits { queued: false });
         let counter = mine.count();
-        if !line.connected {
+        if !connection.connected {
             // Answered at once: there is no connection. A copy may be thought to be on its way.
             mine.late |= acquires;
             return;
@@ -36,36 +36,36 @@ impl Member {
         } else {
             Verb::Touch { counter }
         };
-        line.requests.push(Request {
+        connection.requests.push(Request {
             ticket: mine.ticket,
             verb,
         });
     }
 
     /// The ticket leaves: released, cancelled or lost.
-    pub fn leave(&mut self, line: &mut Line) {
+    pub fn leave(&mut self, connection: &mut Connection) {
         let Some(mine) = self.mine.take() else { return };
         self.leaving.push((mine.ticket, mine.late));
         self.leaving.sort_unstable();
-        send_release(mine.ticket, mine.late, line);
+        send_release(mine.ticket, mine.late, connection);
     }
 
     /// The connection has broken.
-    pub fn disconnected(&mut self, line: &Line) {
+    pub fn disconnected(&mut self, connection: &Connection) {
         if let Some(mine) = &mut self.mine {
-            mine.late |= line.owes_acquire(mine.ticket);
+            mine.late |= connection.owes_acquire(mine.ticket);
         }
         for (ticket, tomb) in &mut self.leaving {
-            *tomb |= line.owes_acquire(*ticket);
+            *tomb |= connection.owes_acquire(*ticket);
         }
     }
 
     /// A new connection: whatever waits or holds is asked for again, and what was not answered is sent again.
-    pub fn connected(&mut self, line: &mut Line) {
-        line.connected = true;
-        self.ask(line);
+    pub fn connected(&mut self, connection: &mut Connection) {
+        connection.connected = true;
+        self.ask(connection);
         for (ticket, tomb) in &self.leaving {
-            send_release(*ticket, *tomb, line);
+            send_release(*ticket, *tomb, connection);
         }
     }
 
@@ -81,9 +81,9 @@ impl Member {
     }
 }
 
-fn send_release(ticket: Ticket, tomb: bool, line: &mut Line) {
-    if line.connected {
-        line.requests.push(Request {
+fn send_release(ticket: Ticket, tomb: bool, connection: &mut Connection) {
+    if connection.connected {
+        connection.requests.push(Request {
             ticket,
             verb: Verb::Release { tomb },
         });

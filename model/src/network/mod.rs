@@ -4,8 +4,8 @@
 //! On one connection nothing is overtaken and nothing is lost, as with TCP. A connection that breaks takes its replies
 //! and messages with it.
 
-mod line;
+mod connection;
 mod packets;
 
-pub use self::line::Line;
+pub use self::connection::Connection;
 pub use self::packets::{Answer, Fence, Message, Reply, Request, Ticket, Token, Verb};

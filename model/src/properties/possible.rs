@@ -73,9 +73,9 @@ fn paused(_: &Protocol, world: &World) -> bool {
 
 fn tomb(_: &Protocol, world: &World) -> bool {
     world
-        .lines
+        .connections
         .iter()
-        .flat_map(|line| &line.late)
+        .flat_map(|connection| &connection.late)
         .any(|(late, _)| {
             let gone = world.store.gone.iter().any(|gone| gone.0 == late.ticket);
             gone && matches!(late.verb, Verb::Acquire { .. })
@@ -86,10 +86,10 @@ fn doubted(_: &Protocol, world: &World) -> bool {
     world
         .members
         .iter()
-        .zip(&world.lines)
-        .any(|(member, line)| {
+        .zip(&world.connections)
+        .any(|(member, connection)| {
             let refused = |ticket| {
-                let mut replies = line.replies.iter();
+                let mut replies = connection.replies.iter();
                 replies.any(|it| it.request.ticket == ticket && it.reply == Reply::Queued)
             };
             let held = member.held();

@@ -58,8 +58,10 @@ fn patience(world: &World, rules: &Rules) -> u8 {
     let dead = world
         .members
         .iter()
-        .zip(&world.lines)
-        .filter(|(member, line)| member.dead && line.requests.len() + line.late.len() > 0);
+        .zip(&world.connections)
+        .filter(|(member, connection)| {
+            member.dead && connection.requests.len() + connection.late.len() > 0
+        });
     let posthumous = dead.count() as u8 * rules.lease;
     let doubts = world.members.iter().map(|member| member.closed).max();
     let closed = world.store.closed.max(doubts.unwrap_or(0));
@@ -86,28 +88,28 @@ fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
 
 /// What has to happen at a member now.
 fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
-    let (member, line) = (
+    let (member, connection) = (
         &world.members[usize::from(index)],
-        &world.lines[usize::from(index)],
+        &world.connections[usize::from(index)],
     );
     if order.late_first
-        && let Some(late) = line.late.first()
+        && let Some(late) = connection.late.first()
     {
         return Some(Action::Late(index, late.0));
     }
-    if !line.requests.is_empty() {
+    if !connection.requests.is_empty() {
         return Some(Action::Execute(index));
     }
     if member.dead {
-        return line.connected.then_some(Action::Notice(index));
+        return connection.connected.then_some(Action::Notice(index));
     }
-    if !line.connected {
+    if !connection.connected {
         return Some(Action::Connect(index));
     }
-    if let Some(message) = line.messages.first() {
+    if let Some(message) = connection.messages.first() {
         return Some(Action::Message(index, *message));
     }
-    if !line.replies.is_empty() {
+    if !connection.replies.is_empty() {
         return Some(Action::Reply(index));
     }
     if member.believes() {
@@ -120,7 +122,7 @@ fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
 fn beat(world: &mut World, rules: &Rules) {
     for index in 0..rules.members {
         let member = &world.members[usize::from(index)];
-        if member.waits() && world.lines[usize::from(index)].connected {
+        if member.waits() && world.connections[usize::from(index)].connected {
             world.happen(&Action::Ask(index), rules);
         }
     }

@@ -1,10 +1,10 @@
-//! What every operation does last: granting what fits, in order.
+//! The last step of every operation: grants to the waiters in order.
 
 use super::{Lease, NEAR, Record, Store};
 use crate::network::{Fence, Message, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 
-/// How the store reaches the members, what its clock says, and what the properties want to know.
+/// The surroundings of one operation: the clock, the members that listen, and what the operation leads to.
 #[derive(Debug)]
 pub struct Channel<'a> {
     /// The rules of the run.
@@ -15,23 +15,23 @@ pub struct Channel<'a> {
     pub listening: &'a [bool],
     /// Whose operation it is.
     pub member: u8,
-    /// Nothing is granted yet, as far as that member knows.
+    /// Nothing is granted yet, as far as this member knows.
     pub closed: bool,
-    /// What is told.
+    /// Grants sent as messages.
     pub told: Vec<Message>,
-    /// Who is notified that it is among the first. (Members ask again at any time, so nothing comes of it.)
+    /// Tickets notified that they are among the first. (The members of the model may ask at any time, so they ignore it.)
     pub notified: Vec<Ticket>,
-    /// The tokens that were given.
+    /// The tokens given.
     pub given: Vec<Token>,
     /// The place of the next grant in the order of all.
     pub order: u8,
-    /// Somebody was granted who had others before him.
+    /// A grant went to a waiter with others before it.
     pub overtook: bool,
 }
 
 impl Store {
-    /// Grants what fits, and notifies the first of those who wait; the ticket of the operation, if it has one, has the reply to
-    /// learn of it.
+    /// Grants as far as there is room, and notifies the first waiters. The member of `own`, the ticket of the operation, gets the
+    /// reply instead of messages.
     pub(super) fn grant(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
         if !channel.closed {
             self.grant_what_fits(channel, own);
@@ -72,7 +72,7 @@ impl Store {
         held.count() < usize::from(rules.capacity) || !rules.keeps(Safeguard::HolderCheck)
     }
 
-    /// Grants to one that waits, or passes it over.
+    /// Grants to a waiter, or passes it over.
     fn give(&mut self, channel: &mut Channel<'_>, index: usize, own: Option<Ticket>) {
         let rules = channel.rules;
         let first = self.first_waiter();

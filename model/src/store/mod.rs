@@ -1,6 +1,6 @@
-//! The store: what it does with one name, operation by operation, as `docs/protocol.md` has it.
+//! The store: the operations of `docs/protocol.md` on one name.
 //!
-//! Times are what is left of them, in ticks of the store's own clock. Owners, signals, `at_least`, `force` and `adopt` are not here.
+//! Times are remaining ticks of the store's clock. There are no owners, signals, `at_least`, `force` or `adopt`.
 
 mod grant;
 mod operations;
@@ -21,18 +21,18 @@ pub const NEAR: usize = 3;
 pub struct Store {
     /// The last fencing token given.
     pub last: Fence,
-    /// Holders and waiters, in order of their places.
+    /// Holders and waiters, in order of place.
     pub records: Vec<Record>,
-    /// Tickets that are refused, and for how long.
+    /// Tombstones: the tickets that are refused, and for how long.
     pub gone: Vec<(Ticket, u8)>,
     /// For how long nothing is granted.
     pub closed: u8,
-    /// Its clock was stepped back, and no operation has noticed: until then nothing ends.
+    /// The clock was stepped back, and no operation has noticed yet. Until then nothing ends.
     pub stepped_back: bool,
 }
 
 impl Store {
-    /// How many are granted at this instant.
+    /// How many tickets hold now.
     #[must_use]
     pub fn holders(&self) -> usize {
         let held = |record: &&Record| record.lease.is_some_and(|lease| lease.left > 0);

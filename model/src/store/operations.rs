@@ -1,4 +1,4 @@
-//! What each operation does between prune and grant.
+//! The part of each operation between prune and grant.
 
 use super::{Channel, Record, Store};
 use crate::network::{Reply, Request, Ticket, Verb};
@@ -22,23 +22,23 @@ impl Store {
             return Reply::Refused;
         }
         let again = channel.rules.keeps(Safeguard::Idempotence);
-        if !(again && self.hear(ticket, counter, channel)) {
+        if !(again && self.renew(ticket, counter, channel)) {
             self.queue(ticket, counter, channel.rules);
         }
         self.grant(channel, Some(ticket));
-        self.standing(ticket, channel)
+        self.status_of(ticket, channel)
     }
 
     fn touch(&mut self, ticket: Ticket, counter: u8, channel: &mut Channel<'_>) -> Reply {
         self.prune(channel.rules, None);
-        let mut known = self.hear(ticket, counter, channel);
+        let mut known = self.renew(ticket, counter, channel);
         if !known && !channel.rules.keeps(Safeguard::TouchCreatesNothing) {
             self.queue(ticket, counter, channel.rules);
             known = true;
         }
         self.grant(channel, Some(ticket));
         if known {
-            self.standing(ticket, channel)
+            self.status_of(ticket, channel)
         } else {
             Reply::Gone
         }
@@ -68,14 +68,14 @@ impl Store {
             counter,
             place: rules.place,
             quiet: false,
-            // It asks again soon by itself.
+            // It touches soon by itself.
             notified: Some(0),
             lease: None,
         });
     }
 
-    /// Notes that a ticket spoke; `false` if it is not known.
-    fn hear(&mut self, ticket: Ticket, counter: u8, channel: &Channel<'_>) -> bool {
+    /// Renews the lease or the place of a ticket; `false` if it is unknown.
+    fn renew(&mut self, ticket: Ticket, counter: u8, channel: &Channel<'_>) -> bool {
         let rules = channel.rules;
         let Some(index) = self.find(ticket) else {
             return false;
@@ -92,7 +92,7 @@ impl Store {
         record.counter = record.counter.max(counter);
         record.quiet = false;
         match &mut record.lease {
-            // While nothing is granted, nothing is claimed; nor taken back from who may believe in it.
+            // It may not be claimed now; nor is it taken back, since its member may believe in it until it ends.
             Some(_) if unclaimed => record.place = rules.place,
             Some(lease) => {
                 lease.left = rules.lease;
@@ -107,7 +107,7 @@ impl Store {
         true
     }
 
-    fn standing(&self, ticket: Ticket, channel: &Channel<'_>) -> Reply {
+    fn status_of(&self, ticket: Ticket, channel: &Channel<'_>) -> Reply {
         let index = self.find(ticket);
         match index.and_then(|index| self.records[index].lease) {
             Some(lease) if !(channel.closed && lease.provisional) => Reply::Granted(lease.token),

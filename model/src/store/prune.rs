@@ -1,11 +1,11 @@
-//! What every operation does first: what has ended goes.
+//! The first step of every operation: drops what has ended.
 
 use super::{Record, Store};
 use crate::network::Ticket;
 use crate::rules::{Rules, Safeguard};
 
 impl Store {
-    /// Ends what is over; a plain holder that is `releasing` stays for that.
+    /// Drops what has ended, but not a plain holder that this operation releases.
     pub(super) fn prune(&mut self, rules: &Rules, releasing: Option<Ticket>) {
         self.stepped_back = false;
         self.gone.retain(|gone| gone.1 > 0);

@@ -1,4 +1,4 @@
-//! The store's clock goes on, or back.
+//! The store's clock advances, or steps back.
 
 use super::Store;
 use crate::rules::Rules;
@@ -10,7 +10,7 @@ impl Store {
         if self.stepped_back {
             return;
         }
-        // No rule asks for more than whether a claim is over, nor of who has lost its place.
+        // Longer times make no difference to any rule.
         let longest = rules.place.min(rules.claim + 1);
         for record in &mut self.records {
             record.place = record.place.saturating_sub(1);
@@ -24,8 +24,8 @@ impl Store {
         }
     }
 
-    /// The clock is stepped back, far. The next operation notices, and shortens everything to what it would be if it were set
-    /// then. (What had ended, and no operation had noticed, lives on.)
+    /// The clock steps back, far. The next operation notices and shortens everything to what it would last if it began then. (So
+    /// what had ended, and no operation had noticed, goes on.)
     pub fn step_back(&mut self, rules: &Rules) {
         self.stepped_back = true;
         for record in &mut self.records {

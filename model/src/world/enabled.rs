@@ -29,27 +29,27 @@ impl World {
     }
 
     fn steps_of(&self, index: u8, rules: &Rules, actions: &mut Vec<Action>) {
-        let (member, line) = (
+        let (member, connection) = (
             &self.members[usize::from(index)],
-            &self.lines[usize::from(index)],
+            &self.connections[usize::from(index)],
         );
         if rules.register && self.can_write(member, rules) {
             actions.push(Action::Write(index));
         }
         if member.dead {
-            if line.connected {
+            if connection.connected {
                 actions.push(Action::Notice(index));
             }
             return;
         }
         match &member.mine {
-            None if member.calls > 0 && line.connected && member.leaving.len() < 2 => {
+            None if member.calls > 0 && connection.connected && member.leaving.len() < 2 => {
                 actions.push(Action::Enter(index));
             }
             None => {}
             Some(mine) => {
                 // Nobody asks again before the last answer is there, but after a reconnect.
-                if line.connected && line.under_way(mine.ticket) == 0 {
+                if connection.connected && connection.under_way(mine.ticket) == 0 {
                     actions.push(Action::Ask(index));
                 }
                 if member.believes() {
@@ -61,7 +61,7 @@ impl World {
                 }
             }
         }
-        if !line.connected {
+        if !connection.connected {
             actions.push(Action::Connect(index));
         } else if self.faults.breaks > 0 {
             actions.push(Action::Break(index));
@@ -83,20 +83,20 @@ impl World {
     }
 
     fn arrivals_of(&self, index: u8, actions: &mut Vec<Action>) {
-        let line = &self.lines[usize::from(index)];
-        if !line.requests.is_empty() {
+        let connection = &self.connections[usize::from(index)];
+        if !connection.requests.is_empty() {
             actions.push(Action::Execute(index));
         }
-        for (request, _) in &line.late {
+        for (request, _) in &connection.late {
             actions.push(Action::Late(index, *request));
         }
         if self.members[usize::from(index)].dead {
             return;
         }
-        if !line.replies.is_empty() {
+        if !connection.replies.is_empty() {
             actions.push(Action::Reply(index));
         }
-        for message in &line.messages {
+        for message in &connection.messages {
             actions.push(Action::Message(index, *message));
             if self.faults.losses > 0 {
                 actions.push(Action::Lost(index, *message));

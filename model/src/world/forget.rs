@@ -9,22 +9,30 @@ impl World {
     /// Drops what member `me` would pass over in silence.
     pub(super) fn forget(&mut self, me: u8, rules: &Rules) {
         let index = usize::from(me);
-        let (member, line) = (&mut self.members[index], &mut self.lines[index]);
+        let (member, connection) = (&mut self.members[index], &mut self.connections[index]);
         if !rules.register {
             member.pen = None;
         }
         member.leaving.sort_unstable();
-        line.replies.retain(|answer| matters(member, answer, rules));
+        connection
+            .replies
+            .retain(|answer| matters(member, answer, rules));
         if rules.keeps(Safeguard::WaitingTicket) {
-            line.messages.retain(|message| is_awaited(member, message));
+            connection
+                .messages
+                .retain(|message| is_awaited(member, message));
         }
-        line.messages
+        connection
+            .messages
             .sort_unstable_by_key(|message| message.token.order);
-        line.messages.dedup();
-        let older = line.messages.len().saturating_sub(rules.messages.into());
-        line.messages.drain(..older);
-        line.late.sort_unstable();
-        line.late.dedup();
+        connection.messages.dedup();
+        let older = connection
+            .messages
+            .len()
+            .saturating_sub(rules.messages.into());
+        connection.messages.drain(..older);
+        connection.late.sort_unstable();
+        connection.late.dedup();
         // Only a grant by message names the counter of the record, and who has claimed gets none any more.
         for store in [Some(&mut self.store), self.replica.as_deref_mut()]
             .into_iter()

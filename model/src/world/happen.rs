@@ -5,48 +5,48 @@ use crate::network::{Answer, Message, Reply, Request, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 use crate::store::{Channel, Store};
 
-/// What the store was asked, and what it did.
+/// A request that the store executed, and what came of it.
 #[derive(Clone, Debug)]
 pub struct Executed {
-    /// Whose connection the request came on.
+    /// The member whose connection it came on.
     pub member: u8,
-    /// What was asked.
+    /// The request.
     pub request: Request,
     /// For how long nothing is granted, as far as that member knows.
     pub closed: u8,
-    /// What the store says.
+    /// The reply.
     pub reply: Reply,
-    /// What members are told.
+    /// Grants sent as messages.
     pub told: Vec<Message>,
-    /// Who is notified that it is among the first.
+    /// Tickets notified that they are among the first.
     pub notified: Vec<Ticket>,
 }
 
 impl World {
-    /// Lets `action` happen. `None`: the store executed nothing.
+    /// Lets `action` happen; returns what the store executed.
     pub fn happen(&mut self, action: &Action, rules: &Rules) -> Option<Executed> {
         match *action {
             Action::Enter(me) => {
-                let (member, line) = (
+                let (member, connection) = (
                     &mut self.members[usize::from(me)],
-                    &mut self.lines[usize::from(me)],
+                    &mut self.connections[usize::from(me)],
                 );
                 member.calls -= 1;
-                member.enter(me, line);
+                member.enter(me, connection);
             }
             Action::Ask(me) => {
-                self.members[usize::from(me)].ask(&mut self.lines[usize::from(me)]);
+                self.members[usize::from(me)].ask(&mut self.connections[usize::from(me)]);
             }
             Action::Release(me) | Action::Cancel(me) | Action::Lose(me) => {
-                self.members[usize::from(me)].leave(&mut self.lines[usize::from(me)]);
+                self.members[usize::from(me)].leave(&mut self.connections[usize::from(me)]);
             }
             Action::Write(me) => self.write(me, rules),
             Action::Execute(me) => {
-                let request = self.lines[usize::from(me)].requests.remove(0);
+                let request = self.connections[usize::from(me)].requests.remove(0);
                 return Some(self.execute(me, request, true, rules));
             }
             Action::Late(me, request) => {
-                let late = &mut self.lines[usize::from(me)].late;
+                let late = &mut self.connections[usize::from(me)].late;
                 late.retain(|late| late.0 != request);
                 return Some(self.execute(me, request, false, rules));
             }
@@ -65,21 +65,21 @@ impl World {
             }
             Action::Break(me) => {
                 self.faults.breaks -= 1;
-                let line = &mut self.lines[usize::from(me)];
-                self.members[usize::from(me)].disconnected(line);
-                line.break_off(rules.late);
+                let connection = &mut self.connections[usize::from(me)];
+                self.members[usize::from(me)].disconnected(connection);
+                connection.break_off(rules.late);
             }
             Action::Connect(me) => {
-                self.members[usize::from(me)].connected(&mut self.lines[usize::from(me)]);
+                self.members[usize::from(me)].connected(&mut self.connections[usize::from(me)]);
             }
             Action::Crash(me) => {
                 self.faults.crashes -= 1;
-                let line = &mut self.lines[usize::from(me)];
-                line.replies.clear();
-                line.messages.clear();
+                let connection = &mut self.connections[usize::from(me)];
+                connection.replies.clear();
+                connection.messages.clear();
                 self.members[usize::from(me)].die();
             }
-            Action::Notice(me) => self.lines[usize::from(me)].break_off(rules.late),
+            Action::Notice(me) => self.connections[usize::from(me)].break_off(rules.late),
             Action::Tick(slow) => self.tick(slow, rules),
             Action::StoreTick => self.store_tick(rules),
             Action::MemberTick(me) => self.member_tick(usize::from(me), rules),
@@ -110,7 +110,11 @@ impl World {
     }
 
     fn execute(&mut self, me: u8, request: Request, answers: bool, rules: &Rules) -> Executed {
-        let listening: Vec<_> = self.lines.iter().map(|line| line.connected).collect();
+        let listening: Vec<_> = self
+            .connections
+            .iter()
+            .map(|connection| connection.connected)
+            .collect();
         // What comes late was sent when its member knew better, at worst.
         let doubts = if answers {
             self.members[usize::from(me)].closed
@@ -145,12 +149,12 @@ impl World {
         for &message in &told {
             let to = usize::from(message.ticket.member);
             if !self.members[to].dead {
-                self.lines[to].messages.push(message);
+                self.connections[to].messages.push(message);
             }
         }
         if answers && !self.members[usize::from(me)].dead {
             let answer = Answer { request, reply };
-            self.lines[usize::from(me)].replies.push(answer);
+            self.connections[usize::from(me)].replies.push(answer);
             if rules.prompt {
                 self.reply(me, rules);
             }
@@ -167,12 +171,12 @@ impl World {
 
     fn reply(&mut self, me: u8, rules: &Rules) {
         let kept = self.is_kept(me);
-        let (member, line) = (
+        let (member, connection) = (
             &mut self.members[usize::from(me)],
-            &mut self.lines[usize::from(me)],
+            &mut self.connections[usize::from(me)],
         );
-        let answer = line.replies.remove(0);
-        member.answered(me, answer, line, rules);
+        let answer = connection.replies.remove(0);
+        member.answered(me, answer, connection, rules);
         self.past.lost_for_nothing |= kept && !member.believes();
     }
 
@@ -192,15 +196,15 @@ impl World {
     }
 
     fn take_message(&mut self, me: u8, message: Message) {
-        let messages = &mut self.lines[usize::from(me)].messages;
+        let messages = &mut self.connections[usize::from(me)].messages;
         if let Some(index) = messages.iter().position(|other| *other == message) {
             messages.remove(index);
         }
     }
 
     fn tell(&mut self, me: u8, message: Message, rules: &Rules) {
-        let line = &mut self.lines[usize::from(me)];
-        self.members[usize::from(me)].told(message, line, rules);
+        let connection = &mut self.connections[usize::from(me)];
+        self.members[usize::from(me)].told(message, connection, rules);
     }
 
     fn write(&mut self, me: u8, rules: &Rules) {
@@ -222,17 +226,17 @@ impl World {
         }
         // It takes longer than the tokens of a burst of grants are ahead of the clock.
         self.later = true;
-        for (member, line) in self.members.iter_mut().zip(&mut self.lines) {
+        for (member, connection) in self.members.iter_mut().zip(&mut self.connections) {
             if !member.dead {
-                member.disconnected(line);
+                member.disconnected(connection);
             }
-            line.cut();
+            connection.cut();
         }
     }
 }
 
 impl World {
-    /// The store executes what nobody has sent.
+    /// Executes a request that no member has sent.
     pub fn look(&mut self, request: Request, rules: &Rules) -> Executed {
         self.execute(request.ticket.member, request, false, rules)
     }

@@ -21,7 +21,7 @@ pub use self::happen::Executed;
 pub use self::model::Protocol;
 
 use crate::member::Member;
-use crate::network::{Fence, Line, Token};
+use crate::network::{Connection, Fence, Token};
 use crate::rules::{Faults, Rules};
 use crate::store::Store;
 
@@ -35,7 +35,7 @@ pub struct World {
     /// The members.
     pub members: Vec<Member>,
     /// The connection of each.
-    pub lines: Vec<Line>,
+    pub connections: Vec<Connection>,
     /// The last write that the register took.
     pub register: Token,
     /// What may still go wrong.
@@ -72,7 +72,7 @@ impl World {
             store: Store::default(),
             replica: (rules.faults.failovers > 0).then(Box::default),
             members: members.collect(),
-            lines: (0..rules.members).map(|_| Line::new()).collect(),
+            connections: (0..rules.members).map(|_| Connection::new()).collect(),
             register: Token::default(),
             faults: rules.faults,
             later: true,

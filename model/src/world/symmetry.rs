@@ -17,7 +17,7 @@ impl World {
         }
         order.sort_unstable();
         let mut members = Vec::with_capacity(self.members.len());
-        let mut lines = Vec::with_capacity(self.lines.len());
+        let mut connections = Vec::with_capacity(self.connections.len());
         // Via numbers that nobody has, so that no two are mixed up on the way.
         for me in 0..count {
             self.each_ticket(me, |ticket, _| ticket.member += count);
@@ -34,10 +34,10 @@ impl World {
                 }
             }
             members.push(self.members[usize::from(old)].clone());
-            lines.push(self.lines[usize::from(old)].clone());
+            connections.push(self.connections[usize::from(old)].clone());
         }
         self.members = members;
-        self.lines = lines;
+        self.connections = connections;
         for me in 0..count {
             self.each_ticket(me, |ticket, _| ticket.member = me);
         }
@@ -50,7 +50,10 @@ impl World {
     /// What a member looks like to one who does not know its number.
     fn looks_of(&self, me: u8) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let (member, line) = (&self.members[usize::from(me)], &self.lines[usize::from(me)]);
+        let (member, connection) = (
+            &self.members[usize::from(me)],
+            &self.connections[usize::from(me)],
+        );
         let phase = member
             .mine
             .as_ref()
@@ -64,14 +67,19 @@ impl World {
             member.closed,
         )
             .hash(&mut hasher);
-        let requests = line
+        let requests = connection
             .requests
             .iter()
-            .chain(line.late.iter().map(|late| &late.0));
+            .chain(connection.late.iter().map(|late| &late.0));
         for request in requests {
             (request.ticket.number, request.verb).hash(&mut hasher);
         }
-        (line.connected, line.replies.len(), line.messages.len()).hash(&mut hasher);
+        (
+            connection.connected,
+            connection.replies.len(),
+            connection.messages.len(),
+        )
+            .hash(&mut hasher);
         for (place, record) in self.store.records.iter().enumerate() {
             if record.ticket.member == me {
                 (place, record.ticket.number).hash(&mut hasher);

@@ -27,11 +27,11 @@ impl World {
         if !rules.keeps(Safeguard::LastToken) {
             self.later = true;
         }
-        for line in &mut self.lines {
-            for late in &mut line.late {
+        for connection in &mut self.connections {
+            for late in &mut connection.late {
                 late.1 = late.1.saturating_sub(1);
             }
-            line.late.retain(|late| late.1 > 0);
+            connection.late.retain(|late| late.1 > 0);
         }
     }
 

@@ -32,13 +32,13 @@ impl World {
                 visit(token);
             }
         }
-        for line in &mut self.lines {
-            for answer in &mut line.replies {
+        for connection in &mut self.connections {
+            for answer in &mut connection.replies {
                 if let crate::network::Reply::Granted(token) = &mut answer.reply {
                     visit(token);
                 }
             }
-            for message in &mut line.messages {
+            for message in &mut connection.messages {
                 visit(&mut message.token);
             }
         }
@@ -67,10 +67,13 @@ impl World {
                 visit(&mut gone.0, None);
             }
         }
-        let line = &mut self.lines[usize::from(me)];
-        let requests = line.requests.iter_mut();
-        let replies = line.replies.iter_mut().map(|answer| &mut answer.request);
-        let late = line.late.iter_mut().map(|late| &mut late.0);
+        let connection = &mut self.connections[usize::from(me)];
+        let requests = connection.requests.iter_mut();
+        let replies = connection
+            .replies
+            .iter_mut()
+            .map(|answer| &mut answer.request);
+        let late = connection.late.iter_mut().map(|late| &mut late.0);
         for request in requests.chain(replies).chain(late) {
             let counter = match &mut request.verb {
                 Verb::Acquire { counter } | Verb::Touch { counter } => Some(counter),
@@ -78,7 +81,7 @@ impl World {
             };
             visit(&mut request.ticket, counter);
         }
-        for message in &mut line.messages {
+        for message in &mut connection.messages {
             visit(&mut message.ticket, Some(&mut message.counter));
         }
         let member = &mut self.members[usize::from(me)];

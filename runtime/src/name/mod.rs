@@ -1,6 +1,6 @@
 //! Names of locks: `namespace:type:method[:key…]`, and the escaping that keeps distinct scopes apart.
 //!
-//! Nothing here knows who asks for a name or where it is stored; the store adds its own prefix.
+//! Stores add a prefix of their own.
 
 /// What the macros do with the fixed texts of a name.
 #[cfg(test)]
@@ -20,13 +20,13 @@ use crate::sync::RandomState;
 /// The longest name, in bytes after escaping.
 pub(crate) const MAX_BYTES: usize = 1024;
 
-/// What no name contains as it is: braces would end the hash tag of the store early, spaces separate words
-/// on the wire, and `%` is the escape itself. (What is not ASCII is always escaped.)
+/// Characters that every name escapes: braces would end the hash tag of a key early, spaces separate words in messages, and `%`
+/// begins an escape. (Characters beyond ASCII are always escaped.)
 const VERBATIM: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%').add(b' ');
-/// What a single part does not contain either: the separator of parts.
+/// A part also escapes the separator of parts.
 const PART: &AsciiSet = &VERBATIM.add(b':');
 
-/// One part of a name, escaped so that it never contains a separator.
+/// Escapes one part of a name.
 pub(crate) fn escape(part: &str) -> impl fmt::Display + '_ {
     utf8_percent_encode(part, PART)
 }
@@ -36,17 +36,17 @@ pub(crate) fn unescape(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
-/// A checked, escaped, complete name. Cheap to clone, and to look up: its hash is computed once.
+/// A complete name, checked and escaped. Cheap to clone and to look up: its hash is computed once.
 #[derive(Clone)]
 pub(crate) struct Name {
     hash: u64,
     text: Arc<str>,
 }
 
-/// What is kept by name. Names are compared whole: hashes that collide never share a lock.
+/// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
 pub(crate) type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
 
-/// Names have a hash already.
+/// Passes on the hash that a name has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NameHasher(u64);
 
@@ -78,20 +78,19 @@ impl Eq for Name {}
 
 impl Name {
     fn new(text: impl Into<Arc<str>>) -> Self {
-        /// Not to be guessed: users may choose names.
+        /// Random, since names may come from a program's input.
         static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
         let text = text.into();
         let hash = STATE.hash_one(&text);
         Self { hash, text }
     }
 
-    /// The same for the same name, in this process.
+    /// Its hash, which differs from process to process.
     pub(crate) fn hashed(&self) -> u64 {
         self.hash
     }
 
-    /// `namespace:name`, where `name` is the user's own text: its colons separate parts. Without a namespace the
-    /// text is the complete name.
+    /// `namespace:name`, or just `name`. The user chose `name`: its colons separate parts.
     pub(crate) fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
         if name.is_empty() {
             return Err(LockError::InvalidName {
@@ -110,19 +109,19 @@ impl Name {
         builder.finish()
     }
 
-    /// A name as a store or a [`NameBuilder`] wrote it.
+    /// A name that is escaped already.
     pub(crate) fn from_escaped(name: &str) -> Self {
         Self::new(name)
     }
 
-    /// A name as [`from_escaped`](Self::from_escaped), if it can be one.
+    /// A name from a store; `None` if it is not escaped, or too long.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
         let fits = (1..=MAX_BYTES).contains(&name.len());
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
     }
 
-    /// A name beside this one that no user can give to anything: a bare `%` is always an escape.
+    /// A name beside this one that no user can choose: theirs never have a bare `%`.
     pub(crate) fn beside(&self, what: &str) -> Self {
         Self::new(format!("{self}:%{what}"))
     }
@@ -144,7 +143,7 @@ impl fmt::Debug for Name {
     }
 }
 
-/// Puts a name together part by part.
+/// Builds a name part by part.
 #[derive(Clone, Debug)]
 pub(crate) struct NameBuilder(String);
 
@@ -153,33 +152,33 @@ impl NameBuilder {
         Self(escape(namespace).to_string())
     }
 
-    /// A name that is the user's own text, with its namespace.
+    /// Starts with a name that the user chose, with its namespace.
     pub(crate) fn complete(name: &str) -> Self {
         Self(utf8_percent_encode(name, VERBATIM).to_string())
     }
 
-    /// Adds parts; they are escaped.
+    /// Adds parts, escaped.
     pub(crate) fn parts(mut self, parts: &[String]) -> Self {
         parts.iter().for_each(|part| self.part(part));
         self
     }
 
-    /// Adds a part; it is escaped.
+    /// Adds a part, escaped.
     pub(crate) fn part(&mut self, part: &str) {
         self.push(escape(part));
     }
 
-    /// Adds the user's own text: its colons separate parts.
+    /// Adds text that the user chose: its colons separate parts.
     pub(crate) fn verbatim(&mut self, text: &str) {
         self.push(utf8_percent_encode(text, VERBATIM));
     }
 
-    /// Adds what stands for a part, as it is: the result is a template, no name.
+    /// Adds a placeholder for a part, unescaped: the result is a template.
     pub(crate) fn placeholder(&mut self, shown: &str) {
         self.push(shown);
     }
 
-    /// What there is so far, checked or not.
+    /// The text so far, unchecked.
     pub(crate) fn into_text(self) -> String {
         self.0
     }

@@ -1,11 +1,11 @@
-//! [`Closing`]: a store that is reached, and grants nothing yet.
+//! [`Closing`]: a store that can be reached but grants nothing yet.
 
 use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
 
-/// Until when, and why, a store grants nothing; see "Restart and failover" in `docs/protocol.md`.
+/// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closing {
     pub(crate) until: Instant,
@@ -20,13 +20,13 @@ pub(crate) enum Cause {
 }
 
 impl Closing {
-    /// What a caller is told who got nothing because of it.
+    /// The error of a call that got no lock because of it.
     pub(crate) fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
             Cause::Restart => "was restarted",
             Cause::Failover => "was failed over",
         };
-        // Rounded up: nobody should be told to come too early.
+        // Rounded up, so that a retry after this time is not too early.
         let left = now.until(self.until) + Duration::from_millis(999);
         let left = left.as_secs().max(1);
         let message = format!(

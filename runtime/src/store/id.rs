@@ -1,7 +1,7 @@
-//! Who is who: [`Ticket`], [`MemberId`]. Random, version 4 UUIDs, unique for ever.
+//! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), unique for ever.
 //!
-//! They are no secrets: whoever can read the store sees them all. So each thread has a generator that the system seeds,
-//! for to ask the system each time takes longer than all the rest of an uncontended call.
+//! They need not be hard to guess: every client of the store can read them all. So each thread draws them from a fast generator that
+//! the system has seeded. A system call for each would take longer than the rest of an uncontended call.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -43,10 +43,10 @@ macro_rules! id {
 id!(Ticket);
 id!(MemberId);
 
-/// What is kept by ticket.
+/// A map by ticket.
 pub(crate) type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<TicketHasher>>;
 
-/// Tickets are random themselves.
+/// Tickets are random, so they need no further hashing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TicketHasher(u64);
 
@@ -64,11 +64,11 @@ impl Hasher for TicketHasher {
     }
 }
 
-/// A generator (xoshiro256++), which repeats itself after 2^256 numbers.
+/// The generator xoshiro256++; its period is 2^256 − 1 numbers.
 #[derive(Clone, Copy)]
 struct Generator {
     state: [u64; 4],
-    /// A child must not use what its parent uses too.
+    /// How often the process had forked: a child must not draw the numbers of its parent.
     forks: u32,
 }
 
@@ -80,7 +80,7 @@ fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    // A thread that is ending has no generator, a system without randomness no seed.
+    // This fails in a thread that ends (no generator), and where the system has no randomness (no seed).
     let drawn = GENERATOR.try_with(|cell| {
         let known = cell.get().filter(|known| known.forks == forks());
         let mut generator = known.or_else(Generator::seeded)?;

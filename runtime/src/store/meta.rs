@@ -1,4 +1,4 @@
-//! Who asks and for whom, as the store keeps it: [`Meta`], [`Owner`].
+//! Who made a request, as the store keeps it: [`Meta`]; and for whom: [`Owner`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,24 +6,23 @@ use std::time::{Duration, SystemTime};
 use super::{HolderRecord, Text};
 use crate::error::Holder;
 
-/// Whose a hold is, instead of the calling task's.
+/// The owner that a call names, instead of the calling task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Whoever names it in this client.
+    /// Shared by all calls of this client that name it.
     Here(Arc<str>),
-    /// Whoever names it in the cluster.
+    /// Shared by all calls in the cluster that name it.
     Anywhere(Arc<str>),
 }
 
 impl Owner {
-    /// What it is called.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Here(name) | Self::Anywhere(name) => name,
         }
     }
 
-    /// It as the store knows it: empty if it is of no concern to other processes.
+    /// The owner as the store keeps it: escaped, and empty for one of this client only.
     pub(crate) fn in_store(owner: Option<&Self>) -> Text {
         match owner {
             Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
@@ -32,9 +31,9 @@ impl Owner {
     }
 }
 
-/// Who a ticket belongs to, in the form the store keeps.
+/// Who holds or waits, as text in the store.
 ///
-/// Three percent-escaped words: host, process id, site; and a fourth for an owner.
+/// Three percent-escaped words: host, process id, site; with an owner, a fourth.
 pub(crate) struct Meta;
 
 impl Meta {
@@ -47,7 +46,7 @@ impl Meta {
         }
     }
 
-    /// With an owner behind it.
+    /// Appends an owner to `meta`.
     pub(crate) fn owned(meta: &str, owner: &Owner) -> Text {
         let (scope, owner) = match owner {
             Owner::Here(owner) => (HERE, owner),
@@ -56,14 +55,14 @@ impl Meta {
         format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
-    /// `None` for what this library did not write.
+    /// `None` if this library did not write it.
     pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
         use crate::name::unescape;
         let mut words = record.meta.split(' ');
         let host = unescape(words.next()?);
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
-        // The fourth is the owner.
+        // The fourth word is the owner.
         if words.nth(1).is_some() {
             return None;
         }
@@ -71,7 +70,7 @@ impl Meta {
             host,
             pid,
             site,
-            // Many grants within a microsecond bring the token ahead of the clock.
+            // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
             since: (SystemTime::UNIX_EPOCH + Duration::from_micros(record.token))
                 .min(SystemTime::now()),
         })
@@ -83,13 +82,13 @@ impl Meta {
         named.map(|(_, owner)| crate::name::unescape(owner))
     }
 
-    /// Whether `meta` names `owner` as one of the cluster.
+    /// Whether `meta` names `owner` as an owner in the cluster.
     pub(crate) fn names(meta: &str, owner: &str) -> bool {
         let named = meta.split_once(ANYWHERE).map(|(_, owner)| owner);
         named == Some(crate::name::escape(owner).to_string().as_str())
     }
 }
 
-/// What stands before an owner. No escaped word contains a colon or a space.
+/// The text before an owner. No escaped word contains a colon or a space.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";

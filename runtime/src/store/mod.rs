@@ -1,8 +1,7 @@
-//! What a store is: a trait, and the types that the stores and the local queue share.
+//! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
-//! The words and the rules are those of `docs/protocol.md`: what is asked in [`op`], what is answered and told in
-//! [`reply`], who asks in [`meta`] and [`id`]. Each store lives in a folder of its own. Nothing here knows about
-//! handles, futures or guards.
+//! `docs/protocol.md` has the rules; [`op`] the operations, [`reply`] their replies and the messages, [`meta`] and [`id`] the
+//! identities, [`limits`] the constants. Each store has a folder of its own. Nothing here knows about handles, futures or guards.
 
 mod closing;
 mod cluster;
@@ -35,7 +34,7 @@ use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 
-/// A request on its way to the store: an operation, and who wants the reply.
+/// An operation on a name, and who gets the reply.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) name: Name,
@@ -43,18 +42,18 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
 }
 
-/// Chosen by whoever submits; the store only hands it back.
+/// The submitter chooses it; the store returns it with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RequestId(pub(crate) u64);
 
-/// How a request ended.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) request: Request,
     pub(crate) result: Result<Reply, StoreError>,
 }
 
-/// A part of a store that is reached, or not, for itself. Most have just one.
+/// A server of a store, which is connected or not independently of the others. Most stores have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -62,60 +61,60 @@ impl Node {
     pub(crate) const ONLY: Self = Self(0);
 }
 
-/// What a store tells its member. Called from the engine's thread, never from inside
-/// [`Store::submit`], one call at a time.
+/// The events that a store reports to its member. Called on the engine's thread, one at a time, never from inside
+/// [`Store::submit`].
 pub(crate) trait Events: Send + Sync + 'static {
-    /// A request was answered. `StoreError::is_disconnected` means that it may or may not have run;
-    /// the member sends what still matters again.
+    /// A request was answered. With `StoreError::is_disconnected` it may or may not have run; the member sends it again if
+    /// it still matters.
     fn answered(&self, answer: Answer);
 
-    /// A message of this member's channel about `name`.
+    /// A message about `name` came on the member's channel.
     fn told(&self, name: &Name, message: Message);
 
-    /// The connection to `node` is up and the channel subscribed: everything that lives there should be asked again.
-    /// Called for every connection, the first one too; `generation` grows with each, and is 1 for the first one to a
-    /// node that nothing was asked of before.
+    /// `node` is connected, and the member's channel subscribed there: every ticket of the node should be touched.
+    /// Called for each connection, also the first; `generation` grows with each, and is 1 for the first connection to a node that
+    /// was asked nothing before.
     fn connected(&self, node: Node, generation: u64);
 
-    /// The connection to `node` is lost; requests for what lives there fail until `connected`.
+    /// The connection to `node` is lost; requests for its names fail until `connected`.
     fn disconnected(&self, node: Node, error: StoreError);
 
-    /// `node` is reached, and grants nothing until then; `None`: it grants. Told before `connected`, and when it changes.
+    /// `node` is reached but grants nothing until then; `None`: it grants. Called before `connected`, and when it changes.
     fn closed(&self, node: Node, closing: Option<Closing>);
 
-    /// Another attempt to connect failed, with the cause that counts now.
+    /// Another attempt to connect failed; `error` is the latest cause.
     fn still_disconnected(&self, node: Node, error: StoreError);
 
-    /// Nothing lives at `node` any more, nor ever will.
+    /// `node` has no names any more, nor will it have any.
     fn gone(&self, _node: Node) {}
 }
 
-/// Where locks live.
+/// A place where locks are kept.
 pub(crate) trait Store: Send + Sync + 'static {
-    /// Hands a request over. Requests of one member are executed in the order of submission as long
-    /// as the connection lives. Returns the answer at once where the store is in this process,
-    /// otherwise `None`; then [`Events::answered`] is called, exactly once, for every request.
+    /// Submits a request. While a connection lasts, it executes the requests of one member in the order of submission. A store
+    /// in this process returns the answer at once. Any other returns `None`, and calls [`Events::answered`] exactly
+    /// once for each request.
     ///
-    /// Never blocks, never calls [`Events`]. What is handed over may not go before [`flush`](Self::flush).
+    /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
 
-    /// Sends what was submitted on this thread. Never blocks, but may call the system: no lock should be held.
+    /// Sends the requests that this thread submitted. Never blocks, but may make system calls: the caller should hold no lock.
     fn flush(&self) {}
 
-    /// Takes no more requests. What runs the store ends when those it has are answered.
+    /// Stops taking requests. The driver ends when those already submitted are answered.
     fn close(&self);
 
-    /// What it gives, as found at set-up.
+    /// The guarantees found at set-up.
     fn guarantees(&self) -> Guarantees {
         Guarantees::unknown()
     }
 
-    /// Where `name` lives at present.
+    /// The node that serves `name` at present.
     fn node(&self, _name: &Name) -> Node {
         Node::ONLY
     }
 
-    /// Whether answers come at once: the store is in this process.
+    /// Whether the store is in this process, so that it answers at once.
     fn is_here(&self) -> bool {
         false
     }

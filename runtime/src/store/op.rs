@@ -1,4 +1,4 @@
-//! What a store is asked for: [`Op`].
+//! [`Op`]: an operation on a name.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use crate::error::kind::RW_LOCK;
 pub(crate) enum Mode {
     /// Joins the queue.
     Queue,
-    /// Leaves nothing behind and says who holds.
+    /// Does not stay in the store; the reply names the holder.
     Try,
 }
 
-/// What an acquire asks for.
+/// What an acquire asks for, and of how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) units: u32,
-    /// Zero: nothing but signals is handed out.
+    /// Zero: only signals are granted.
     pub(crate) capacity: u32,
-    /// A waiting signal will do instead of the unit.
+    /// A signal is as good as the units.
     pub(crate) takes: bool,
-    /// Holders of the same owner share one hold, in the whole cluster. Escaped; empty: nobody's.
+    /// Tickets of one owner share a hold, in the whole cluster. Escaped; empty: no owner.
     pub(crate) owner: Text,
 }
 
 impl Share {
-    /// Some units of a capacity, for nobody in particular.
+    /// Some units of a capacity, without an owner.
     pub(crate) fn of(units: u32, capacity: u32) -> Self {
         Self {
             units,
@@ -38,13 +38,13 @@ impl Share {
         }
     }
 
-    /// Whether nobody has anything beside it: not another unit, nor a signal, nor as the same owner.
+    /// Whether no other ticket can hold beside it: neither units, nor a signal, nor as the same owner.
     pub(crate) fn excludes_all(&self) -> bool {
         let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
         whole && !self.takes && self.owner.is_empty()
     }
 
-    /// Whether it asks for some units of those that there are.
+    /// Whether the capacity has as many units.
     pub(crate) fn fits(&self) -> bool {
         (1..=self.capacity).contains(&self.units)
     }
@@ -53,9 +53,9 @@ impl Share {
 /// What [`Op::Signal`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// A token, kept until somebody takes it. Not more than once for the same ticket.
+    /// A token, kept until a ticket takes it. Added only once for the same ticket.
     Token(Arc<str>),
-    /// One for the first waiter, if anybody waits.
+    /// One for the first waiter, if there is one.
     One,
     /// One for each waiter.
     All,
@@ -77,21 +77,21 @@ pub(crate) enum Op {
     Touch {
         ticket: Ticket,
         counter: u64,
-        /// A holder gives back what it has beyond these; zero: it keeps what it has.
+        /// A holder gives back the units that it has beyond these; zero: none.
         units: u32,
         hold: Duration,
         place: Duration,
     },
     Release {
         ticket: Ticket,
-        /// How long the ticket stays in the store, held by nobody (`at_least`); zero: not at all.
+        /// How long the released ticket stays, so that no other is granted (`at_least`); zero: not at all.
         park: Duration,
         /// Leave a tombstone: a copy of an acquire may still arrive.
         tomb: bool,
-        /// The fencing time of the grant whose signal was used; that of any other grant goes to the next. Zero: none was.
+        /// The fencing time of the grant whose signal was used; the signal of any other grant goes to the next waiter. Zero: none.
         used: u64,
     },
-    /// `ticket` takes the place of `old`, which holds.
+    /// The hold of `old` goes to `ticket`.
     Adopt {
         old: Ticket,
         ticket: Ticket,
@@ -105,29 +105,29 @@ pub(crate) enum Op {
     Force {
         owner: Text,
     },
-    /// Tells the holders of `owner` that their `expire` counts again.
+    /// Notifies the holders of `owner` that their `expire` starts again.
     Refresh {
         owner: Text,
         expire: Duration,
     },
-    /// The fencing time of a holder becomes `token`, or the next one that was not given: what other servers shall have for
-    /// the same grant.
+    /// The fencing time of a holder becomes `token`, or the next one that was not given: the servers of a quorum give one token for
+    /// one grant.
     Raise {
         ticket: Ticket,
         token: u64,
     },
     Signal {
-        /// Unique for ever, so that it is executed once.
+        /// Unique for ever, so that the store executes it once.
         ticket: Ticket,
         signal: Signal,
     },
-    /// Forgets the name, unless it is in use.
+    /// Deletes the name, unless it is in use.
     Delete,
     Inspect,
 }
 
 impl Op {
-    /// The ticket that this is about, if it is about one.
+    /// The ticket of the operation, if it has one.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         match self {
             Self::Acquire { ticket, .. }

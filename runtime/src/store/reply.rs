@@ -1,4 +1,4 @@
-//! What a store says: [`Reply`] to who asked, [`Message`] to who did not.
+//! [`Reply`]: what a store answers to a request; [`Message`]: what it sends to a member unasked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) enum Reply {
         again: Duration,
         holder: Option<HolderRecord>,
     },
-    /// `Mode::Try` only: it does not fit now.
+    /// `Mode::Try` only: there is no room now.
     Busy {
         holder: Option<HolderRecord>,
     },
@@ -28,13 +28,13 @@ pub(crate) enum Reply {
     Refused,
     /// More units than the capacity.
     TooMany,
-    /// The name has another capacity at present.
+    /// The name is in use with another capacity.
     Mismatch {
         capacity: u32,
     },
-    /// A touch or release of a ticket that the store does not know (any more).
+    /// A touch or release of a ticket that the store does not know.
     Gone,
-    /// The release ended a hold. `free`: what can be had now, signals included.
+    /// The release ended a hold. `free`: the units and signals that are available now.
     Released {
         free: u64,
     },
@@ -44,7 +44,7 @@ pub(crate) enum Reply {
     Freed {
         holders: u64,
     },
-    /// How many holders were told.
+    /// How many holders were notified.
     Told {
         holders: u64,
     },
@@ -52,11 +52,11 @@ pub(crate) enum Reply {
     Signalled {
         count: u64,
     },
-    /// `existed`: there was something to forget.
+    /// `existed`: there was something to delete.
     Deleted {
         existed: bool,
     },
-    /// Not deleted: it is in use.
+    /// Not deleted, since it is in use.
     InUse {
         holders: u64,
         waiters: u64,
@@ -80,7 +80,7 @@ pub(crate) struct TicketRecord {
     /// Zero for a waiter.
     pub(crate) token: u64,
     pub(crate) meta: Text,
-    /// Until the lease (of a holder) or the place (of a waiter) ends, if nobody renews it.
+    /// Until the lease (of a holder) or the place (of a waiter) ends, unless it is renewed.
     pub(crate) left: Duration,
     pub(crate) parked: bool,
 }
@@ -90,13 +90,13 @@ pub(crate) struct TicketRecord {
 pub(crate) struct NameRecord {
     /// The last fencing time handed out, in microseconds; zero if forgotten.
     pub(crate) token: u64,
-    /// `None` when nobody holds or waits.
+    /// `None` if there are neither holders nor waiters.
     pub(crate) capacity: Option<u32>,
-    /// Units of the capacity that are taken.
+    /// Units in use.
     pub(crate) used: u64,
-    /// Signals that wait for somebody to take them.
+    /// Signals that are available.
     pub(crate) signals: u64,
-    /// It was used, and not deleted since.
+    /// The name was used, and not deleted since.
     pub(crate) exists: bool,
     /// In order of token.
     pub(crate) holders: Vec<TicketRecord>,
@@ -104,7 +104,7 @@ pub(crate) struct NameRecord {
     pub(crate) waiters: Vec<TicketRecord>,
 }
 
-/// What a member is told on its channel. A hint: see `docs/protocol.md`.
+/// A message on a member's channel. It is a hint: see `docs/protocol.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
     Grant {
@@ -121,11 +121,11 @@ pub(crate) enum Message {
     Lost {
         ticket: Ticket,
     },
-    /// Something has changed: ask again.
+    /// Something has changed: touch the ticket.
     Ask {
         ticket: Ticket,
     },
-    /// `expire` counts again from now.
+    /// `expire` starts again now.
     Refresh {
         ticket: Ticket,
         expire: Duration,

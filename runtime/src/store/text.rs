@@ -1,12 +1,12 @@
-//! [`Text`]: a text that many keep.
+//! [`Text`]: a shared string.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A text that many keep. One that lives as long as the program is copied without counting its users: to count takes
-/// longer than anything else about a call that finds its lock free.
+/// A string that is cheap to clone. A `'static` one has no reference count: counting would take longer than any other
+/// part of an uncontended call.
 #[derive(Clone)]
 pub(crate) enum Text {
     Fixed(&'static str),

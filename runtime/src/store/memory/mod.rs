@@ -1,8 +1,8 @@
 //! The memory store: locks within one process.
 //!
-//! The reference for every other store, and what tests of users run on (`memory://`). `memory://` alone is
-//! a store of one client; `memory://some-name` is shared by all clients of the process with that URL. The
-//! rules of a name are in [`state`]; here are the names, the members that listen and the clock.
+//! It is the reference for every other store, and the store of users' tests. `memory://` belongs to one client;
+//! all clients of the process with the URL `memory://some-name` share one. The rules of a name are in [`state`]; this file has the
+//! names, the members that listen and the clock.
 
 mod record;
 pub(crate) mod state;
@@ -23,14 +23,14 @@ use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many operations pass between two looks for names to forget.
+/// Idle names are swept after this many operations, or after more if there are many names.
 const SWEEP_EVERY: usize = 4096;
 
-/// The stores that have a name, for as long as a client has them.
+/// The shared stores, while any client has them open.
 static SHARED: Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Default::default);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while this was held came from an allocation that failed; the state is whole.
+    // Only a failed allocation panics under the lock, and it leaves the state consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -68,8 +68,8 @@ impl Space {
     }
 }
 
-/// The last fencing time of all stores that are gone. Grants come faster than microseconds in a tight loop, and each takes
-/// one: so it may be ahead of the clock, and a store that is opened again begins after it.
+/// The highest fencing time of all closed stores. Each grant takes a microsecond, so grants in a tight loop bring it ahead of the
+/// clock; the clock of a store that is opened later starts beyond it.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A member's access to a [`Space`].
@@ -77,12 +77,12 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
     member: MemberId,
-    /// Nobody else can open it.
+    /// No other client can open it.
     is_own: bool,
 }
 
 impl MemoryStore {
-    /// Opens the store called `shared`, or one of its own, and subscribes `member`.
+    /// Opens the store called `shared`, or a new one for this member alone, and subscribes `member`.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
         let is_own = shared.is_none();
         let space = shared.map_or_else(Space::new, Space::named);
@@ -105,7 +105,7 @@ impl MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        // While the store still lives: whoever opens it anew cannot come before this.
+        // The store still exists here, so no client opens a new one before `LAST` is set.
         let last = lock(&self.space.inner)
             .names
             .values()
@@ -122,7 +122,7 @@ impl Store for MemoryStore {
 
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
-        // Under the lock: one that was read before others' would step the clock back, and end their leases early.
+        // Read under the lock: a time from before another operation would look like a step back of the clock.
         let now = self.space.clock.micros(Instant::now());
         let Inner {
             names, listeners, ..
@@ -133,7 +133,7 @@ impl Store for MemoryStore {
                 .get(&member)
                 .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
         };
-        // Looked up before it is inserted: the name is cloned only once.
+        // The name is cloned only to be inserted.
         let reply = match names.get_mut(name) {
             Some(state) => state.apply(now, self.member, &request.op, &mut publish),
             None => {
@@ -152,7 +152,7 @@ impl Store for MemoryStore {
     }
 
     fn close(&self) {
-        // Nobody listens any more, so the driver ends.
+        // This drops the sender, so the driver ends.
         lock(&self.space.inner).listeners.remove(&self.member);
     }
 
@@ -170,7 +170,7 @@ impl Store for MemoryStore {
 
     fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Op>) {
         let mut inner = lock(&self.space.inner);
-        // It may have been forgotten meanwhile.
+        // It may have been swept meanwhile.
         let state = inner.names.entry(name.clone()).or_default();
         state.take_back(self.member, loan, held);
         inner.count(loan.last());
@@ -178,10 +178,10 @@ impl Store for MemoryStore {
 }
 
 impl Inner {
-    /// One more operation has run; sometimes the names are swept.
+    /// Counts an operation, and sweeps the names when it is time.
     fn count(&mut self, now: u64) {
         self.operations += 1;
-        // In proportion to the names, so that a sweep costs an operation the same however many there are.
+        // In proportion to the names, so that the cost per operation does not grow with them.
         if self.operations as usize >= SWEEP_EVERY.max(self.names.len() / 4) {
             self.operations = 0;
             self.names.retain(|_, state| {
@@ -192,7 +192,7 @@ impl Inner {
     }
 }
 
-/// Carries the messages of other members to this one, on the engine's thread.
+/// Delivers messages to this member, on the engine's thread.
 #[derive(Debug)]
 pub(crate) struct Driver {
     messages: mpsc::UnboundedReceiver<(Name, Message)>,

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::store::{MemberId, Text};
 
-/// What kind of holder a ticket is; a waiter is plain.
+/// How a ticket holds; a waiter is `Plain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flag {
     Plain,
-    /// Granted by somebody else's operation and not claimed yet.
+    /// Another ticket's operation granted it, and its member has not claimed it yet.
     Provisional,
     /// Released, but kept until its `at_least` is over.
     Parked,
@@ -20,17 +20,18 @@ pub(super) enum Flag {
 pub(super) struct Record {
     pub(super) place: u64,
     pub(super) units: u32,
-    /// A signal will do instead of the units.
+    /// It accepts a signal instead of units.
     pub(super) takes: bool,
-    /// What it holds instead of the units, and the number of that signal.
+    /// The signal that it holds instead of units, by its number.
     pub(super) signal: Option<(u64, Arc<str>)>,
-    /// Empty: nobody's.
+    /// Empty: no owner.
     pub(super) owner: Text,
     pub(super) hold_ms: u64,
     pub(super) place_ms: u64,
     pub(super) counter: u64,
     pub(super) heard: u64,
     pub(super) told: u64,
+    /// Zero for a waiter.
     pub(super) token: u64,
     pub(super) flag: Flag,
     pub(super) member: MemberId,
@@ -42,7 +43,16 @@ impl Record {
         self.flag == Flag::Parked
     }
 
-    /// What it takes of the capacity, if it is not covered by another holder of the same owner.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.token == 0
+    }
+
+    /// When it loses its place in the queue, unless its member is heard of before.
+    pub(super) fn place_ends(&self) -> u64 {
+        self.heard + self.place_ms * 1000
+    }
+
+    /// The units that it uses, unless another holder of its owner covers them.
     pub(super) fn weight(&self) -> u64 {
         if self.signal.is_some() {
             0

@@ -1,4 +1,4 @@
-//! What is said of a ticket or a name; changes nothing.
+//! Reads the status of a ticket and of the name.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::store::memory::record::Flag;
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
-    /// The reply to an acquire or touch of a ticket that the store knows.
-    pub(super) fn standing(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
+    /// The reply to an acquire or touch of a ticket: whether it holds, waits or is unknown.
+    pub(super) fn status_of(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
         let now = step.now;
         let Some(record) = self.records.get(&ticket) else {
             return Reply::Gone;
         };
         if self.is_unclaimed(step, ticket) {
-            let again_ms = step.opens.saturating_sub(now).div_ceil(1000) + 1;
+            let again_ms = step.grants_from.saturating_sub(now).div_ceil(1000) + 1;
             return Reply::Queued {
                 position: 1,
                 again: Duration::from_millis(again_ms.min(NEAR_MS)),
@@ -30,9 +30,9 @@ impl State {
         };
         let again_ms = if index < NEAR {
             let first_end = self.held.iter().map(|held| held.0).min();
-            // Before the store opens, the end of a lease lets nobody in.
+            // Until the store grants again, the end of a lease changes nothing.
             let first_end = match step.is_closed() {
-                true => first_end.unwrap_or(0).max(step.opens),
+                true => first_end.unwrap_or(0).max(step.grants_from),
                 false => first_end.unwrap_or(u64::MAX),
             };
             NEAR_MS.min(
@@ -91,9 +91,9 @@ impl State {
         places.sort_unstable();
         let waiters = places
             .into_iter()
-            .filter_map(|(_, &ticket)| describe(ticket, *self.waits.get(&ticket)?))
+            .filter_map(|(_, &ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
             .collect();
-        // What the holders had whose lease has ended is as good as returned.
+        // The next operation takes back the signals of holders whose leases have ended.
         let ended = self.held.iter().filter(|held| held.0 <= now);
         let returned = ended
             .filter_map(|held| self.records.get(&held.1))

@@ -1,4 +1,4 @@
-//! Granting what fits, in order.
+//! Grants to the waiters in order, as far as there is room.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use crate::store::limits::{CLAIM_MS, NEAR};
 use crate::store::memory::record::Flag;
 use crate::store::{Message, Text, Ticket};
 
-/// What a waiter would get.
+/// The grant that a waiter would get.
 struct Offer {
     token: u64,
     signal: Option<(u64, Arc<str>)>,
-    /// Another of its owner holds.
+    /// It shares the hold of its owner.
     joins: bool,
 }
 
 /// What the holders of one owner have together.
 struct Shared {
-    /// Of the one with the most.
+    /// Those of the holder with the most.
     units: u64,
     /// The highest.
     token: u64,
 }
 
 impl State {
-    /// What every operation does last.
+    /// The last step of every operation.
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
         let mut owners: Vec<_> = step
             .own
@@ -48,7 +48,7 @@ impl State {
         }
         if !step.is_closed() {
             for owner in owners {
-                self.let_in(step, &owner);
+                self.grant_to_owner(step, &owner);
             }
         }
         for &ticket in self.queue.values().take(NEAR) {
@@ -65,8 +65,8 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// Whoever waits with the same owner as one that holds enters, whatever its place.
-    fn let_in(&mut self, step: &mut Step<'_, '_>, owner: &Text) {
+    /// Grants to the waiters of an owner that holds, whatever their places.
+    fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &Text) {
         let Some(shared) = self.shared(owner) else {
             return;
         };
@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// What `ticket` would get as the first in the queue; `None` if it has to wait.
+    /// The grant for the first in the queue; `None` if there is no room for it.
     fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
         let record = self.records.get(&ticket)?;
         let mut token = now.max(self.token + 1);
@@ -112,7 +112,7 @@ impl State {
         })
     }
 
-    /// Grants `offer`, unless the waiter would not take it.
+    /// Grants `offer`; `false` if the waiter is unlikely to claim it.
     fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
@@ -124,7 +124,7 @@ impl State {
             record.hold_ms.min(CLAIM_MS)
         };
         if !own {
-            // Only one that would keep everybody else waiting must have spoken of late.
+            // A dead holder of the whole capacity would keep all others waiting.
             let alone =
                 !offer.joins && offer.signal.is_none() && Some(record.units) == self.capacity;
             let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
@@ -152,7 +152,6 @@ impl State {
         self.held.push((step.now + hold_ms * 1000, ticket));
         self.queue.remove(&record.place);
         self.quiet.remove(&record.place);
-        self.waits.remove(&ticket);
         true
     }
 
@@ -161,7 +160,7 @@ impl State {
         (!owner.is_empty()).then(|| owner.clone())
     }
 
-    /// What another ticket of `owner` may share, if any of it holds.
+    /// The hold that other tickets of `owner` may share.
     fn shared(&self, owner: &Text) -> Option<Shared> {
         if owner.is_empty() {
             return None;
@@ -190,7 +189,7 @@ impl State {
         }
     }
 
-    /// Whether any signal waits or is held.
+    /// Whether there is any signal, available or held.
     pub(super) fn has_signals(&self) -> bool {
         let mut held = self.held.iter();
         !self.signals.is_empty()
@@ -204,7 +203,7 @@ impl State {
         self.used_by(self.held.iter())
     }
 
-    /// The units of `held`. Holders of one owner share those of the one with the most.
+    /// The units that `held` use. Holders of one owner use as many as the one with the most.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
         let mut used = 0;
         let mut shared = HashMap::new();

@@ -1,7 +1,7 @@
 //! The state of one name: the reference model of `docs/protocol.md` in plain Rust.
 //!
-//! Time and the channel to the members are handed in, so this runs on any clock and without threads. Which
-//! names exist and who listens is not known here. An operation prunes, does its own part, and grants.
+//! The caller passes the time and a function that publishes messages, so the rules run on any clock and without threads. Every
+//! operation prunes, does its own part, and grants.
 
 mod answer;
 mod grant;
@@ -19,7 +19,7 @@ use super::record::Record;
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
-/// Tells a member; `false` if nobody listens.
+/// Sends a message to a member; `false` if the member does not listen.
 pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
 /// See the table in `docs/protocol.md`; times are microseconds.
@@ -29,39 +29,38 @@ pub(crate) struct State {
     capacity: Option<u32>,
     places: u64,
     clock: u64,
-    /// Used, and not deleted since.
+    /// The name was used, and not deleted since.
     known: bool,
-    /// In order of signalling; one that comes back has its number still.
+    /// By number. A signal that is given back keeps its number, and so its place.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
     records: TicketMap<Record>,
-    /// Ends of leases. Short (a mutex has one), so a plain vector.
+    /// The end of each lease. There are few (a mutex has one), so this is a vector.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
-    waits: TicketMap<u64>,
     gone: TicketMap<u64>,
 }
 
-/// One operation under way: whose it is and when.
+/// The operation that runs.
 struct Step<'a, 'p> {
     now: u64,
-    /// Before this nothing is granted.
-    opens: u64,
+    /// Nothing is granted before this time.
+    grants_from: u64,
     member: MemberId,
-    /// The ticket that the reply of this operation reaches.
+    /// The ticket whose member gets the reply.
     own: Option<Ticket>,
     publish: &'a mut Publish<'p>,
 }
 
 impl Step<'_, '_> {
     fn is_closed(&self) -> bool {
-        self.now < self.opens
+        self.now < self.grants_from
     }
 }
 
 impl State {
-    /// The last fencing time given.
+    /// The last fencing time.
     pub(crate) fn token(&self) -> u64 {
         self.token
     }
@@ -71,21 +70,29 @@ impl State {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be forgotten, if no operation comes: some time after all that is in it has ended.
+    /// When the state may be dropped if no operation comes: some time after its last lease, place or tombstone has ended.
     pub(crate) fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
-        let ends = leases.chain(self.waits.values().chain(self.gone.values()).copied());
+        let ends = leases
+            .chain(self.places_end())
+            .chain(self.gone.values().copied());
         let kept = if self.has_signals() {
             SIGNALS_KEPT_MS
         } else {
             KEPT_MS
         };
-        // Many grants within a microsecond bring the token ahead of the clock.
+        // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
         let used = self.clock.max(self.token);
         ends.fold(used, u64::max).saturating_add(kept * 1000)
     }
 
-    /// Gives back what an idle name has no use for: there may be a million of them.
+    /// Places of waiters end then.
+    fn places_end(&self) -> impl Iterator<Item = u64> {
+        let waiters = self.records.values().filter(|record| record.is_waiting());
+        waiters.map(Record::place_ends)
+    }
+
+    /// Frees the memory that an idle name does not need: there may be a million of them.
     pub(crate) fn shrink(&mut self) {
         if self.is_idle() {
             *self = Self {
@@ -108,18 +115,18 @@ impl State {
         self.apply_until_open(now, 0, member, op, publish)
     }
 
-    /// As [`apply`](Self::apply), on a store that grants nothing before `opens`.
+    /// As [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
     pub(crate) fn apply_until_open(
         &mut self,
         now: u64,
-        opens: u64,
+        grants_from: u64,
         member: MemberId,
         op: &Op,
         publish: &mut Publish<'_>,
     ) -> Reply {
         let mut step = Step {
             now,
-            opens,
+            grants_from,
             member,
             own: None,
             publish,

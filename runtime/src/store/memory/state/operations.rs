@@ -1,4 +1,4 @@
-//! What each operation does between prune and grant.
+//! The part of each operation between prune and grant.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ impl State {
         };
         let now = step.now;
         if let Some(refusal) = self.refusal(ticket, share) {
-            // The reply grants nothing, so neither may what follows.
+            // The reply is a refusal, so nothing may be granted to this ticket.
             step.own = None;
             self.grant(step);
             return refusal;
         }
-        if !self.hear(step, ticket, counter, hold, place) {
+        if !self.renew(step, ticket, counter, hold, place) {
             self.known = true;
             self.capacity = Some(share.capacity);
             self.places += 1;
@@ -42,7 +42,7 @@ impl State {
                 place_ms: millis(place),
                 counter,
                 heard: now,
-                // It will ask again soon by itself.
+                // A new waiter touches soon by itself, so it need not be notified.
                 told: now,
                 token: 0,
                 flag: Flag::Plain,
@@ -59,13 +59,12 @@ impl State {
                 };
             }
             self.queue.insert(record.place, ticket);
-            self.waits.insert(ticket, now + record.place_ms * 1000);
             self.records.insert(ticket, record);
         }
         self.grant(step);
-        match self.standing(step, ticket) {
+        match self.status_of(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // (Who has not claimed may go on to believe in it.)
+                // (The member of an unclaimed grant may still believe in it.)
                 if !self.is_unclaimed(step, ticket) {
                     self.drop_waiter(ticket);
                     self.forget_if_empty();
@@ -76,7 +75,7 @@ impl State {
         }
     }
 
-    /// Grants to the only one, as [`grant`](Self::grant) would, and answers with the token; it never waits, so the queue need not know of it.
+    /// Grants to the only ticket without putting it into the queue; returns the token.
     #[inline]
     pub(super) fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> u64 {
         self.token = now.max(self.token + 1);
@@ -86,7 +85,7 @@ impl State {
         self.token
     }
 
-    /// Why an acquire is out of the question.
+    /// The reply to an acquire that can neither hold nor wait.
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
         let record = self.records.get(&ticket);
         if share.units > share.capacity && !share.takes {
@@ -111,7 +110,7 @@ impl State {
         else {
             return Reply::Gone;
         };
-        let known = self.hear(step, ticket, counter, hold, place);
+        let known = self.renew(step, ticket, counter, hold, place);
         if units > 0
             && let Some(record) = self.records.get_mut(&ticket)
             && record.token > 0
@@ -121,13 +120,13 @@ impl State {
         }
         self.grant(step);
         if known {
-            self.standing(step, ticket)
+            self.status_of(step, ticket)
         } else {
             Reply::Gone
         }
     }
 
-    /// A fresh ticket takes the place of one that holds.
+    /// Moves a hold from one ticket to a new one.
     pub(super) fn adopt(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
         let &Op::Adopt {
             old,
@@ -145,7 +144,7 @@ impl State {
             self.grant(step);
             return Reply::Refused;
         }
-        let mut known = self.hear(step, ticket, counter, hold, place);
+        let mut known = self.renew(step, ticket, counter, hold, place);
         let swaps = !known
             && !self.records.contains_key(&ticket)
             && !self.records.get(&old).is_some_and(Record::is_parked)
@@ -174,7 +173,7 @@ impl State {
         }
         self.grant(step);
         if known {
-            self.standing(step, ticket)
+            self.status_of(step, ticket)
         } else {
             Reply::Gone
         }
@@ -274,7 +273,7 @@ impl State {
         Reply::Told { holders }
     }
 
-    /// A holder's token is at least `token`, and nobody else's.
+    /// Raises a holder's token to `token` at least, to one that no other grant has.
     pub(super) fn raise(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, token: u64) -> Reply {
         let record = self.records.get_mut(&ticket);
         let holder = record.filter(|record| record.token > 0 && !record.is_parked());
@@ -286,7 +285,7 @@ impl State {
         });
         self.grant(step);
         match holds {
-            Some(()) => self.standing(step, ticket),
+            Some(()) => self.status_of(step, ticket),
             None => Reply::Gone,
         }
     }
@@ -306,8 +305,8 @@ impl State {
         Reply::Deleted { existed }
     }
 
-    /// Notes that a known ticket spoke; `false` if it is not known or only parked.
-    pub(super) fn hear(
+    /// Renews the lease or the place of a ticket; `false` if it is unknown or parked.
+    pub(super) fn renew(
         &mut self,
         step: &Step<'_, '_>,
         ticket: Ticket,
@@ -326,7 +325,7 @@ impl State {
         record.counter = record.counter.max(counter);
         record.heard = now;
         record.place_ms = millis(place);
-        // Nor is it taken back: its member may believe in it until it ends.
+        // It may not be claimed now; nor is it taken back, since its member may believe in it until it ends.
         if unclaimed {
             return true;
         }
@@ -336,17 +335,16 @@ impl State {
             record.flag = Flag::Plain;
         } else {
             record.told = 0;
-            self.waits.insert(ticket, now + record.place_ms * 1000);
             self.quiet.remove(&record.place);
             self.queue.insert(record.place, ticket);
         }
         true
     }
 
-    /// Whether the ticket of this operation would claim, if anything were claimed while nothing is granted.
+    /// Whether this operation would claim the grant of `ticket`, and may not since nothing is granted now.
     pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
         let is_provisional = |record: &Record| record.flag == Flag::Provisional;
-        // Mostly it is open, and nothing is looked up.
+        // The first test is nearly always false, and spares the lookup.
         step.is_closed()
             && step.own == Some(ticket)
             && self.records.get(&ticket).is_some_and(is_provisional)

@@ -1,4 +1,4 @@
-//! What every operation does first: what has ended goes.
+//! The first step of every operation: drops what has ended.
 
 use super::State;
 use crate::store::Ticket;
@@ -6,14 +6,14 @@ use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::memory::record::Flag;
 
 impl State {
-    /// What every operation does first. Who releases just now, and is a plain holder as far as anybody knows, stays for that.
+    /// The first step of every operation. A plain holder that this operation releases stays: no other operation has seen its
+    /// lease end.
     pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
         }
         self.gone.retain(|_, until| *until > now);
-        // In order of deadline, then of ticket: the places of unclaimed grants depend on it in no way, but
-        // the replies of both stores are compared one by one.
+        // In order of deadline, then of ticket, as the scripts do it: tests compare every reply of both stores.
         if self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
             let is_plain = |ticket| records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain);
@@ -26,13 +26,11 @@ impl State {
                 self.end_lease(now, ticket, until);
             }
         }
-        if self.waits.values().any(|until| *until <= now) {
-            let over: Vec<_> = self
-                .waits
-                .iter()
-                .filter(|(_, until)| **until <= now)
-                .map(|(ticket, _)| *ticket)
-                .collect();
+        if self.places_end().any(|end| end <= now) {
+            let records = self.records.iter();
+            let over =
+                records.filter(|(_, record)| record.is_waiting() && record.place_ends() <= now);
+            let over: Vec<_> = over.map(|(&ticket, _)| ticket).collect();
             for ticket in over {
                 self.drop_waiter(ticket);
             }
@@ -40,7 +38,7 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// The clock was stepped back: nothing may last longer than if it were set now.
+    /// The clock was stepped back: shortens everything to what it would last if it began now.
     pub(super) fn step_back(&mut self, now: u64) {
         for (until, ticket) in &mut self.held {
             if let Some(record) = self.records.get(ticket) {
@@ -49,11 +47,6 @@ impl State {
                     _ => record.hold_ms,
                 };
                 *until = (*until).min(now + longest * 1000);
-            }
-        }
-        for (ticket, until) in &mut self.waits {
-            if let Some(record) = self.records.get(ticket) {
-                *until = (*until).min(now + record.place_ms * 1000);
             }
         }
         for record in self.records.values_mut() {
@@ -70,19 +63,19 @@ impl State {
             return;
         };
         let signal = record.signal.take();
-        let place_ends = record.heard + record.place_ms * 1000;
+        let place_ends = record.place_ends();
         if record.flag == Flag::Provisional && place_ends > now {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            // What it could not claim, since it takes the store for closed, is a signal that came before others began to wait.
+            // Its member could not claim the signal, since it takes the store for closed. It stays in line for the signal: that is
+            // older than the waiters behind it.
             let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
             if signal.is_some() && record.heard > granted {
                 self.queue.insert(record.place, ticket);
             } else {
                 self.quiet.insert(record.place, ticket);
             }
-            self.waits.insert(ticket, place_ends);
         } else {
             self.records.remove(&ticket);
         }
@@ -94,6 +87,5 @@ impl State {
             self.queue.remove(&record.place);
             self.quiet.remove(&record.place);
         }
-        self.waits.remove(&ticket);
     }
 }

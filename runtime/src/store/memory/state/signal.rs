@@ -1,4 +1,4 @@
-//! Signals: what is handed out once, instead of a unit.
+//! Signals: texts that are granted once each, instead of units.
 
 use super::{State, Step};
 use crate::store::limits::TOMBSTONE_MS;
@@ -35,7 +35,7 @@ impl State {
         Reply::Signalled { count }
     }
 
-    /// What `record` held and nobody used goes back to its place.
+    /// Returns the unused signal of `record` to its place.
     pub(super) fn give_back(&mut self, record: &mut Record) {
         self.signals.extend(record.signal.take());
     }

@@ -8,7 +8,7 @@ use auto_mutex_model::runs::Run;
 use auto_mutex_model::world::World;
 
 use super::twin::Twin;
-use super::view::Words;
+use super::words::Words;
 
 /// Looks at so many states; answers with the number of steps.
 pub(super) fn explore(run: &Run, states: u64) -> u64 {

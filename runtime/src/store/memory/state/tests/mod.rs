@@ -24,10 +24,13 @@
 
 mod breadth;
 mod dice;
+mod of_memory;
+mod of_model;
 mod seeded;
 mod twin;
 mod view;
 mod walk;
+mod words;
 
 use auto_mutex_model::runs::{Size, holding};
 use auto_mutex_model::store;
@@ -35,9 +38,9 @@ use auto_mutex_model::store;
 use crate::store::limits::NEAR;
 
 /// Walks of a short run.
-const WALKS: u64 = 400;
+const WALKS: u64 = 2000;
 /// States of each run of the model that are looked at for each walk.
-const STATES_PER_WALK: u64 = 5;
+const STATES_PER_WALK: u64 = 1;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

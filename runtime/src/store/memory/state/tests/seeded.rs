@@ -7,8 +7,10 @@ use super::walk::walk;
 /// More than any of them needs.
 const WALKS: u64 = 400;
 
+type Fault = fn(&mut Rules);
+
 /// What is wrong with the model.
-const FAULTS: &[(&str, fn(&mut Rules))] = &[
+const FAULTS: &[(&str, Fault)] = &[
     ("no look whether somebody holds", |rules| {
         rules.without = Some(Safeguard::HolderCheck);
     }),

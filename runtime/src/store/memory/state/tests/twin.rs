@@ -6,7 +6,8 @@ use auto_mutex_model::network::{Reply, Request, Verb};
 use auto_mutex_model::rules::Rules;
 use auto_mutex_model::world::{Action, Executed, World};
 
-use super::view::{self, Words};
+use super::of_model::holds;
+use super::words::{self, Words};
 use crate::store::memory::state::State;
 use crate::store::{Message, Mode, Op, Share};
 
@@ -46,11 +47,14 @@ impl Twin {
             _ => {}
         }
         let request = match *action {
-            Action::Execute(me) => self.world.lines[usize::from(me)].requests.first().copied(),
+            Action::Execute(me) => self.world.connections[usize::from(me)]
+                .requests
+                .first()
+                .copied(),
             Action::Late(_, request) => Some(request),
             _ => None,
         };
-        let held = request.is_some_and(|request| view::holds(&self.world.store, request));
+        let held = request.is_some_and(|request| holds(&self.world.store, request));
         let listening = self.listening();
         match self.world.happen(action, rules) {
             Some(executed) => self.execute(&executed, held, &listening, rules),
@@ -63,15 +67,15 @@ impl Twin {
 
     /// Asks both for what nobody has sent.
     pub(super) fn ask(&mut self, request: Request, rules: &Rules) -> Result<(), String> {
-        let held = view::holds(&self.world.store, request);
+        let held = holds(&self.world.store, request);
         let listening = self.listening();
         let executed = self.world.look(request, rules);
         self.execute(&executed, held, &listening, rules)
     }
 
     fn listening(&self) -> Vec<bool> {
-        let lines = self.world.lines.iter();
-        lines.map(|line| line.connected).collect()
+        let connections = self.world.connections.iter();
+        connections.map(|connection| connection.connected).collect()
     }
 
     fn execute(
@@ -91,13 +95,13 @@ impl Twin {
         let mut told = Vec::new();
         let mut publish = |to, message: Message| {
             let mut members = 0..listening.len() as u8;
-            let hears = members.any(|me| view::member(me) == to && listening[usize::from(me)]);
+            let hears = members.any(|me| words::member(me) == to && listening[usize::from(me)]);
             if hears || matches!(message, Message::Near { .. }) {
                 told.push((to, message));
             }
             hears
         };
-        let member = view::member(executed.member);
+        let member = words::member(executed.member);
         let reply = (self.state).apply_until_open(self.now, opens, member, &op, &mut publish);
         self.note_grants(executed, &reply, &told)?;
         let store = &self.world.store;
@@ -112,7 +116,7 @@ impl Twin {
     }
 
     fn op(&self, request: Request, rules: &Rules) -> Op {
-        let ticket = view::ticket(request.ticket);
+        let ticket = words::ticket(request.ticket);
         let hold = self.words.duration(rules.lease);
         let place = self.words.duration(rules.place);
         match request.verb {

@@ -8,7 +8,7 @@ use auto_mutex_model::world::Action;
 
 use super::dice::Dice;
 use super::twin::Twin;
-use super::view::Words;
+use super::words::Words;
 
 const STEPS: usize = 150;
 /// More than a walk has room for.
@@ -48,14 +48,16 @@ pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), Stri
 
 fn rules(dice: &mut Dice) -> Rules {
     if dice.one_in(3) {
-        // Many wait, and for long: who was far behind comes to be among the first.
+        // Many wait, and for long: the last of them come to be among the first.
+        let claim = dice.between(1, 2);
         return Rules {
             capacity: 1,
-            claim: 4,
-            tomb: Words::tomb(4),
-            lease: 12,
-            place: 20,
+            claim,
+            tomb: Words::tomb(claim),
+            lease: 6,
+            place: 9,
             cancels: true,
+            prompt: true,
             faults: Faults::default().breaks(2),
             calls: CALLS,
             ..Rules::new(8)
@@ -103,10 +105,10 @@ fn note(trail: &mut String, action: &Action) {
 
 /// Time passes: mostly a little, or until all has ended.
 fn pass(twin: &mut Twin, dice: &mut Dice, rules: &Rules, trail: &mut String) -> Result<(), String> {
-    let ticks = match dice.below(8) {
+    let ticks = match dice.below(30) {
         0 => rules.tomb,
-        1 => rules.place,
-        2 => rules.lease,
+        1..3 => rules.place,
+        3..5 => rules.lease,
         _ => 1,
     };
     for _ in 0..ticks {

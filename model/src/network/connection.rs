@@ -1,10 +1,10 @@
-//! The connection of one member, and what is left of the ones before it.
+//! [`Connection`]: what is on its way between a member and the store, also on connections before.
 
 use super::{Answer, Message, Request, Ticket, Verb};
 
-/// What is between a member and the store.
+/// The connection of one member, and the requests left from earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Line {
+pub struct Connection {
     /// The member has a connection. Of a dead member: the store has not noticed yet.
     pub connected: bool,
     /// On the way to the store, the oldest first.
@@ -17,7 +17,7 @@ pub struct Line {
     pub late: Vec<(Request, u8)>,
 }
 
-impl Line {
+impl Connection {
     /// A connection on which nothing was sent.
     #[must_use]
     pub fn new() -> Self {
@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-impl Default for Line {
+impl Default for Connection {
     fn default() -> Self {
         Self::new()
     }

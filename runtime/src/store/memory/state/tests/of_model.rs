@@ -1,0 +1,123 @@
+//! What the model's store said and has, as a [`view`](super::view).
+
+use auto_mutex_model::network::{self, Request};
+use auto_mutex_model::rules::Rules;
+use auto_mutex_model::store::{self, Store};
+use auto_mutex_model::world::Executed;
+
+use super::view::{Is, Known, Outcome, Said, Told, View};
+use super::words::Words;
+use crate::store::limits::{NEAR, NEAR_MS};
+
+impl Words {
+    /// What the model's store said and has.
+    pub(super) fn of_model(
+        &self,
+        executed: &Executed,
+        held_before: bool,
+        store: &Store,
+        rules: &Rules,
+    ) -> Outcome {
+        let told = executed.told.iter().map(|message| Told::Grant {
+            member: message.ticket.member,
+            ticket: message.ticket,
+            token: message.token.fence,
+            counter: message.counter.into(),
+            hold_ms: self.millis(rules.claim.min(rules.lease)),
+        });
+        let near = executed.notified.iter().map(|ticket| Told::Near {
+            member: ticket.member,
+            ticket: *ticket,
+        });
+        let held = store.records.iter().filter(|it| it.lease.is_some()).count() as u64;
+        let reply = match executed.reply {
+            network::Reply::Granted(token) => Said::Granted(token.fence),
+            network::Reply::Queued => self.queued(executed, store, rules),
+            network::Reply::Gone => Said::Gone,
+            network::Reply::Refused => Said::Refused,
+            network::Reply::Left if held_before => Said::Released {
+                free: u64::from(rules.capacity).saturating_sub(held),
+            },
+            network::Reply::Left => Said::Cancelled,
+        };
+        let tickets = store.records.iter().map(|record| known(record, rules));
+        Outcome {
+            reply,
+            told: told.chain(near).collect(),
+            state: View {
+                capacity: (!store.records.is_empty()).then_some(rules.capacity.into()),
+                last: store.last,
+                tickets: tickets.collect(),
+                gone: (store.gone.iter())
+                    .map(|gone| (gone.0, gone.1.into()))
+                    .collect(),
+            },
+        }
+    }
+
+    /// What `docs/protocol.md` makes of the model's records.
+    fn queued(&self, executed: &Executed, store: &Store, rules: &Rules) -> Said {
+        let opens_ms = self.millis(executed.closed);
+        let waiting = |record: &&store::Record| record.lease.is_none() && !record.quiet;
+        let mut queue = store.records.iter().filter(waiting).enumerate();
+        let Some((index, record)) = queue.find(|it| it.1.ticket == executed.request.ticket) else {
+            // It may not claim.
+            return Said::Queued {
+                position: 1,
+                again_ms: NEAR_MS.min(opens_ms + 1),
+                holder: None,
+            };
+        };
+        let leases = store.records.iter().filter_map(|record| record.lease);
+        let place_ms = self.millis(rules.place);
+        let again_ms = if index < NEAR {
+            let first = leases.clone().map(|lease| self.millis(lease.left)).min();
+            let first = match executed.closed {
+                0 => first.unwrap_or(u64::MAX - 1),
+                _ => first.unwrap_or(0).max(opens_ms),
+            };
+            NEAR_MS.min(first + 1)
+        } else if record.notified.is_some() {
+            NEAR_MS.min(place_ms / 3)
+        } else {
+            place_ms / 3
+        };
+        Said::Queued {
+            position: index as u64 + 1,
+            again_ms: again_ms.max(1),
+            holder: leases.map(|lease| lease.token.fence).min(),
+        }
+    }
+}
+
+fn known(record: &store::Record, rules: &Rules) -> Known {
+    let place = record.place.into();
+    let is = match record.lease {
+        Some(lease) if lease.provisional => Is::Provisional {
+            left: lease.left.into(),
+            token: lease.token.fence,
+            place,
+        },
+        Some(lease) => Is::Holder {
+            left: lease.left.into(),
+            token: lease.token.fence,
+        },
+        None if record.quiet => Is::PassedOver { place },
+        None => Is::Waiting {
+            place,
+            notified: (record.notified).map(|age| age.min(rules.claim + 1).into()),
+        },
+    };
+    Known {
+        ticket: record.ticket,
+        counter: record.counter.into(),
+        is,
+    }
+}
+
+/// Whether a release of the ticket ends a hold: of a holder nobody has missed, also when its lease has ended.
+pub(super) fn holds(store: &Store, request: Request) -> bool {
+    let record = store.find(request.ticket).map(|at| store.records[at]);
+    let lease = record.and_then(|record| record.lease);
+    lease.is_some_and(|lease| lease.left > 0 || !lease.provisional)
+}
