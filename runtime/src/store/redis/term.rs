@@ -21,6 +21,9 @@ const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN"];
 /// The server's own default, where it does not say what it is.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
+/// An old primary goes on for so much longer than its lag: it counts its replicas every second, and their silence in whole seconds.
+const SLACK: Duration = Duration::from_secs(2);
+
 /// What a client asks of a server that was restarted or promoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
@@ -115,8 +118,8 @@ impl Guard {
     /// For how long a promoted server grants nothing, unless another client asks for more.
     pub(super) fn after_failover(&self, lag: Duration) -> Duration {
         // The lag is the server's word: it may be any number.
-        let apart = lag.saturating_add(Duration::from_secs(2));
-        self.longest_lease.saturating_add(apart)
+        let goes_on = lag.saturating_add(SLACK);
+        self.longest_lease.saturating_add(goes_on)
     }
 }
 
@@ -243,7 +246,7 @@ pub(super) fn ask(
             None => words.text("0"),
         }
         words.number(millis(guard.longest_lease).max(notes.lease_ms));
-        words.number(millis(lag));
+        words.number(millis(lag.saturating_add(SLACK)));
         words.number(match (guard.restart, guard.replicated) {
             (false, _) => 0,
             (true, false) => 1,

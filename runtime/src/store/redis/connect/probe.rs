@@ -19,46 +19,14 @@ pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// A holder, a waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name: together
-/// they run every command of the scripts.
+/// Runs every command of the scripts, on the name.
 pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
 ) -> Result<(), ConnectError> {
-    let [first, second, signal] = [(); 3].map(|()| Ticket::random());
-    let acquire = |ticket| Op::Acquire {
-        ticket,
-        counter: 1,
-        share: Share {
-            // A ticket with an owner, so that the state does not fit into the first key.
-            owner: if ticket == first { "probe" } else { "" }.into(),
-            ..Share::of(1, 1)
-        },
-        hold: Duration::from_secs(1),
-        place: Duration::from_secs(1),
-        mode: Mode::Queue,
-        meta: "- 0 probe".into(),
-    };
-    let release = |ticket, tomb| Op::Release {
-        ticket,
-        park: Duration::ZERO,
-        tomb,
-        used: 0,
-    };
-    let operations = [
-        acquire(first),
-        acquire(second),
-        release(first, true),
-        acquire(first),
-        release(second, false),
-        Op::Signal {
-            ticket: signal,
-            signal: Signal::Token("probe".into()),
-        },
-        Op::Delete,
-    ];
+    let operations = operations();
     let mut questions = Vec::new();
     for op in &operations {
         command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
@@ -84,4 +52,41 @@ pub(super) async fn run(
     // The DEL only tidies up.
     connection.reply().await?;
     result
+}
+
+/// A holder, a waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name: together
+/// they run every command.
+fn operations() -> [Op; 7] {
+    let [first, second, signal] = [(); 3].map(|()| Ticket::random());
+    let acquire = |ticket| Op::Acquire {
+        ticket,
+        counter: 1,
+        share: Share {
+            // A ticket with an owner, so that the state does not fit into the first key.
+            owner: if ticket == first { "probe" } else { "" }.into(),
+            ..Share::of(1, 1)
+        },
+        hold: Duration::from_secs(1),
+        place: Duration::from_secs(1),
+        mode: Mode::Queue,
+        meta: "- 0 probe".into(),
+    };
+    let release = |ticket, tomb| Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb,
+        used: 0,
+    };
+    [
+        acquire(first),
+        acquire(second),
+        release(first, true),
+        acquire(first),
+        release(second, false),
+        Op::Signal {
+            ticket: signal,
+            signal: Signal::Token("probe".into()),
+        },
+        Op::Delete,
+    ]
 }

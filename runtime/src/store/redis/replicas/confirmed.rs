@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use crate::clock::Instant;
+use crate::store::limits::LONGEST_LEASE_MS;
 use crate::store::{Ticket, TicketMap};
 
 /// The longest lease: a grant that nobody mentioned for so long is over.
-const KEPT: Duration = Duration::from_secs(30);
+const KEPT: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 /// So many grants are kept before the first look for those that are over.
 const FEW: usize = 64;
 

@@ -7,7 +7,7 @@
 -- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
 --         noted (µs: when it was written; kept for a week from then). No key: the client knows of no slot that this node of a
 --         cluster serves; it keeps the note itself
--- Arguments: 1 lease_ms, the longest lease of any client  2 lag_ms: for how long a primary that lost its replicas may go on
+-- Arguments: 1 lease_ms, the longest lease of any client  2 lag_ms: for how long a primary that lost its replicas may go on at most
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': and the server may have been promoted before it)
 --            4 '0': a failover does not count  5 a term and  6 since, as another key said: if it is this term, it counts as noted here
 -- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', term, since, lease_ms}
@@ -68,12 +68,11 @@ if not epoch and not serves() then return {0, 0, 'failover', term, since, lease}
 
 local failover = ARGV[4] ~= '0'
 local opens, cause = 0, 'failover'
--- The old primary counts its replicas every second, and their silence in whole seconds.
-if failover and since > 0 then opens = since + (lease + lag + 2000) * 1000 end
+if failover and since > 0 then opens = since + (lease + lag) * 1000 end
 if guard > 0 and not (failover and promoted) then
-  -- The uptime is in whole seconds too. Nothing says whether the server was a replica when it was started.
+  -- The uptime is in whole seconds. Nothing says whether the server was a replica when it was started.
   local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000)
-  local over = started + (lease + (guard > 1 and lag + 2000 or 1000)) * 1000
+  local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
   if over >= opens then opens, cause = over, 'restart' end
 end
 if opens <= now then return {0, 0, cause, term, since, lease} end
