@@ -133,9 +133,14 @@ async fn em_mutex_07_a_forged_grant_is_found_out() {
         waiting.is_finished()
     })
     .await;
-    let forged = waiting.await.unwrap().unwrap();
-    soon("the claim is refused", forged.lost()).await;
-    assert!(!forged.unlock().await.unwrap());
+    match waiting.await.unwrap() {
+        Ok(forged) => {
+            soon("the claim is refused", forged.lost()).await;
+            assert!(!forged.unlock().await.unwrap());
+        }
+        // The claims were refused before the waiter looked, time after time.
+        Err(error) => assert!(matches!(error, LockError::Lost { .. }), "{error:?}"),
+    }
     guard.check().unwrap();
     assert!(guard.unlock().await.unwrap());
     drop(
