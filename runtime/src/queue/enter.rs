@@ -172,7 +172,10 @@ impl Transition<'_> {
         });
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
-            match ticket.attempting().filter(|attempt| same(&attempt.waiter)) {
+            // (The attempt that was granted is not given up.)
+            let other = ticket.id() != hold.grant().ticket;
+            let attempt = ticket.attempting().filter(|_| other);
+            match attempt.filter(|attempt| same(&attempt.waiter)) {
                 Some(attempt) => {
                     others.push(attempt.waiter.clone());
                     self.drop_attempt(index);
