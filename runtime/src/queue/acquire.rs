@@ -52,6 +52,17 @@ impl Acquire {
         }
     }
 
+    /// A grant that came while the caller entered the queue cannot be missed: it has looked.
+    pub(super) fn look(mut self) -> Self {
+        if let Stage::Waiting(_, waiter) = &self.stage
+            && !waiter.want.relies
+            && let Some(Ok(hold)) = waiter.promise.take_if(Result::is_ok)
+        {
+            self.stage = Stage::Obtained(hold);
+        }
+        self
+    }
+
     /// What is missed cannot be had again.
     pub(super) fn once(mut self) -> Self {
         self.misses = 0;

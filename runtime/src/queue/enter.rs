@@ -22,7 +22,7 @@ impl LockQueue {
         if let Some(hold) = self.take_lent(&mut state, want, now) {
             return Some(Ok(Acquire::obtained(hold)));
         }
-        Some(self.go_on(state, now, Wakes::default(), |step| {
+        let entered = self.go_on(state, now, Wakes::default(), |step| {
             // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
             self.member().check()?;
             if let Some(hold) = step.shared_by(want) {
@@ -43,7 +43,8 @@ impl LockQueue {
                 step.attempt(waiter.clone(), None, 1);
             }
             Ok(Acquire::new(self.clone(), waiter))
-        }))
+        });
+        Some(entered.map(Acquire::look))
     }
 
     /// What `owner` holds here.
@@ -172,7 +173,10 @@ impl Transition<'_> {
         });
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
-            match ticket.attempting().filter(|attempt| same(&attempt.waiter)) {
+            // (The attempt that was granted is not given up.)
+            let other = ticket.id() != hold.grant().ticket;
+            let attempt = ticket.attempting().filter(|_| other);
+            match attempt.filter(|attempt| same(&attempt.waiter)) {
                 Some(attempt) => {
                     others.push(attempt.waiter.clone());
                     self.drop_attempt(index);

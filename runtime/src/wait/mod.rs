@@ -153,6 +153,18 @@ impl<T> Promise<T> {
         }
     }
 
+    /// Takes the value if it is there and `wanted`.
+    pub(crate) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        let mut state = lock(&self.0);
+        if !matches!(&*state, State::Ready(value) if wanted(value)) {
+            return None;
+        }
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Ready(value) => Some(value),
+            State::Waiting(_) | State::Taken => None,
+        }
+    }
+
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
         // Cloned before the mutex is locked and dropped after: dropping the last waker of a task drops the task.
         let mut waker = Some(cx.waker().clone());

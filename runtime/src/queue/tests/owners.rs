@@ -39,6 +39,19 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
 }
 
 #[test]
+fn what_an_owner_tried_for_and_got_is_not_given_back() {
+    let rig = Rig::new();
+    let mut tries = rig.enter(&Want {
+        patience: Patience::NONE,
+        ..owned("a")
+    });
+    rig.answer(rig.next(), granted());
+    let hold = poll(&mut tries).expect("answered").unwrap();
+    assert!(hold.is_valid() && !hold.is_shared());
+    assert!(rig.is_silent(), "it is held: nothing leaves the store");
+}
+
+#[test]
 fn a_grant_serves_all_that_wait_for_their_owner() {
     let rig = Rig::new();
     let mut first = rig.enter(&owned("a"));
