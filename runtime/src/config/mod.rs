@@ -17,7 +17,7 @@ pub(crate) use endpoint::{
     SentinelEndpoint, Tls,
 };
 pub use seconds::Seconds;
-pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
+pub(crate) use settings::{LONGEST_LEASE, Replicas, SHORTEST_EXPIRE, Settings};
 
 use crate::error::SetupError;
 

@@ -10,7 +10,7 @@ use crate::error::SetupError;
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// After a failover nothing is granted for as long as a lease can last, so it is bounded.
-const LONGEST_LEASE: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(30);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

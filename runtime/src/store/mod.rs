@@ -9,6 +9,7 @@ mod cluster;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod id;
+mod limits;
 mod loan;
 pub(crate) mod memory;
 mod meta;

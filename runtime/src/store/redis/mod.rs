@@ -1,7 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
-//! - `command/`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
+//! - `scripts/`: one script for all operations, in parts, and that of the reign; `scripts.rs` puts them together.
+//! - `command.rs`, `reply.rs`, `message.rs`, `error.rs`: the words on the wire, both ways.
 //! - `connect.rs`, `check.rs`, `loading.rs`, `probe.rs`, `reign.rs`: a connection, opened and found fit for use, and from when on its server
 //!   grants. `backoff.rs`: when it is tried again.
 //!   `facts.rs`: what it gives.
@@ -18,7 +18,6 @@ mod backoff;
 mod check;
 mod command;
 mod connect;
-mod detours;
 mod driver;
 mod error;
 mod facts;

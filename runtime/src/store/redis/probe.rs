@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{self, Way};
+use super::command;
 use super::error;
 use super::loading;
 use super::refusal::Refusal;
@@ -20,7 +20,7 @@ pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// One holder, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
+/// Two holders, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
 /// together they run every command of the scripts.
 pub(super) async fn run(
     connection: &mut Connection,
@@ -28,15 +28,11 @@ pub(super) async fn run(
     member: MemberId,
     name: &Name,
 ) -> Result<(), Refusal> {
-    let [first, second, signal] = [(); 3].map(|()| Ticket::random());
+    let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
-        share: Share {
-            // One with an owner, so that the state does not fit into the first key.
-            owner: if ticket == first { "probe" } else { "" }.into(),
-            ..Share::of(1, 1)
-        },
+        share: Share::of(1, 2),
         hold: Duration::from_secs(1),
         place: Duration::from_secs(1),
         mode: Mode::Queue,
@@ -49,10 +45,19 @@ pub(super) async fn run(
         used: 0,
     };
     let life = [
+        acquire(other),
         acquire(first),
         acquire(second),
+        Op::Touch {
+            ticket: second,
+            counter: 2,
+            units: 0,
+            hold: Duration::from_secs(1),
+            place: Duration::from_secs(1),
+        },
         release(first, true),
         acquire(first),
+        release(other, false),
         release(second, false),
         Op::Signal {
             ticket: signal,
@@ -62,7 +67,7 @@ pub(super) async fn run(
     ];
     let mut questions = Vec::new();
     for op in &life {
-        command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
+        command::evaluate_spread(&mut questions, scripts, member, name, op);
     }
     // What keeps an idle connection alive; and what is done only where scripts are missing.
     wire::command(&mut questions, |words| words.text("PING"));
@@ -70,7 +75,9 @@ pub(super) async fn run(
     wire::command(&mut questions, |words| {
         words.text("DEL");
         // All that is left of a name that was deleted: its token, and a tombstone.
-        command::keys(words, name, &["", ":gone"]);
+        for suffix in ["", ":gone"] {
+            command::key_of(words, name, suffix);
+        }
     });
     let lost = |error| Refusal::of_socket(&error);
     connection.send(&questions).await.map_err(lost)?;

@@ -14,20 +14,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::record::Record;
+pub(in crate::store::memory) use crate::store::limits::CLAIM_MS;
+use crate::store::limits::{KEPT_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMB_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
-/// How long a waiter may be silent, and a grant unclaimed.
-pub(in crate::store::memory) const CLAIM_MS: u64 = 2_000;
-/// How long a tombstone refuses its ticket.
-const TOMB_US: u64 = 30_000_000;
-/// How long the fencing token of an idle name is kept.
-const KEPT_US: u64 = 600_000_000;
-/// How long signals are kept.
-const SIGNALS_KEPT_US: u64 = 86_400_000_000;
-/// How often the first waiters ask again at least.
-const NEAR_MS: u64 = 1100;
-/// How many waiters count as the first.
-const NEAR: usize = 3;
+const TOMB_US: u64 = TOMB_MS * 1000;
+const KEPT_US: u64 = KEPT_MS * 1000;
+const SIGNALS_KEPT_US: u64 = SIGNALS_KEPT_MS * 1000;
 
 /// Tells a member; `false` if nobody listens.
 pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;

@@ -107,22 +107,15 @@ impl Line {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
-    /// The short way did not do.
-    pub(in super::super) fn detour(&self, request: &Request) {
-        lock(&self.state).detours.note(request);
-    }
-
     /// New requests wait until `write_again`.
     pub(in super::super) fn hold(&self) {
         lock(&self.state).held = true;
     }
 
-    /// Writes these before all that wait, behind the scripts if they are to be loaded. Nothing may be under way.
-    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>, load: bool) {
+    /// Writes these before all that wait, behind the scripts. Nothing may be under way.
+    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
-        if load {
-            self.load_scripts(&mut state);
-        }
+        self.load_scripts(&mut state);
         for sending in sendings.drain(..) {
             self.append(&mut state, sending);
         }

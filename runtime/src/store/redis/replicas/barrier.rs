@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::super::command::{self, Way};
+use super::super::command;
 use super::super::connect::{Connector, Ready};
 use super::super::line::Line;
 use super::super::refusal::Refusal;
@@ -143,7 +143,7 @@ impl Barrier {
         for (fresh, op) in batch.iter().zip(&touches) {
             let (member, name) = (self.connector.member, &fresh.answer.request.name);
             let scripts = &self.connector.scripts;
-            command::evaluate(&mut question, scripts, member, name, op, Way::Long, opens);
+            command::evaluate(&mut question, scripts, member, name, &[op], opens);
         }
         wire::command(&mut question, |words| {
             words.text("WAIT");
