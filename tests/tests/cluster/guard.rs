@@ -88,13 +88,13 @@ async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
 }
 
 #[tokio::test]
-async fn a_connection_does_not_outlive_the_reign_of_its_node() {
+async fn a_connection_does_not_outlive_the_term_of_its_node() {
     let cluster = Cluster::start();
     let client = patient(&cluster);
     let name = cluster.name_at("suite", "m", 1);
     let guard = client.mutex(&name).lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // Nothing is asked of the node while it is a replica, but now and then for its reign.
+    // Nothing is asked of the node while it is a replica, but now and then for its term.
     cluster.fail_over(1);
     soon("it is left", async {
         while cluster.node(1).members() > 0 {

@@ -75,12 +75,6 @@ pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
     code == "NOAUTH" || kind(code) == StoreErrorKind::Disconnected
 }
 
-/// Whether a script stumbled over what it found.
-pub(super) fn is_of_script(error: &ErrorReply<'_>) -> bool {
-    let code = meaning(&error.code, &error.details);
-    ["ERR", "WRONGTYPE"].contains(&code)
-}
-
 /// The code of an error. Errors from within a script come as a code of their own since Redis 7, and before
 /// that as an ERR whose text names it.
 fn meaning<'a>(code: &'a str, details: &str) -> &'a str {

@@ -31,8 +31,7 @@ pub(crate) fn replies(bytes: &[u8]) {
         for op in &ops {
             understood(value, op);
         }
-        reply::is_undone(value);
-        for part in reply::of_cycle(value.clone(), &ops[0]) {
+        for part in reply::of_both(value.clone()) {
             understood(&part, &ops[0]);
         }
         for in_cluster in [false, true] {
@@ -61,7 +60,6 @@ pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) 
     each(bytes, |value| {
         if let Value::Error(error) = value {
             error::ends_connection(error);
-            error::is_of_script(error);
             term::is_elsewhere(error);
             look(&error::of_server(error));
         }

@@ -29,9 +29,9 @@ const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
 /// Beats without a word after which the server is asked for one: three seconds.
 const IDLE: u32 = 6;
-/// After which time the server is asked for its reign again. The time of a process that was stopped counts: much may have
+/// After which time the server is asked for its term again. The time of a process that was stopped counts: much may have
 /// happened to the server.
-const REIGN: Duration = Duration::from_secs(10);
+const TERM: Duration = Duration::from_secs(10);
 
 /// So many answers at a time are those of one or two tasks, which are about to submit more.
 const A_FEW: u32 = 2;
@@ -48,8 +48,8 @@ pub(super) struct Link<'a> {
     silent: u32,
     /// Beats that the slowest answer took; forgotten by and by.
     slowest: u32,
-    /// When the server is to be asked for its reign.
-    reign: clock::Instant,
+    /// When the server is to be asked for its term.
+    term: clock::Instant,
     beat: Pin<Box<Sleep>>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Link<'a> {
             idle: 0,
             silent: 0,
             slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
-            reign: clock::Instant::now().after(REIGN),
+            term: clock::Instant::now().after(TERM),
             beat: Box::pin(sleep(BEAT)),
         }
     }
@@ -161,10 +161,10 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = clock::Instant::now();
-        if self.reign <= now || self.line.guard.keys.are_new() {
-            self.reign = now.after(REIGN);
+        if self.term <= now || self.line.guard.keys.are_new() {
+            self.term = now.after(TERM);
             self.slowest /= 2;
-            self.line.ask_reign();
+            self.line.ask_term();
             self.line.sweep_shard_channels();
         }
         self.idle = if self.line.has_written() {

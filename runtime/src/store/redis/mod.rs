@@ -1,7 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! - `scripts/`: one file per operation, and in `common/` what they share; `scripts.rs` puts them together.
-//! - `command/`, `reply.rs`, `push.rs`, `error.rs`: the words on the wire, both ways; `detours.rs`: who takes which way.
+//! - `scripts/`: one script for all operations, in parts, and that of the term; `scripts.rs` puts them together.
+//! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: the words on the wire, both ways.
 //! - `connect/`: a connection, opened and found fit for use. `term.rs`: from when on its server grants.
 //! - `route/`: where the server is, for each connection anew.
 //! - `wire/`: sockets, and the protocol that is spoken over them.
@@ -14,7 +14,6 @@
 
 mod command;
 mod connect;
-mod detours;
 mod driver;
 mod error;
 #[cfg(any(test, fuzzing))]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::line::Line;
-use super::sending::{Again, Awaited, Sending};
+use super::sending::{Awaited, Sending};
 use super::wire::Value;
 use super::{error, reply};
 use crate::error::{StoreError, StoreErrorKind};
@@ -15,8 +15,6 @@ pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
     /// Written again, in order, when nothing is under way any more.
     again: Vec<Sending>,
-    /// The scripts are loaded before that.
-    load: bool,
 }
 
 impl Pending {
@@ -41,12 +39,12 @@ impl Pending {
         }
         match awaited {
             Awaited::Request(sending) => self.answer(line, events, sending, value),
-            Awaited::Cycle([release, acquire]) => {
-                let [released, acquired] = reply::of_cycle(value.clone(), &acquire.request.op);
-                self.answer(line, events, release, &released);
-                self.answer(line, events, acquire, &acquired);
+            Awaited::Both([first, second]) => {
+                let [to_first, to_second] = reply::of_both(value.clone());
+                self.answer(line, events, first, &to_first);
+                self.answer(line, events, second, &to_second);
             }
-            Awaited::Reign(key) => match line.reign_is(key, value) {
+            Awaited::Term(key) => match line.term_is(key, value) {
                 Ok(Some(closing)) => events.closed(Node::ONLY, Some(closing)),
                 Ok(None) => {}
                 Err(error) => result = result.and(Err(error)),
@@ -99,8 +97,7 @@ impl Pending {
         mut sending: Sending,
         value: &Value<'_>,
     ) {
-        let again = sending.again(value);
-        if again.is_none() {
+        if !sending.again(value) {
             let result = reply::parse(value, &sending.request.op);
             if !self.follows(&sending, &result) {
                 let result = sending.told(result);
@@ -116,11 +113,6 @@ impl Pending {
         }
         if self.again.is_empty() {
             line.hold();
-        }
-        match again {
-            Some(Again::Scripts) => self.load = true,
-            Some(Again::Detour) => line.detour(&sending.request),
-            None => {}
         }
         self.again.push(sending);
     }
@@ -145,7 +137,7 @@ impl Pending {
     /// Writes again what has to be, once all replies are there.
     pub(super) fn write_again(&mut self, line: &Line) {
         if !self.again.is_empty() && line.is_quiet() {
-            line.write_again(&mut self.again, std::mem::take(&mut self.load));
+            line.write_again(&mut self.again);
         }
     }
 
@@ -159,13 +151,13 @@ impl Pending {
         for awaited in self.awaited.drain(..) {
             match awaited {
                 Awaited::Request(sending) => answer(events, sending, Err(error.clone())),
-                Awaited::Cycle(both) => {
+                Awaited::Both(both) => {
                     for sending in both {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
                 Awaited::Load
-                | Awaited::Reign(_)
+                | Awaited::Term(_)
                 | Awaited::ShardChannel(_)
                 | Awaited::Asking
                 | Awaited::Ping => {}

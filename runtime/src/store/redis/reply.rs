@@ -24,37 +24,26 @@ pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
     })
 }
 
-/// Whether the short way could not do it, or does not know what it found.
-pub(super) fn is_undone(value: &Value<'_>) -> bool {
+/// The replies to two operations, of the one to both.
+pub(super) fn of_both(value: Value<'_>) -> [Value<'_>; 2] {
     match value {
-        Value::Nil => true,
-        Value::Error(error) => error::is_of_script(error),
-        _ => false,
-    }
-}
-
-/// The replies to a release and the `acquire` after it, of the one to both.
-pub(super) fn of_cycle<'a>(value: Value<'a>, acquire: &Op) -> [Value<'a>; 2] {
-    match (value, acquire) {
-        // Granted, so all of it was free in between.
-        (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
-            [Value::Integer(share.capacity.into()), token]
-        }
-        (Value::List(both), _) => match <[Value<'a>; 2]>::try_from(both) {
+        Value::List(both) => match <[Value<'_>; 2]>::try_from(both) {
             Ok(both) => both,
             Err(other) => [Value::List(other), Value::Text(b"")],
         },
-        (value, _) => [value.clone(), value],
+        value => [value.clone(), value],
     }
 }
 
-/// The short way answers what goes well with a number.
+/// What goes well with a number.
 fn counted(number: i64, op: &Op) -> Option<Reply> {
     match op {
-        Op::Acquire { .. } | Op::Touch { .. } => Some(Reply::Granted {
-            token: number.try_into().ok()?,
-            signal: None,
-        }),
+        Op::Acquire { .. } | Op::Touch { .. } | Op::Adopt { .. } | Op::Raise { .. } => {
+            Some(Reply::Granted {
+                token: number.try_into().ok()?,
+                signal: None,
+            })
+        }
         Op::Release { .. } => Some(Reply::Released {
             free: number.try_into().ok()?,
         }),
@@ -64,35 +53,31 @@ fn counted(number: i64, op: &Op) -> Option<Reply> {
 
 fn read(value: &Value<'_>) -> Option<Reply> {
     match value {
-        Value::List(items) => {
-            let (word, rest) = items.split_first()?;
-            match (text(word)?, rest) {
-                ("QUEUED", [position, again, token, meta]) => Some(Reply::Queued {
-                    position: integer(position)?,
-                    again: Duration::from_millis(integer(again)?),
-                    holder: holder(token, meta)?,
-                }),
-                ("BUSY", [token, meta]) => Some(Reply::Busy {
-                    holder: holder(token, meta)?,
-                }),
-                ("GRANTED", [token, signal]) => Some(Reply::Granted {
-                    token: integer(token)?,
-                    signal: Some(shared(signal)?),
-                }),
-                ("INFO", [token, capacity, used, signals, exists, holders, waiters]) => {
-                    Some(Reply::Info(NameRecord {
-                        token: integer(token)?,
-                        capacity: optional(capacity)?,
-                        used: integer(used)?,
-                        signals: integer(signals)?,
-                        exists: integer::<u8>(exists)? == 1,
-                        holders: tickets(holders)?,
-                        waiters: tickets(waiters)?,
-                    }))
-                }
-                _ => None,
-            }
-        }
+        Value::List(items) => match items.as_slice() {
+            [token, signal] => Some(Reply::Granted {
+                token: integer(token)?,
+                signal: Some(shared(signal)?),
+            }),
+            [
+                word,
+                token,
+                capacity,
+                used,
+                signals,
+                exists,
+                holders,
+                waiters,
+            ] if text(word) == Some("INFO") => Some(Reply::Info(NameRecord {
+                token: integer(token)?,
+                capacity: optional(capacity)?,
+                used: integer(used)?,
+                signals: integer(signals)?,
+                exists: integer::<u8>(exists)? == 1,
+                holders: tickets(holders)?,
+                waiters: tickets(waiters)?,
+            })),
+            _ => None,
+        },
         value => words(text(value)?),
     }
 }
@@ -100,20 +85,16 @@ fn read(value: &Value<'_>) -> Option<Reply> {
 fn words(text: &str) -> Option<Reply> {
     let (word, number) = text.split_once(' ').unwrap_or((text, ""));
     match (word, number) {
-        ("GRANTED", token) => Some(Reply::Granted {
-            token: token.parse().ok()?,
-            signal: None,
-        }),
         ("QUEUED", rest) => {
             let mut words = rest.splitn(3, ' ');
             Some(Reply::Queued {
                 position: words.next()?.parse().ok()?,
                 again: Duration::from_millis(words.next()?.parse().ok()?),
-                holder: Some(described(words.next()?)?),
+                holder: described(words.next())?,
             })
         }
         ("BUSY", holder) => Some(Reply::Busy {
-            holder: Some(described(holder)?),
+            holder: described((!holder.is_empty()).then_some(holder))?,
         }),
         ("MISMATCH", capacity) => Some(Reply::Mismatch {
             capacity: capacity.parse().ok()?,
@@ -137,9 +118,6 @@ fn words(text: &str) -> Option<Reply> {
                 waiters: waiters.parse().ok()?,
             })
         }
-        ("RELEASED", free) => Some(Reply::Released {
-            free: free.parse().ok()?,
-        }),
         ("REFUSED", "") => Some(Reply::Refused),
         ("TOO_MANY", "") => Some(Reply::TooMany),
         ("GONE", "") => Some(Reply::Gone),
@@ -148,23 +126,15 @@ fn words(text: &str) -> Option<Reply> {
     }
 }
 
-/// A token and the meta behind it.
-fn described(text: &str) -> Option<HolderRecord> {
+/// A token and the meta behind it. The outer `None`: it makes no sense. The inner: nobody holds.
+fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
+    let Some(text) = text else {
+        return Some(None);
+    };
     let (token, meta) = text.split_once(' ')?;
-    Some(HolderRecord {
+    Some(Some(HolderRecord {
         token: token.parse().ok()?,
         meta: meta.to_owned().into(),
-    })
-}
-
-/// The outer `None`: it makes no sense. The inner: nobody holds.
-fn holder(token: &Value<'_>, meta: &Value<'_>) -> Option<Option<HolderRecord>> {
-    if text(token).is_some_and(str::is_empty) {
-        return Some(None);
-    }
-    Some(Some(HolderRecord {
-        token: integer(token)?,
-        meta: shared(meta)?.into(),
     }))
 }
 
@@ -229,30 +199,32 @@ mod tests {
 
     #[test]
     fn replies_of_the_scripts_are_understood() {
+        let ticket = Ticket::random();
+        let raise = Op::Raise { ticket, token: 1 };
+        let granted = |signal| Reply::Granted { token: 17, signal };
+        assert_eq!(parse(&Value::Integer(17), &raise).unwrap(), granted(None));
+        let of_signal = Value::List(vec![bulk("17"), bulk("a text")]);
         assert_eq!(
-            parse(&bulk("GRANTED 17"), &Op::Inspect).unwrap(),
-            Reply::Granted {
-                token: 17,
-                signal: None
-            }
+            parse(&of_signal, &raise).unwrap(),
+            granted(Some("a text".into()))
         );
-        assert_eq!(
-            parse(&bulk("FREED 2"), &Op::Inspect).unwrap(),
-            Reply::Freed { holders: 2 }
-        );
-        let items = vec![
-            bulk("QUEUED"),
-            Value::Integer(2),
-            Value::Integer(9),
-            bulk(""),
-            bulk(""),
-        ];
-        let queued = Reply::Queued {
+        let queued = |holder| Reply::Queued {
             position: 2,
             again: Duration::from_millis(9),
-            holder: None,
+            holder,
         };
-        assert_eq!(parse(&Value::List(items), &Op::Inspect).unwrap(), queued);
+        let holder = HolderRecord {
+            token: 5,
+            meta: "host 1 site".to_owned().into(),
+        };
+        for (text, reply) in [
+            ("FREED 2", Reply::Freed { holders: 2 }),
+            ("QUEUED 2 9", queued(None)),
+            ("QUEUED 2 9 5 host 1 site", queued(Some(holder))),
+            ("BUSY", Reply::Busy { holder: None }),
+        ] {
+            assert_eq!(parse(&bulk(text), &Op::Inspect).unwrap(), reply);
+        }
     }
 
     #[test]
@@ -268,14 +240,11 @@ mod tests {
             Value::Text(&[0xff]),
             Value::List(vec![]),
             Value::List(vec![bulk("GRANTED")]),
-            Value::List(vec![
-                bulk("QUEUED"),
-                Value::Integer(-1),
-                Value::Integer(9),
-                bulk(""),
-                bulk(""),
-            ]),
-            Value::List(vec![bulk("BUSY"), bulk("x"), bulk("")]),
+            bulk("QUEUED -1 9"),
+            bulk("QUEUED 1"),
+            bulk("QUEUED 1 9 x y"),
+            bulk("BUSY x"),
+            Value::List(vec![bulk("x"), bulk("")]),
             Value::List(vec![
                 bulk("INFO"),
                 bulk("1"),

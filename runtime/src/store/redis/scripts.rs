@@ -1,86 +1,169 @@
 //! The scripts, put together from their files, and their digests.
 //!
-//! They are few, since a server has to be sent each of them once: all operations are one, and so is the short way of each of those that are
-//! frequent.
+//! They are two: one runs every operation on a name, the other tells of the server's term. Words in capitals in the first are
+//! constants, which are put into its text here: limits, the parts of keys and channels, the operations' letters, and where what
+//! stands in an array or in the first key.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use super::command::{SUFFIXES, SUFFIXES_OF_CLUSTER};
+use super::command::{CHANNEL, KEY, SHARD_CHANNEL};
+
+use crate::store::limits::{
+    CLAIM_MS, KEPT_MS, LONGEST_LEASE_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
+};
 
 /// What a server knows by a digest; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Script {
-    /// Every operation, by its name.
-    Long,
-    ShortAcquire,
-    ShortTouch,
-    ShortRelease,
-    ShortCycle,
-    Reign,
+    /// Every operation on a name.
+    Locks,
+    Term,
 }
 
 impl Script {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Long,
-        Self::ShortAcquire,
-        Self::ShortTouch,
-        Self::ShortRelease,
-        Self::ShortCycle,
-        Self::Reign,
-    ];
+    pub(super) const ALL: [Self; 2] = [Self::Locks, Self::Term];
+}
 
-    /// Put together, with these sources of time and ways to tell a member.
-    fn text(self, clock: &str, publish: &str) -> String {
-        let release = include_str!("scripts/short/release.lua");
-        let acquire = include_str!("scripts/short/acquire.lua");
-        let text = match self {
-            Self::Long => [clock, publish, COMMON, &one_of_all()].concat(),
-            Self::ShortAcquire => [clock, acquire].concat(),
-            Self::ShortTouch => [clock, include_str!("scripts/short/touch.lua")].concat(),
-            Self::ShortRelease => [clock, publish, release].concat(),
-            Self::ShortCycle => {
-                let cycle = include_str!("scripts/short/cycle.lua");
-                let one_by_one = [
-                    "local function release(KEYS, ARGV)\n",
-                    release,
-                    "end\nlocal function acquire(KEYS, ARGV)\n",
-                    acquire,
-                    "end\nlocal released = release(KEYS, {ARGV[2], ARGV[3]})\n",
-                    "return {released, released and acquire(KEYS, {ARGV[1]})}\n",
-                ];
-                [clock, publish, cycle, &one_by_one.concat()].concat()
-            }
-            Self::Reign => [clock, include_str!("scripts/term.lua")].concat(),
+/// The letters of the operations.
+pub(super) mod code {
+    macro_rules! codes {
+        ($($name:ident = $code:literal,)*) => {
+            $(pub(in super::super) const $name: u8 = $code;)*
+            pub(super) const ALL: &[(&str, u8)] = &[$((stringify!($name), $name)),*];
         };
-        bare(&text)
+    }
+    codes! {
+        ACQUIRE = b'a',
+        TRY = b'b',
+        TOUCH = b't',
+        RELEASE = b'r',
+        ADOPT = b'd',
+        RAISE = b'i',
+        SIGNAL = b's',
+        FORCE = b'f',
+        REFRESH = b'e',
+        DELETE = b'x',
+        INSPECT = b'?',
+        UNTIL = b'u',
+        SPREAD = b'o',
     }
 }
 
-/// The operations that can do everything, by the name that is their first argument.
-const OPERATIONS: [(&str, &str); 10] = [
-    ("acquire", include_str!("scripts/acquire.lua")),
-    ("touch", include_str!("scripts/touch.lua")),
-    ("release", include_str!("scripts/release.lua")),
-    ("adopt", include_str!("scripts/adopt.lua")),
-    ("force", include_str!("scripts/force.lua")),
-    ("refresh", include_str!("scripts/refresh.lua")),
-    ("raise", include_str!("scripts/raise.lua")),
-    ("signal", include_str!("scripts/signal.lua")),
-    ("delete", include_str!("scripts/delete.lua")),
-    ("inspect", include_str!("scripts/inspect.lua")),
+/// What follows a name in its keys, by the name of its constant.
+const SUFFIXES: [(&str, &str); 6] = [
+    ("OF_TICKETS", ":tickets"),
+    ("OF_HELD", ":held"),
+    ("OF_QUEUE", ":queue"),
+    ("OF_GONE", ":gone"),
+    ("OF_SIGNALS", ":signals"),
+    // This one is never there: see `cluster.lua`.
+    ("OF_WHOLE", ":whole"),
 ];
 
-/// Runs the operation that the first argument names.
-fn one_of_all() -> String {
-    let mut all = String::from("local operation = ARGV[1]\n");
-    for (name, text) in OPERATIONS {
-        all.push_str("if operation == '");
-        all.push_str(name);
-        all.push_str("' then\n");
-        all.push_str(text);
-        all.push_str("end\n");
+/// The keys of a name that may exist, each by what follows the name.
+#[cfg(test)]
+pub(super) const KEYS: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
+
+/// The numbers of the state, in their order; see `state.lua`.
+const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
+    ASKING HELD_APART QUEUE_APART";
+/// How many of them stand in the form `1 q`.
+const FIELDS_OF_QUEUE: u64 = 12;
+/// What a record has, in its order.
+const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
+
+/// The bytes of an identity, of the mark of a form, of the fixed part of a record, and of the least request.
+const ID: u64 = 32;
+const MARK: u64 = 4;
+const RECORD_SIZE: u64 = 42;
+const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
+/// How many holders, or waiters, stand in the first key; and they come back from the others when there are so few.
+const MOST: u64 = 24;
+const FEW: u64 = 12;
+/// The plainest operations keep a name for twenty minutes, ten of them for the token, so no hold is longer there.
+const FRESH_MS: u64 = 2 * KEPT_MS;
+const LONGEST_HOLD_MS: u64 = 300_000;
+/// So many microseconds a name in the forms `1 i` and `1 s` keeps its time to live at most; together with the longest hold less
+/// than ten minutes.
+const WINDOW_US: u64 = 256_000_000;
+
+/// The constants of the script.
+fn constants() -> HashMap<String, String> {
+    let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
+    let quoted = |text: &str| format!("'{text}'");
+    let queue = MARK + 8 * FIELDS_OF_QUEUE + 1;
+    let fields = FIELDS.split(' ').count() as u64;
+    let numbers = [
+        ("SINGLE_SIZE", MARK + 3 * 8 + REQUEST_SIZE),
+        ("RECORD_SIZE", RECORD_SIZE),
+        ("REQUEST_SIZE", REQUEST_SIZE),
+        ("QUEUE_START", queue),
+        ("FULL_START", queue + 8 * (fields - FIELDS_OF_QUEUE) + ID),
+        ("NAME_START", KEY.len() as u64 + 1),
+        ("MOST", MOST),
+        ("FEW", FEW),
+        ("FRESH_MS", FRESH_MS),
+        ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
+        ("WINDOW_US", WINDOW_US),
+        ("LONGEST_LEASE_MS", LONGEST_LEASE_MS),
+        // Beyond every time and number; and what is added to the place of a quiet waiter.
+        ("FAR", 1 << 53),
+        ("QUIET", 1 << 52),
+        ("CLAIM_MS", CLAIM_MS),
+        ("TOMB_MS", TOMBSTONE_MS),
+        ("KEPT_MS", KEPT_MS),
+        ("SIGNALS_KEPT_MS", SIGNALS_KEPT_MS),
+        ("NEAR_MS", NEAR_MS),
+        ("NEAR", NEAR as u64),
+    ];
+    let texts = [
+        ("CHANNEL", quoted(CHANNEL)),
+        ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),
+        ("NOBODY", quoted(&"0".repeat(ID as usize))),
+        ("ONE_ACQUIRE", letters(&[code::ACQUIRE])),
+        ("ONE_TRY", letters(&[code::TRY])),
+        ("ONE_TOUCH", letters(&[code::TOUCH])),
+        ("ONE_RELEASE", letters(&[code::RELEASE])),
+        (
+            "RELEASE_THEN_ACQUIRE",
+            letters(&[code::RELEASE, code::ACQUIRE]),
+        ),
+    ];
+    let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
+    let codes = code::ALL
+        .iter()
+        .map(|(name, code)| (*name, code.to_string()));
+    let suffixes = SUFFIXES.map(|(name, suffix)| (name, quoted(suffix)));
+    let places = [FIELDS, RECORD].into_iter().flat_map(|all| {
+        let all = all.split(' ').enumerate();
+        all.map(|(index, name)| (name, (index + 1).to_string()))
+    });
+    let others = texts.into_iter().chain(codes).chain(suffixes).chain(places);
+    let others = others.map(|(name, value)| (name.to_owned(), value));
+    numbers.into_iter().chain(others).collect()
+}
+
+/// The text with the constants in it, but for what stands in quotes.
+fn filled(text: &str) -> String {
+    let constants = constants();
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut filled = String::with_capacity(text.len());
+    for (index, part) in text.split('\'').enumerate() {
+        if index > 0 {
+            filled.push('\'');
+        }
+        if index % 2 == 1 {
+            filled.push_str(part);
+            continue;
+        }
+        for piece in part.split_inclusive(|c| !is_of_word(c)) {
+            let word = piece.trim_end_matches(|c| !is_of_word(c));
+            filled.push_str(constants.get(word).map_or(word, String::as_str));
+            filled.push_str(&piece[word.len()..]);
+        }
     }
-    all
+    filled
 }
 
 /// Without comments and indentation, which a server need not be sent. (No line of a script begins inside a text.)
@@ -95,20 +178,19 @@ fn bare(text: &str) -> String {
 }
 
 const CLOCK: &str = include_str!("scripts/clock.lua");
-const PUBLISH: &str = include_str!("scripts/publish.lua");
-const PUBLISH_IN_CLUSTER: &str = include_str!("scripts/publish_in_cluster.lua");
-/// One function that is too long for one file; each part sees those before it.
-const COMMON: &str = concat!(
-    include_str!("scripts/common/base.lua"),
-    include_str!("scripts/common/open.lua"),
-    include_str!("scripts/common/owners.lua"),
-    include_str!("scripts/common/holders.lua"),
-    include_str!("scripts/common/signals.lua"),
-    include_str!("scripts/common/grant.lua"),
-    include_str!("scripts/common/steps.lua"),
-    include_str!("scripts/common/rare.lua"),
-    include_str!("scripts/common/close.lua"),
-    include_str!("scripts/common/read.lua"),
+const HEAD: &str = include_str!("scripts/head.lua");
+const SERVER: &str = include_str!("scripts/server.lua");
+const CLUSTER: &str = include_str!("scripts/cluster.lua");
+/// Each part sees those before it.
+const REST: &str = concat!(
+    include_str!("scripts/plain.lua"),
+    include_str!("scripts/state.lua"),
+    include_str!("scripts/give.lua"),
+    include_str!("scripts/load.lua"),
+    include_str!("scripts/seldom.lua"),
+    include_str!("scripts/apart.lua"),
+    include_str!("scripts/steps.lua"),
+    include_str!("scripts/write.lua"),
 );
 
 /// All of them, ready to load.
@@ -116,8 +198,7 @@ const COMMON: &str = concat!(
 pub(crate) struct Scripts {
     /// Text and digest.
     all: [(String, String); Script::ALL.len()],
-    /// What follows a name in the keys of those that can do everything.
-    pub(super) suffixes: &'static [&'static str],
+    of_cluster: bool,
 }
 
 impl Scripts {
@@ -130,40 +211,39 @@ impl Scripts {
 
     /// For the nodes of a cluster.
     pub(crate) fn of_cluster() -> Arc<Self> {
-        static ALL: LazyLock<Arc<Scripts>> = LazyLock::new(|| {
-            Arc::new(Scripts {
-                suffixes: &SUFFIXES_OF_CLUSTER,
-                ..Scripts::made_of(CLOCK, PUBLISH_IN_CLUSTER)
-            })
-        });
+        static ALL: LazyLock<Arc<Scripts>> =
+            LazyLock::new(|| Arc::new(Scripts::made_of(CLOCK, true)));
         ALL.clone()
     }
 
     /// With another source of time: `clock` defines the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
-        Self::made_of(clock, PUBLISH)
+        Self::made_of(clock, false)
     }
 
-    fn made_of(clock: &str, publish: &str) -> Self {
+    fn made_of(clock: &str, of_cluster: bool) -> Self {
         let all = Script::ALL.map(|script| {
-            let text = script.text(clock, publish);
+            let text = match script {
+                Script::Locks => {
+                    let publish = if of_cluster { CLUSTER } else { SERVER };
+                    let rest = filled(&bare(&[HEAD, publish, REST].concat()));
+                    [bare(clock), rest].concat()
+                }
+                Script::Term => bare(&[clock, include_str!("scripts/term.lua")].concat()),
+            };
             let digest = digest(&text);
             (text, digest)
         });
-        Self {
-            all,
-            suffixes: &SUFFIXES,
-        }
+        Self { all, of_cluster }
     }
 
     /// With something else in the place of a part of them.
     #[cfg(test)]
     pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
-        let part = bare(part);
-        let part = part.trim_end();
-        assert!(self.texts().any(|text| text.contains(part)), "{part:?}");
+        let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));
+        assert!(self.texts().any(|text| text.contains(&part)), "{part:?}");
         for (text, known) in &mut self.all {
-            *text = text.replace(part, other);
+            *text = text.replace(&part, &other);
             *known = digest(text);
         }
         self
@@ -171,16 +251,11 @@ impl Scripts {
 
     /// Whether the server is a node of a cluster.
     pub(super) fn are_of_cluster(&self) -> bool {
-        self.suffixes.len() > SUFFIXES.len()
+        self.of_cluster
     }
 
     pub(super) fn digest(&self, script: Script) -> &str {
         &self.all[script as usize].1
-    }
-
-    #[cfg(test)]
-    pub(super) fn text(&self, script: Script) -> &str {
-        &self.all[script as usize].0
     }
 
     pub(super) fn digests(&self) -> impl Iterator<Item = &str> {
@@ -209,10 +284,23 @@ mod tests {
     }
 
     #[test]
+    fn no_constant_is_without_a_value() {
+        let text = filled(&bare(&[HEAD, SERVER, CLUSTER, REST].concat()));
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let known = constants();
+        for (name, _) in code::ALL {
+            assert!(known.contains_key(*name));
+        }
+        for word in
+            words.filter(|word| word.len() > 2 && word.ends_with("_MS") || word.ends_with("_START"))
+        {
+            panic!("{word} has no value");
+        }
+    }
+
+    #[test]
     fn nothing_of_a_text_of_lua_is_taken_for_a_comment() {
-        let sources = [COMMON, CLOCK, PUBLISH, PUBLISH_IN_CLUSTER];
-        let operations = OPERATIONS.iter().map(|(_, text)| *text);
-        for text in sources.into_iter().chain(operations) {
+        for text in [HEAD, REST, CLOCK, SERVER, CLUSTER] {
             assert!(
                 !text.contains("[[") && !text.contains("[="),
                 "a long text: {text}"

@@ -1,7 +1,5 @@
 //! What awaits a reply, and when a request is written again.
 
-use super::command::Way;
-use super::reply;
 use super::wire::Value;
 use crate::error::StoreError;
 use crate::store::{Reply, Request};
@@ -13,14 +11,14 @@ const RELOADS: u32 = 3;
 #[derive(Debug)]
 pub(super) enum Awaited {
     Request(Sending),
-    /// A release and an acquire in one.
-    Cycle([Sending; 2]),
+    /// Two in one command.
+    Both([Sending; 2]),
     /// A script, loaded again.
     Load,
     /// What comes before a request for a slot that is on its way to this node.
     Asking,
     /// From when on the server grants, by which of the keys.
-    Reign(usize),
+    Term(usize),
     /// What tells that a shard channel is subscribed to.
     ShardChannel(String),
     Ping,
@@ -30,7 +28,6 @@ pub(super) enum Awaited {
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
-    pub(super) way: Way,
     /// Another node of the cluster said that this one has it by now, although the slot is not its own yet.
     pub(super) asking: bool,
     reloads: u32,
@@ -38,39 +35,22 @@ pub(super) struct Sending {
     pub(super) before: Option<Box<Reply>>,
 }
 
-/// Why a request is written again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// The server lost the scripts.
-    Scripts,
-    /// The short way did not do.
-    Detour,
-}
-
 impl Sending {
-    pub(super) fn new(request: Request, way: Way) -> Self {
+    pub(super) fn new(request: Request) -> Self {
         Self {
             request,
-            way,
             asking: false,
             reloads: 0,
             before: None,
         }
     }
 
-    /// Whether the request has to be written again after this reply, which then is no answer.
-    pub(super) fn again(&mut self, reply: &Value<'_>) -> Option<Again> {
-        match reply {
-            Value::Error(error) if error.code == "NOSCRIPT" && self.reloads < RELOADS => {
-                self.reloads += 1;
-                Some(Again::Scripts)
-            }
-            reply if self.way == Way::Short && reply::is_undone(reply) => {
-                self.way = Way::Long;
-                Some(Again::Detour)
-            }
-            _ => None,
-        }
+    /// Whether the request has to be written again after this reply, since the server lost the script.
+    pub(super) fn again(&mut self, reply: &Value<'_>) -> bool {
+        let lost = matches!(reply, Value::Error(error) if error.code == "NOSCRIPT");
+        let again = lost && self.reloads < RELOADS;
+        self.reloads += u32::from(again);
+        again
     }
 
     /// The answer after `result`. What was released is gone when the release runs again.

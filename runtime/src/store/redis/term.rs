@@ -240,7 +240,7 @@ pub(super) fn ask(
         (_, Some(_)) => {}
     }
     wire::command(out, |words| {
-        words.texts(&["EVALSHA", scripts.digest(Script::Reign)]);
+        words.texts(&["EVALSHA", scripts.digest(Script::Term)]);
         match &key {
             Some(key) => words.texts(&["1", key]),
             None => words.text("0"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::command::{self, Way};
+use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
 use super::super::wire::{self, Connection};
@@ -19,7 +19,8 @@ pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// Runs every command of the scripts, on the name.
+/// Two holders, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
+/// together they run every command of the scripts.
 pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
@@ -29,7 +30,7 @@ pub(super) async fn run(
     let operations = operations();
     let mut questions = Vec::new();
     for op in &operations {
-        command::evaluate(&mut questions, scripts, member, name, op, Way::Long, 0);
+        command::evaluate_spread(&mut questions, scripts, member, name, op);
     }
     // These are used only on an idle connection, and where scripts are missing.
     wire::command(&mut questions, |words| words.text("PING"));
@@ -37,7 +38,9 @@ pub(super) async fn run(
     wire::command(&mut questions, |words| {
         words.text("DEL");
         // A deleted name leaves its token and a tombstone.
-        command::keys(words, name, &["", ":gone"]);
+        for suffix in ["", ":gone"] {
+            command::key_of(words, name, suffix);
+        }
     });
     connection.send(&questions).await?;
     // All replies are read: of several errors the first one counts.
@@ -54,18 +57,14 @@ pub(super) async fn run(
     result
 }
 
-/// A holder, a waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name: together
-/// they run every command.
-fn operations() -> [Op; 7] {
-    let [first, second, signal] = [(); 3].map(|()| Ticket::random());
+/// Two holders, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
+/// together they run every command of the scripts.
+fn operations() -> [Op; 10] {
+    let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         ticket,
         counter: 1,
-        share: Share {
-            // A ticket with an owner, so that the state does not fit into the first key.
-            owner: if ticket == first { "probe" } else { "" }.into(),
-            ..Share::of(1, 1)
-        },
+        share: Share::of(1, 2),
         hold: Duration::from_secs(1),
         place: Duration::from_secs(1),
         mode: Mode::Queue,
@@ -78,10 +77,19 @@ fn operations() -> [Op; 7] {
         used: 0,
     };
     [
+        acquire(other),
         acquire(first),
         acquire(second),
+        Op::Touch {
+            ticket: second,
+            counter: 2,
+            units: 0,
+            hold: Duration::from_secs(1),
+            place: Duration::from_secs(1),
+        },
         release(first, true),
         acquire(first),
+        release(other, false),
         release(second, false),
         Op::Signal {
             ticket: signal,

@@ -33,8 +33,7 @@ impl Line {
         if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
             return Some(request);
         }
-        let way = state.detours.way(&request);
-        let mut sending = Sending::new(request, way);
+        let mut sending = Sending::new(request);
         sending.asking = true;
         self.append(&mut state, sending);
         state.urgent = true;

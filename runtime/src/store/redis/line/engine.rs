@@ -107,22 +107,15 @@ impl Line {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
-    /// The short way did not do.
-    pub(in super::super) fn detour(&self, request: &Request) {
-        lock(&self.state).detours.note(request);
-    }
-
     /// New requests wait until `write_again`.
     pub(in super::super) fn hold(&self) {
         lock(&self.state).held = true;
     }
 
-    /// Writes these before all that wait, behind the scripts if they are to be loaded. Nothing may be under way.
-    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>, load: bool) {
+    /// Writes these before all that wait, behind the scripts. Nothing may be under way.
+    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
-        if load {
-            self.load_scripts(&mut state);
-        }
+        self.load_scripts(&mut state);
         for sending in sendings.drain(..) {
             self.append(&mut state, sending);
         }
@@ -137,24 +130,24 @@ impl Line {
     }
 
     /// Asks from when on the server grants, which may have been another one's replica in between.
-    pub(in super::super) fn ask_reign(&self) {
-        self.ask_reign_by(&mut lock(&self.state), 0);
+    pub(in super::super) fn ask_term(&self) {
+        self.ask_term_by(&mut lock(&self.state), 0);
     }
 
     /// `false`: there are not so many keys to ask by.
-    fn ask_reign_by(&self, state: &mut State, key: usize) -> bool {
+    fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
         let asked = term::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
         if asked {
             self.guard.keys.asked_again();
-            self.expect(state, Awaited::Reign(key));
+            self.expect(state, Awaited::Term(key));
         }
         asked
     }
 
     /// The answer to that. Returns since when what is told the callers counts, if it grants nothing. Errors end the connection:
     /// nobody knows what the server is by now.
-    pub(in super::super) fn reign_is(
+    pub(in super::super) fn term_is(
         &self,
         key: usize,
         reply: &Value<'_>,
@@ -165,7 +158,7 @@ impl Line {
             if error.code == "NOSCRIPT" {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
-                && !(elsewhere && self.ask_reign_by(&mut state, key + 1))
+                && !(elsewhere && self.ask_term_by(&mut state, key + 1))
                 // (What is on its way from here is this server's still.)
                 && (!elsewhere || error.code == "MOVED")
             {

@@ -20,15 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
 
-use super::command::{self, Way};
+use super::command;
 use super::connect::Connector;
-use super::detours::Detours;
 use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::{Guard, Term};
 use super::wire::{self, Outbox};
-use crate::store::{MemberId, Request};
+use crate::store::{MemberId, Op, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 
@@ -59,7 +58,6 @@ struct State {
     awaited: VecDeque<Awaited>,
     /// Where the last command begins and ends in what nobody has taken to write.
     last: (usize, usize),
-    detours: Detours,
     /// What there is no room for now, or no connection.
     waiting: VecDeque<Request>,
     /// The store takes no more.
@@ -90,7 +88,6 @@ impl Line {
             out,
             awaited: VecDeque::new(),
             last: (0, 0),
-            detours: Detours::default(),
             waiting: VecDeque::new(),
             closed: false,
             held: false,
@@ -126,41 +123,35 @@ impl Line {
 
     /// For the first time.
     fn begin(&self, state: &mut State, request: Request) {
-        let way = match state.term.opens() {
-            0 => state.detours.way(&request),
-            // Only the long way knows that nothing is granted before.
-            _ => Way::Long,
-        };
-        let sending = Sending::new(request, way);
-        match state.begun_cycle(&sending) {
+        let sending = Sending::new(request);
+        match state.take_back_for(&sending) {
             Some(release) => {
                 let ops = [&release.request.op, &sending.request.op];
-                let (name, out) = (&sending.request.name, state.out.filling());
-                command::cycle(out, &self.scripts, self.member, name, ops);
-                state.awaited.push_back(Awaited::Cycle([release, sending]));
+                self.evaluate(state, &sending, &ops);
+                state.awaited.push_back(Awaited::Both([release, sending]));
             }
             None => self.append(state, sending),
         }
     }
 
-    fn append(&self, state: &mut State, mut sending: Sending) {
-        let opens = state.term.opens();
-        if opens > 0 {
-            sending.way = Way::Long;
-        }
+    fn append(&self, state: &mut State, sending: Sending) {
         let asking = sending.asking;
         if asking {
             wire::command(state.out.filling(), |words| words.text("ASKING"));
             self.expect(state, Awaited::Asking);
         }
         let start = state.out.filling().len();
-        let Request { name, op, .. } = &sending.request;
-        let (out, way) = (state.out.filling(), sending.way);
-        command::evaluate(out, &self.scripts, self.member, name, op, way, opens);
-        let end = out.len();
+        self.evaluate(state, &sending, &[&sending.request.op]);
+        let end = state.out.filling().len();
         self.expect(state, Awaited::Request(sending));
         // Nothing is put together with what needs a word before it.
         state.last = if asking { (0, 0) } else { (start, end) };
+    }
+
+    fn evaluate(&self, state: &mut State, sending: &Sending, ops: &[&Op]) {
+        let opens = state.term.opens();
+        let (name, out) = (&sending.request.name, state.out.filling());
+        command::evaluate(out, &self.scripts, self.member, name, ops, opens);
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {
@@ -215,17 +206,17 @@ impl State {
     }
 
     /// Takes back the release of the same name that stands before `acquire`, if both can be one command.
-    fn begun_cycle(&mut self, acquire: &Sending) -> Option<Sending> {
+    fn take_back_for(&mut self, acquire: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(release)) = self.awaited.back() else {
             return None;
         };
         let [first, second] = [&release.request, &acquire.request];
-        let is_cycle = [release.way, acquire.way] == [Way::Short; 2]
-            && first.name == second.name
-            && command::is_cycle(&first.op, &second.op);
+        let follow = first.name == second.name
+            && matches!(first.op, Op::Release { .. })
+            && matches!(second.op, Op::Acquire { .. });
         let out = self.out.filling();
-        if !is_cycle || start == end || out.len() != end {
+        if !follow || start == end || out.len() != end {
             return None;
         }
         out.truncate(start);

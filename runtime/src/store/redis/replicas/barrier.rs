@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::super::command::{self, Way};
+use super::super::command;
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::{Connector, Ready};
 use super::super::line::Line;
@@ -122,7 +122,7 @@ impl Barrier {
         for (answer, op) in batch.iter().zip(&touches) {
             let (member, name) = (self.connector.member, &answer.request.name);
             let scripts = &self.connector.scripts;
-            command::evaluate(&mut question, scripts, member, name, op, Way::Long, opens);
+            command::evaluate(&mut question, scripts, member, name, &[op], opens);
         }
         wire::command(&mut question, |words| {
             words.text("WAIT");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
-use super::super::command::{self, Way};
+use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
 use super::super::wire::{ErrorReply, Value};
@@ -141,15 +141,21 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
 }
 
 /// An operation as bytes.
-pub(super) fn evaluate(
+pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
+    let mut out = Vec::new();
+    command::evaluate(&mut out, scripts, member, name, &[op], 0);
+    out
+}
+
+/// The same, with all tickets in other keys than the first one.
+pub(super) fn evaluate_spread(
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
     op: &Op,
-    way: Way,
 ) -> Vec<u8> {
     let mut out = Vec::new();
-    command::evaluate(&mut out, scripts, member, name, op, way, 0);
+    command::evaluate_spread(&mut out, scripts, member, name, op);
     out
 }
 
@@ -163,10 +169,6 @@ pub(super) fn attempt(connection: &mut Connection, cmd: &[u8]) -> redis::Value {
 /// What the store makes of a reply.
 pub(super) fn parse(value: &redis::Value, op: &Op) -> Result<Reply, StoreError> {
     reply::parse(&borrowed(value), op)
-}
-
-pub(super) fn is_undone(value: &redis::Value) -> bool {
-    reply::is_undone(&borrowed(value))
 }
 
 /// What another client library read, as this one does.

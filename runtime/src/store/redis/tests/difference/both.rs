@@ -6,12 +6,12 @@ use std::collections::HashSet;
 
 use redis::{Connection, Msg, PubSub};
 
-use super::super::super::command::{self, SUFFIXES, Way, channel, key};
+use super::super::super::command::{self, channel, key};
 use super::super::super::push;
 use super::super::super::reply;
-use super::super::super::scripts::Scripts;
+use super::super::super::scripts::{KEYS, Scripts};
 use super::super::super::wire::Value;
-use super::super::server::{Server, attempt, borrowed, is_undone, parse, run};
+use super::super::server::{Server, attempt, borrowed, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
@@ -31,8 +31,8 @@ pub(super) struct Outcome {
     pub(super) messages: Vec<(MemberId, Message)>,
     /// The state after it.
     pub(super) info: NameRecord,
-    /// By the short way.
-    pub(super) short: bool,
+    /// The form of the first key before it.
+    pub(super) form: String,
 }
 
 /// The server; serves one run after the other.
@@ -122,10 +122,10 @@ impl<'a> Both<'a> {
         index: usize,
         member: MemberId,
         op: &Op,
-        way: Way,
+        spread: bool,
     ) -> (Outcome, Outcome) {
         let model = self.model(now, index, member, op);
-        (model, self.scripts(now, index, member, op, way))
+        (model, self.scripts(now, index, member, op, spread))
     }
 
     /// From now on nothing is granted before this time.
@@ -133,63 +133,33 @@ impl<'a> Both<'a> {
         self.opens = opens;
     }
 
-    /// A release and an acquire at once; each world's replies, and the last outcome with all messages.
-    pub(super) fn cycle(
+    /// A release and an acquire in one command; each world's replies, and the last outcome with all messages.
+    pub(super) fn pair(
         &mut self,
         now: u64,
         index: usize,
         member: MemberId,
-        [release, acquire]: [&Op; 2],
+        ops: [&Op; 2],
     ) -> [(Reply, Outcome); 2] {
-        let model = self.one_by_one(release, acquire, |both, op| {
-            both.model(now, index, member, op)
-        });
+        let first = self.model(now, index, member, ops[0]);
+        let mut last = self.model(now, index, member, ops[1]);
+        last.messages.splice(0..0, first.messages);
+        let model = (first.reply, last);
         let name = self.names[index].0.clone();
         let mut put = Vec::new();
-        let ops = [release, acquire];
-        command::cycle(&mut put, &self.bench.scripts, member, &name, ops);
+        let (scripts, opens) = (&self.bench.scripts, self.opens);
+        command::evaluate(&mut put, scripts, member, &name, &ops, opens);
         run::<()>(
             &mut self.bench.connection,
             &["SET", "now", &now.to_string()],
         );
         let value = attempt(&mut self.bench.connection, &put);
-        let done = reply::of_cycle(borrowed(&value), acquire).map(|value| {
-            match reply::is_undone(&value) {
-                true => {
-                    assert_eq!(value, Value::Nil);
-                    None
-                }
-                false => Some(value),
-            }
-        });
-        let [released, acquired] = done;
-        let scripts = |both: &mut Self, op: &Op, done: Option<Value<'_>>| match done {
-            None => both.scripts(now, index, member, op, Way::Long),
-            Some(value) => {
-                let mut outcome = both.scripts(now, index, member, &Op::Inspect, Way::Long);
-                outcome.reply = reply::parse(&value, op).unwrap();
-                outcome.short = true;
-                outcome
-            }
-        };
-        let mut values = [acquired, released];
-        let scripts = self.one_by_one(release, acquire, |both, op| {
-            let done = values[usize::from(matches!(op, Op::Release { .. }))].take();
-            scripts(both, op, done)
-        });
-        [model, scripts]
-    }
-
-    fn one_by_one(
-        &mut self,
-        release: &Op,
-        acquire: &Op,
-        mut run: impl FnMut(&mut Self, &Op) -> Outcome,
-    ) -> (Reply, Outcome) {
-        let first = run(self, release);
-        let mut last = run(self, acquire);
-        last.messages.splice(0..0, first.messages);
-        (first.reply, last)
+        let [first, last] = reply::of_both(borrowed(&value));
+        let first = reply::parse(&first, ops[0]).unwrap();
+        let last = reply::parse(&last, ops[1]).unwrap();
+        let mut outcome = self.scripts(now, index, member, &Op::Inspect, false);
+        outcome.reply = last;
+        [model, (first, outcome)]
     }
 
     fn model(&mut self, now: u64, index: usize, member: MemberId, op: &Op) -> Outcome {
@@ -207,19 +177,34 @@ impl<'a> Both<'a> {
         let Reply::Info(info) = state.apply(now, member, &Op::Inspect, &mut |_, _| false) else {
             panic!("no info");
         };
-        outcome(reply, messages, info, false)
+        outcome(reply, messages, info, String::new())
     }
 
-    fn scripts(&mut self, now: u64, index: usize, member: MemberId, op: &Op, way: Way) -> Outcome {
+    fn scripts(
+        &mut self,
+        now: u64,
+        index: usize,
+        member: MemberId,
+        op: &Op,
+        spread: bool,
+    ) -> Outcome {
         let name = &self.names[index].0;
         let bench = &mut *self.bench;
-        let mut set = redis::cmd("SET");
-        let mut pipeline = set.arg("now").arg(now).get_packed_command();
-        for (op, way) in [(op, way), (&Op::Inspect, Way::Long)] {
-            let (out, opens) = (&mut pipeline, self.opens);
-            command::evaluate(out, &bench.scripts, member, name, op, way, opens);
+        let mut pipeline = Vec::new();
+        let mut put = |words: &[&str]| {
+            let mut cmd = redis::Cmd::new();
+            cmd.arg(words).write_packed_command(&mut pipeline);
+        };
+        put(&["SET", "now", &now.to_string()]);
+        put(&["GETRANGE", &key(name), "2", "2"]);
+        put(&["EXISTS", &format!("{}:tickets", key(name))]);
+        let (out, scripts) = (&mut pipeline, &bench.scripts);
+        match spread {
+            true => command::evaluate_spread(out, scripts, member, name, op),
+            false => command::evaluate(out, scripts, member, name, &[op], self.opens),
         }
-        for suffix in SUFFIXES {
+        command::evaluate(out, scripts, member, name, &[&Op::Inspect], self.opens);
+        for suffix in KEYS {
             let mut lives = redis::cmd("PTTL");
             lives.arg(format!("{}{suffix}", key(name)));
             lives.write_packed_command(&mut pipeline);
@@ -230,22 +215,23 @@ impl<'a> Both<'a> {
         use redis::ConnectionLike as _;
         let mut replies = bench
             .connection
-            .req_packed_commands(&pipeline, 0, 4 + SUFFIXES.len())
+            .req_packed_commands(&pipeline, 0, 6 + KEYS.len())
             .unwrap()
             .into_iter()
             .skip(1);
+        let form = match &replies.next().unwrap() {
+            redis::Value::BulkString(form) => String::from_utf8_lossy(form).into_owned(),
+            other => panic!("{other:?}"),
+        };
+        let apart = replies.next().unwrap() == redis::Value::Int(1);
+        let form = if apart { "apart".to_owned() } else { form };
         let reply = replies.next().unwrap();
-        if way == Way::Short && is_undone(&reply) {
-            assert_eq!(reply, redis::Value::Nil);
-            assert_eq!(bench.heard(), []);
-            return self.scripts(now, index, member, op, Way::Long);
-        }
         let reply = parse(&reply, op).unwrap();
         let info = match parse(&replies.next().unwrap(), &Op::Inspect) {
             Ok(Reply::Info(info)) => info,
             other => panic!("{other:?}"),
         };
-        for (suffix, lives) in SUFFIXES.iter().zip(replies) {
+        for (suffix, lives) in KEYS.iter().zip(replies) {
             let redis::Value::Int(lives) = lives else {
                 panic!("{lives:?}");
             };
@@ -258,7 +244,7 @@ impl<'a> Both<'a> {
             (*member.unwrap(), message)
         };
         let messages = bench.heard().into_iter().map(told).collect();
-        outcome(reply, messages, info, way == Way::Short)
+        outcome(reply, messages, info, form)
     }
 
     /// The keys of a name that exist, each by its suffix.
@@ -282,7 +268,7 @@ fn outcome(
     reply: Reply,
     mut messages: Vec<(MemberId, Message)>,
     info: NameRecord,
-    short: bool,
+    form: String,
 ) -> Outcome {
     // Holders are told first, and in no particular order.
     messages.sort_by_cached_key(|(member, message)| match message {
@@ -293,7 +279,7 @@ fn outcome(
         reply,
         messages,
         info,
-        short,
+        form,
     }
 }
 

@@ -36,21 +36,8 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
         let detail = if signal { " of a signal" } else { "" };
         kinds.push(format!("told {}{detail}", kind(message)));
     }
-    if outcome.short {
-        let crowd = match (before.holders.len(), before.waiters.len()) {
-            (0, 0) => "",
-            (1, 0) => " beside one",
-            _ => " in a crowd",
-        };
-        let told = if outcome.messages.is_empty() {
-            ""
-        } else {
-            ", telling"
-        };
-        kinds.push(format!(
-            "short {asked} {}{crowd}{told}",
-            kind(&outcome.reply)
-        ));
+    if matches!(asked.as_str(), "Acquire" | "Touch" | "Release") {
+        kinds.push(format!("{} {asked} {}", outcome.form, kind(&outcome.reply)));
     }
     let holders = &outcome.info.holders;
     if holders.windows(2).any(|two| two[0].token == two[1].token) {

@@ -32,7 +32,7 @@ pub(super) struct Use {
     owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
     crowd: bool,
-    /// Nothing but what the short ways can do.
+    /// Nothing but the plainest operations.
     plain: bool,
     /// The latest token of each ticket.
     tokens: HashMap<Ticket, u64>,
@@ -169,7 +169,7 @@ impl Use {
                 expire: dice.millis(&[1, 60_000]),
             },
             49..55 => self.signal(dice),
-            // Seldom in a crowd: it takes the long way, and others after it.
+            // Seldom in a crowd.
             55 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
             55 => Op::Raise {
                 ticket,

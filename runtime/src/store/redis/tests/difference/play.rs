@@ -4,7 +4,6 @@ mod trouble;
 
 use std::collections::HashSet;
 
-use super::super::super::command::{Way, is_cycle};
 use super::both::{Bench, Both, Outcome, Snapshot};
 use super::dice::Dice;
 use super::judge::Judge;
@@ -132,9 +131,8 @@ impl<'a> Play<'a> {
             self.clients[client].member
         };
         let next = self.uses[index].op(&mut self.dice, tickets, &holding, counter + 1);
-        let short = Way::of(&op) == Way::Short && Way::of(&next) == Way::Short;
-        if short && self.now >= self.opens && is_cycle(&op, &next) {
-            return self.cycle(index, member, [op, next], seen);
+        if matches!((&op, &next), (Op::Release { .. }, Op::Acquire { .. })) {
+            return self.pair(index, member, [op, next], seen);
         }
         let outcome = self.apply(index, member, &op);
         self.note(index, &op, &outcome, seen);
@@ -143,12 +141,9 @@ impl<'a> Play<'a> {
     /// Asks both worlds, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        // Either way may be taken at any time, unless nothing is granted.
-        let way = match self.dice.one_in(8) || self.now < self.opens {
-            true => Way::Long,
-            false => Way::of(op),
-        };
-        let (model, scripts) = self.both.apply(self.now, index, member, op, way);
+        // Tickets may go to the other keys at any time.
+        let spread = self.dice.one_in(8) && self.now >= self.opens;
+        let (model, scripts) = self.both.apply(self.now, index, member, op, spread);
         self.agree(&model, &scripts);
         let done = [(op, &scripts.reply)];
         self.judges[index].look(self.now, self.opens, &done, &scripts);
@@ -171,12 +166,12 @@ impl<'a> Play<'a> {
     }
 
     /// Asks both worlds for a release and an acquire in one.
-    fn cycle(&mut self, index: usize, member: MemberId, ops: [Op; 2], seen: &mut HashSet<String>) {
+    fn pair(&mut self, index: usize, member: MemberId, ops: [Op; 2], seen: &mut HashSet<String>) {
         for op in &ops {
             self.trail.asked.push((self.now, index, member, op.clone()));
         }
         let [release, acquire] = &ops;
-        let [model, scripts] = self.both.cycle(self.now, index, member, [release, acquire]);
+        let [model, scripts] = self.both.pair(self.now, index, member, [release, acquire]);
         if self.model {
             assert_eq!(scripts.0, model.0, "the reply to the release, the model's");
         }
@@ -189,13 +184,11 @@ impl<'a> Play<'a> {
                 .take_while(|c| c.is_alphabetic())
                 .collect::<String>()
         };
-        if scripts.1.short {
-            seen.insert(format!(
-                "cycle {} {}",
-                kind(&scripts.0),
-                kind(&scripts.1.reply)
-            ));
-        }
+        seen.insert(format!(
+            "pair {} {}",
+            kind(&scripts.0),
+            kind(&scripts.1.reply)
+        ));
         self.note(index, acquire, &scripts.1, seen);
     }
 

@@ -16,6 +16,7 @@ fn what_is_not_ours_is_an_error_and_stays() {
         &["SET", "", "1 i 5 "],
         &["SET", "", "1 d x"],
         &["SET", "", "1 s 1 2 3"],
+        &["SET", "", "1 q 1 2 3 4 5"],
         &["SET", "", "1 f 1 2 3 4 5"],
         &["SET", "", "2 i 5"],
         &["HSET", "", "a", "b"],
@@ -101,9 +102,9 @@ fn garbage_behind_our_mark_is_an_error_and_stays() {
 
 /// A key of somebody in the place of one of ours; `op` needs it.
 fn stays(server: &Server, suffix: &str, op: &Op) {
-    let mut bench = Bench::new(server);
+    let mut bench = Bench::spread(server);
     run::<()>(&mut bench.connection, &["FLUSHALL"]);
-    bench.granted(&acquire_owned(Ticket::random(), 1));
+    bench.granted(&acquire(Ticket::random(), 1, Mode::Queue));
     let beside = bench.key(suffix);
     let set = ["SET", &beside, "somebody's", "EX", "1000"];
     run::<()>(&mut bench.connection, &set);
@@ -116,10 +117,10 @@ fn stays(server: &Server, suffix: &str, op: &Op) {
 #[test]
 fn a_foreign_key_beside_ours_is_an_error_and_stays() {
     let server = Server::start();
-    for suffix in &SUFFIXES[1..4] {
+    for suffix in &KEYS[1..4] {
         stays(&server, suffix, &acquire(Ticket::random(), 1, Mode::Queue));
     }
-    for suffix in &SUFFIXES[4..] {
+    for suffix in &KEYS[4..] {
         stays(&server, suffix, &signal("a token"));
     }
 }
@@ -128,10 +129,10 @@ fn a_foreign_key_beside_ours_is_an_error_and_stays() {
 fn an_unreadable_record_is_an_error() {
     let server = Server::start();
     for record in ["1 2 3", "garbage \u{0}", ""] {
-        let mut bench = Bench::new(&server);
+        let mut bench = Bench::spread(&server);
         run::<()>(&mut bench.connection, &["FLUSHALL"]);
         let [first, second] = [Ticket::random(), Ticket::random()];
-        bench.granted(&acquire_owned(first, 1));
+        bench.granted(&acquire(first, 1, Mode::Queue));
         bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
         let tickets = bench.key(":tickets");
         let set = ["HSET", &tickets, &second.to_string(), record];
@@ -168,7 +169,7 @@ fn a_fault_of_a_script_is_not_taken_for_foreign_data() {
     let ticket = Ticket::random();
     bench.granted(&acquire_owned(ticket, 1));
     for fault in ["local x = nil + 1", "local unpack_struct; unpack_struct(1)"] {
-        let faulty = Scripts::on_clock(CLOCK).edited("s.prune(true)", fault);
+        let faulty = Scripts::on_clock(CLOCK).edited("changes = true", fault);
         for text in faulty.texts() {
             run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
         }

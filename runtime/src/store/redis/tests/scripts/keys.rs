@@ -87,7 +87,7 @@ fn what_is_left_of_a_crowd_is_the_token() {
 #[test]
 fn keys_live_longer_than_what_is_parked() {
     let server = Server::start();
-    let mut bench = Bench::new(&server);
+    let mut bench = Bench::spread(&server);
     let ticket = Ticket::random();
     let long = Duration::from_secs(7_200);
     bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap();
@@ -144,7 +144,7 @@ fn asking_about_nothing_leaves_nothing() {
 #[test]
 fn signals_and_all_beside_them_are_kept_for_a_day() {
     let server = Server::start();
-    let mut bench = Bench::new(&server);
+    let mut bench = Bench::spread(&server);
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
     // Two hold a unit each before there are any.
     bench.granted(&acquire_owned(tickets[0], 2));
@@ -163,6 +163,7 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
         assert!(bench.time_to_live(suffix) >= DAY - Duration::from_secs(60));
     }
     // Who holds it may crash, and nobody may come for a while.
+    bench.spread = false;
     bench.granted(&acquire_any(tickets[0], 2));
     assert_eq!(bench.keys(), ["", ":gone"]);
     assert!(bench.time_to_live("") >= DAY);

@@ -6,10 +6,10 @@ use super::*;
 fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {
     let server = Server::start();
     for lost in [":tickets", ":queue"] {
-        let mut bench = Bench::new(&server);
+        let mut bench = Bench::spread(&server);
         run::<()>(&mut bench.connection, &["FLUSHALL"]);
         let [first, second] = [Ticket::random(), Ticket::random()];
-        bench.granted(&acquire_owned(first, 1));
+        bench.granted(&acquire(first, 1, Mode::Queue));
         bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
         bench.remove(lost);
         bench.granted(&touch(first));
@@ -28,10 +28,10 @@ fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {
 fn a_name_that_lost_its_many_holders_is_closed() {
     let server = Server::start();
     for lost in [":tickets", ":held"] {
-        let mut bench = Bench::new(&server);
+        let mut bench = Bench::spread(&server);
         run::<()>(&mut bench.connection, &["FLUSHALL"]);
         let [first, second, third] = [Ticket::random(), Ticket::random(), Ticket::random()];
-        bench.granted(&acquire_owned(first, 2));
+        bench.granted(&acquire(first, 2, Mode::Queue));
         bench.ask(&acquire(second, 2, Mode::Queue)).unwrap();
         bench.remove(lost);
         let error = bench.ask(&acquire(third, 2, Mode::Queue)).unwrap_err();
@@ -42,9 +42,9 @@ fn a_name_that_lost_its_many_holders_is_closed() {
 #[test]
 fn a_removed_first_key_is_a_new_beginning() {
     let server = Server::start();
-    let mut bench = Bench::new(&server);
+    let mut bench = Bench::spread(&server);
     let tickets = [Ticket::random(), Ticket::random(), Ticket::random()];
-    bench.granted(&acquire_owned(tickets[0], 1));
+    bench.granted(&acquire(tickets[0], 1, Mode::Queue));
     bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
     bench.remove("");
     bench.granted(&acquire(tickets[2], 1, Mode::Queue));
@@ -57,7 +57,7 @@ fn a_removed_first_key_is_a_new_beginning() {
 #[test]
 fn signals_of_before_do_not_come_back() {
     let server = Server::start();
-    let mut bench = Bench::new(&server);
+    let mut bench = Bench::spread(&server);
     bench.ask(&signal("old")).unwrap();
     bench.ask(&signal("old too")).unwrap();
     bench.remove("");
@@ -74,7 +74,7 @@ fn signals_of_before_do_not_come_back() {
 #[test]
 fn lost_signals_cost_nothing_else() {
     let server = Server::start();
-    let mut bench = Bench::new(&server);
+    let mut bench = Bench::spread(&server);
     let [holder, waiter] = [Ticket::random(), Ticket::random()];
     bench.granted(&acquire(holder, 1, Mode::Queue));
     bench.ask(&acquire(waiter, 1, Mode::Queue)).unwrap();

@@ -1,21 +1,21 @@
 //! The scripts one by one, where the reference model has nothing to say: keys, times to live, foreign and lost state,
 //! a full memory.
 
+mod calls;
 mod foreign;
 mod keys;
 mod loss;
 mod memory;
-mod short;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Connection;
 
-use super::super::command::{SUFFIXES, Way, key};
-use super::super::scripts::Scripts;
+use super::super::command::key;
+use super::super::scripts::{KEYS, Scripts};
 use super::ops::{acquire, release, touch};
-use super::server::{Server, attempt, evaluate, immortal, is_undone, parse, run};
+use super::server::{Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Signal, Text, Ticket};
@@ -26,6 +26,8 @@ struct Bench {
     scripts: Arc<Scripts>,
     member: MemberId,
     name: Name,
+    /// All tickets go to other keys than the first one.
+    spread: bool,
 }
 
 impl Bench {
@@ -40,6 +42,14 @@ impl Bench {
             scripts,
             member: MemberId::random(),
             name: Name::from_escaped("ns:Type:method:%7Bkey%7D"),
+            spread: false,
+        }
+    }
+
+    fn spread(server: &Server) -> Self {
+        Self {
+            spread: true,
+            ..Self::new(server)
         }
     }
 
@@ -52,14 +62,13 @@ impl Bench {
 
     /// As [`Self::ask`], without a look at the keys.
     fn put(&mut self, op: &Op) -> Result<Reply, StoreError> {
-        for way in [Way::of(op), Way::Long] {
-            let cmd = evaluate(&self.scripts, self.member, &self.name, op, way);
-            let value = attempt(&mut self.connection, &cmd);
-            if way == Way::Long || !is_undone(&value) {
-                return parse(&value, op);
-            }
-        }
-        panic!("neither way");
+        let write = if self.spread {
+            evaluate_spread
+        } else {
+            evaluate
+        };
+        let cmd = write(&self.scripts, self.member, &self.name, op);
+        parse(&attempt(&mut self.connection, &cmd), op)
     }
 
     fn info(&mut self) -> NameRecord {
@@ -112,7 +121,7 @@ fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
     op
 }
 
-/// As [`acquire`], with an owner: so the state does not fit into the first key.
+/// As [`acquire`], with an owner.
 fn acquire_owned(ticket: Ticket, capacity: u32) -> Op {
     let mut op = acquire(ticket, capacity, Mode::Queue);
     if let Op::Acquire { share, .. } = &mut op {

@@ -1,16 +1,19 @@
 //! What is written again.
 
-use super::super::super::scripts::{Script, Scripts};
+use super::super::super::scripts::Scripts;
+use super::direct::{scripts_run, until_run};
 use super::*;
 
-/// The server loses the scripts but these.
-fn lose_all_but(admin: &mut Connection, kept: &[Script]) {
+/// The server loses the scripts, is asked for this, and gets them again by somebody else before the next request.
+fn ask_in_vain(peer: &mut Peer, admin: &mut Connection, op: Op) -> RequestId {
     run::<()>(admin, &["SCRIPT", "FLUSH"]);
-    let scripts = Scripts::of_server();
-    for script in kept {
-        let text = scripts.text(*script);
+    let before = scripts_run(admin);
+    let id = peer.submit("n", op);
+    until_run(admin, before + 1);
+    for text in Scripts::of_server().texts() {
         run::<()>(admin, &["SCRIPT", "LOAD", text]);
     }
+    id
 }
 
 #[tokio::test]
@@ -50,22 +53,18 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     let server = Server::start();
     let mut admin = server.connection();
     let mut peer = Peer::new(&server).await;
-    lose_all_but(&mut admin, &[Script::ShortRelease, Script::Long]);
     let ticket = Ticket::random();
-    let ids = [
-        ("n", acquire(ticket)),
-        ("other", Op::Inspect),
-        ("n", release(ticket)),
-    ];
+    let acquired = ask_in_vain(&mut peer, &mut admin, acquire(ticket));
+    let ids = [("other", Op::Inspect), ("n", release(ticket))];
     let ids = ids.map(|(name, op)| peer.submit(name, op));
     // The question was executed at once; these two are written again, in order.
-    assert!(matches!(peer.answer(ids[1]).await, Ok(Reply::Info(_))));
+    assert!(matches!(peer.answer(ids[0]).await, Ok(Reply::Info(_))));
     assert!(matches!(
-        peer.answer(ids[0]).await,
+        peer.answer(acquired).await,
         Ok(Reply::Granted { .. })
     ));
     assert_eq!(
-        peer.answer(ids[2]).await.unwrap(),
+        peer.answer(ids[1]).await.unwrap(),
         Reply::Released { free: 1 }
     );
     let info = peer.ask("n", Op::Inspect).await.unwrap();
@@ -80,12 +79,12 @@ async fn what_ran_before_it_is_written_again_keeps_its_answer() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
-    lose_all_but(&mut admin, &[Script::ShortRelease, Script::Long]);
+    let touched = ask_in_vain(&mut peer, &mut admin, touch(ticket));
     // The release runs at once, and once more behind the touch.
-    let ids = [touch(ticket), release(ticket)].map(|op| peer.submit("n", op));
-    assert_eq!(peer.answer(ids[0]).await.unwrap(), Reply::Gone);
+    let released = peer.submit("n", release(ticket));
+    assert_eq!(peer.answer(touched).await.unwrap(), Reply::Gone);
     assert_eq!(
-        peer.answer(ids[1]).await.unwrap(),
+        peer.answer(released).await.unwrap(),
         Reply::Released { free: 1 }
     );
     peer.end().await;
@@ -98,18 +97,18 @@ async fn who_looks_at_a_name_sees_what_was_asked_of_it_before() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
-    lose_all_but(&mut admin, &[Script::Long]);
-    let ids = [release(ticket), Op::Inspect, Op::Delete].map(|op| peer.submit("n", op));
+    let released = ask_in_vain(&mut peer, &mut admin, release(ticket));
+    let ids = [Op::Inspect, Op::Delete].map(|op| peer.submit("n", op));
     assert_eq!(
-        peer.answer(ids[0]).await.unwrap(),
+        peer.answer(released).await.unwrap(),
         Reply::Released { free: 1 }
     );
-    let info = peer.answer(ids[1]).await.unwrap();
+    let info = peer.answer(ids[0]).await.unwrap();
     assert!(
         matches!(&info, Reply::Info(record) if record.holders.is_empty()),
         "{info:?}"
     );
-    let deleted = peer.answer(ids[2]).await.unwrap();
+    let deleted = peer.answer(ids[1]).await.unwrap();
     assert_eq!(deleted, Reply::Deleted { existed: true });
     peer.end().await;
 }

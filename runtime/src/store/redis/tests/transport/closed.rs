@@ -13,7 +13,7 @@ async fn promoted(server: &Server, ticket: Ticket) {
 }
 
 #[tokio::test]
-async fn what_takes_the_short_way_elsewhere_gets_nothing() {
+async fn what_is_plain_elsewhere_gets_nothing() {
     let server = Server::start();
     let [held, next, free] = [(); 3].map(|()| Ticket::random());
     promoted(&server, held).await;

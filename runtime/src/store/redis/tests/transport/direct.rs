@@ -15,7 +15,7 @@ pub(super) fn scripts_run(admin: &mut Connection) -> u64 {
     calls.map_or(0, |calls| calls.split(',').next().unwrap().parse().unwrap())
 }
 
-fn until_run(admin: &mut Connection, count: u64) {
+pub(super) fn until_run(admin: &mut Connection, count: u64) {
     let end = Instant::now() + LONG;
     while scripts_run(admin) < count {
         assert!(Instant::now() < end, "not written");

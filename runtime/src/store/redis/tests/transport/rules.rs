@@ -13,7 +13,7 @@ async fn the_term_is_read_on_each_connection_before_the_first_request() {
     let scripts = Scripts::of_server();
     for generation in 2..5 {
         peer.works().await;
-        let term = relay.heard(scripts.digest(Script::Reign));
+        let term = relay.heard(scripts.digest(Script::Term));
         let request = relay.heard("auto_mutex:{n}");
         // (The first mention only asks whether the server knows the script.)
         assert!(

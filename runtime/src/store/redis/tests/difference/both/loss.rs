@@ -2,7 +2,8 @@
 
 use redis::FromRedisValue;
 
-use super::super::super::super::command::{SUFFIXES, key};
+use super::super::super::super::command::key;
+use super::super::super::super::scripts::KEYS;
 use super::{Both, run};
 use crate::store::memory::state::State;
 
@@ -15,7 +16,7 @@ pub(in super::super) struct Snapshot {
 
 impl Both<'_> {
     pub(in super::super) fn keep(&mut self, index: usize) -> Snapshot {
-        let keys = SUFFIXES.map(|suffix| {
+        let keys = KEYS.map(|suffix| {
             let key = self.key(index, suffix);
             let content: Option<Vec<u8>> = self.run(&["DUMP", &key]);
             Some((self.run(&["PTTL", &key]), content?))
@@ -27,7 +28,7 @@ impl Both<'_> {
     }
 
     pub(in super::super) fn lose(&mut self, index: usize) {
-        for suffix in SUFFIXES {
+        for suffix in KEYS {
             let key = self.key(index, suffix);
             self.run::<i64>(&["DEL", &key]);
         }
@@ -36,7 +37,7 @@ impl Both<'_> {
 
     pub(in super::super) fn restore(&mut self, index: usize, snapshot: &Snapshot) {
         self.lose(index);
-        for (suffix, kept) in SUFFIXES.iter().zip(&snapshot.keys) {
+        for (suffix, kept) in KEYS.iter().zip(&snapshot.keys) {
             if let Some((lives, content)) = kept {
                 let mut restore = redis::cmd("RESTORE");
                 restore.arg(self.key(index, suffix)).arg(lives).arg(content);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_short_ways_are_three_calls() {
+fn plain_operations_are_few_calls() {
     let server = Server::start();
     let mut bench = Bench::new(&server);
     let [ticket, other, third] = [(); 3].map(|()| Ticket::random());
@@ -45,7 +45,7 @@ fn the_short_ways_are_three_calls() {
 }
 
 #[test]
-fn a_downgrade_on_the_short_way_makes_room() {
+fn a_downgrade_makes_room() {
     let server = Server::start();
     let mut bench = Bench::new(&server);
     let writer = Ticket::random();

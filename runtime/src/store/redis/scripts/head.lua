@@ -1,0 +1,81 @@
+-- Put first, after clock.lua and publish.lua: what a plain operation on a free or a plainly held name needs, before anything
+-- else is made. What it does not cover goes on to the rest of the script, which knows all the rules; nothing was done then.
+--
+-- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the others have the same tag and are made from it.
+-- Arguments: 1 which operations, a letter for each; they run in this order, on the same state  2… what each of them needs, in one text:
+--   a ticket and a member, 32 bytes each (zeros if it has none), numbers as doubles, and texts:
+--     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES, 4 bytes: the length of the owner, owner, meta
+--     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all)
+--     RELEASE       nothing more, or: PARK_MS (0: it is not parked) USED (the token of the grant whose signal was used; 0: none was),
+--                   1 byte: TOMB (1: leave a tombstone)
+--     ADOPT         COUNTER HOLD_MS PLACE_MS, the old ticket, meta
+--     RAISE         TOKEN
+--     SIGNAL        1 byte: KIND (0: a token, 1: one, if more wait than there are signals, 2: one for each of these), the text of a token
+--     FORCE         owner (empty: all)
+--     REFRESH       EXPIRE_MS, owner
+--     DELETE, INSPECT
+--   Before these may stand UNTIL, which has OPENS, the time before which nothing is granted; and SPREAD, which has nothing: all waiters, and
+--   holders if there are several, go to the other keys, few as they are.
+-- Replies, one for each operation (in a list if there are several): a number, the token of a grant, or what is free after a
+-- release; {token, text} for the grant of a signal; words; of INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the server's.
+--
+-- The state, in one of five forms; numbers are doubles:
+--   1 i TOK                   idle: nobody holds or waits
+--   1 d TOK                   the same, and deleted since it was used
+--   1 s HEARD TOK TOKEN REQUEST  single: one plain holder until heard + hold_ms; nobody waits
+--   1 q …                     some hold or wait, and nothing is in other keys: see state.lua
+--   1 f …                     the same, and other keys hold something
+-- REQUEST is what an acquire sends, behind its first byte. Of `i` and `s`: the time to live was set to twenty minutes or
+-- more when the key was first written within the WINDOW (of the server's clock, from a multiple of it) in which TOK is.
+
+local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
+local call, pack, unpack_struct, sub, byte = redis.call, struct.pack, struct.unpack, string.sub, string.byte
+local state = call('GET', KEY)
+local form = state and sub(state, 1, 4)
+local now
+
+-- What an acquire finds free: the last token. And what the release before it has freed, if it came with one.
+local free, freed
+if not state then
+  free = 0
+elseif form == '1 i ' then
+  if #state == 12 then free = unpack_struct('<d', state, 5) end
+elseif form == '1 s ' and #state >= SINGLE_SIZE then
+  if codes == RELEASE_THEN_ACQUIRE then
+    if sub(state, 29, 92) == text then
+      text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
+    end
+  elseif codes == ONE_RELEASE then
+    -- The key was written when the holder was last heard of, for long enough.
+    if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
+      return (unpack_struct('<d', state, 125))
+    end
+  elseif codes == ONE_TOUCH and sub(state, 29, 92) == sub(text, 1, 64) then
+    local heard, tok, token = unpack_struct('<ddd', state, 5)
+    local last, lease = unpack_struct('<dd', state, 93)
+    local counter, hold, _, units = unpack_struct('<dddd', text, 65)
+    now = clock()
+    if units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
+      and not redis.pcall('SET', KEY, '1 s ' .. pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
+        .. sub(state, 117), 'PX', FRESH_MS).err then
+      return token
+    end
+  end
+end
+if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
+  local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
+  now = clock()
+  if free < now and units <= capacity and hold <= LONGEST_HOLD_MS then
+    local single = '1 s ' .. pack('<ddd', now, now, now) .. text
+    local written
+    if free > 0 and now - free <= now % WINDOW_US then
+      written = redis.pcall('SET', KEY, single, 'KEEPTTL')
+    else
+      written = redis.pcall('SET', KEY, single, 'PX', FRESH_MS)
+    end
+    -- A full memory may deny it, but must not deny the release.
+    if not written.err then return freed and {freed, now} or now end
+  end
+end
+now = now or clock()
+local max, min = math.max, math.min

@@ -1,0 +1,215 @@
+-- Plain operations on a name in the form `1 q`, or the first waiter of one in `1 s`: the new text is cut out of the old one. To
+-- take the state apart, as the rest of the script does, takes twice as long. It does what that does, for the plainest cases: nothing has ended, the
+-- clock was not stepped back, and nobody is let in but the first one. What it does not cover, or cannot read,
+-- goes on to the rest, and nothing was done.
+
+local replies, first = {}, 1
+local function cut()
+  local function write(text)
+    return not redis.pcall('SET', KEY, text, 'PX', FRESH_MS).err
+  end
+  while first <= #codes do
+    local text, reply = ARGV[first + 1], nil
+    local code, ticket = byte(codes, first), sub(text, 1, 32)
+    form = state and sub(state, 1, 4)
+    repeat
+      local tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size
+      if form == '1 q ' and #state >= QUEUE_START then
+        tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
+        if told == 0 and waiting > 0 then break end
+      elseif form == '1 s ' and #state >= SINGLE_SIZE and sub(state, 134, 137) == '\0\0\0\0' then
+        if code ~= ACQUIRE and code ~= TRY then break end
+        local hold, _
+        clk, tok = unpack_struct('<dd', state, 5)
+        hold, _, used, cap = unpack_struct('<dddd', state, 101)
+        due = clk + hold * 1000
+        latest, seq, told, holders, waiting, known, size = due, 0, 0, 1, 0, 1, RECORD_SIZE + #state - 28
+      else
+        break
+      end
+      if not (now >= clk and now < due and latest <= now + LONGEST_HOLD_MS * 1000 and tok < FAR and holders > 0) then break end
+      local queue = QUEUE_START + size
+
+      if code == ACQUIRE or code == TRY then
+        local hold, wait, units, capacity = unpack_struct('<dddd', text, 73)
+        if capacity ~= cap or units > cap or hold > LONGEST_HOLD_MS or sub(text, 106, 109) ~= '\0\0\0\0'
+          or holders + waiting >= MOST or string.find(state, '\31' .. ticket, 29, true) or sub(state, 29, 60) == ticket then
+          break
+        end
+        local room = waiting == 0 and used + units <= cap
+        local token, length, beside
+        if form == '1 s ' then
+          token, beside = unpack_struct('<d', state, 21), sub(state, 138)
+        else
+          length = unpack_struct('<I', state, QUEUE_START)
+          token = unpack_struct('<d', state, QUEUE_START + 33)
+          beside = sub(state, QUEUE_START + 151, QUEUE_START + 41 + length)
+        end
+        beside = string.format('%d%09d %s', token / 1000000000, token % 1000000000, beside)
+        if not room and code == TRY then
+          reply = 'BUSY ' .. beside
+          break
+        end
+        -- Who waits will ask again soon by itself, and need not be told to.
+        local ends, granted, when = now + wait * 1000, 0, now
+        local ahead = due
+        seq = seq + 1
+        if room then
+          tok = max(now, tok + 1)
+          ends, granted = now + hold * 1000, tok
+          when, holders, used, size = ends, holders + 1, used + units, size + RECORD_SIZE + #text
+          latest = max(latest, ends)
+        else
+          waiting = waiting + 1
+          local again = min(NEAR_MS, wait / 3)
+          if waiting <= NEAR then
+            -- When the first lease ends.
+            if form == '1 q ' then
+              local start = QUEUE_START
+              ahead = FAR
+              for _ = 1, holders do
+                local bytes, _, _, _, _, lease = unpack_struct('<IIBddd', state, start)
+                ahead, start = min(ahead, lease), start + RECORD_SIZE + bytes
+              end
+            end
+            again, told = min(NEAR_MS, math.ceil((ahead - now) / 1000) + 1), seq
+          end
+          reply = string.format('QUEUED %d %d %s', waiting, max(1, again), beside)
+        end
+        local before
+        if form == '1 s ' then
+          before = pack('<IIBddddB', #state - 28, 0, 0, 0, clk, due, token, 31) .. sub(state, 29)
+        else
+          before = sub(state, QUEUE_START)
+        end
+        state = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size) .. before
+          .. pack('<IIBddddB', #text, 0, 0, seq, now, when, granted, 31) .. text
+        call('SET', KEY, state, 'PX', FRESH_MS)
+        reply = reply or granted
+        break
+      end
+      if code ~= TOUCH and (code ~= RELEASE or #text ~= 64) then break end
+
+      -- Where the ticket's record starts and ends.
+      local start = string.find(state, '\31' .. ticket, QUEUE_START, true)
+      if not start then break end
+      start = start - RECORD_SIZE + 1
+      local bytes, _, flag, place, _, when, token = unpack_struct('<IIBdddd', state, start)
+      local after = start + RECORD_SIZE + bytes
+
+      if code == TOUCH then
+        local last = unpack_struct('<d', state, start + 106)
+        local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
+        if counter < last or units ~= 0 or hold > LONGEST_HOLD_MS then break end
+        local ends
+        if token > 0 then
+          ends, flag, reply = now + hold * 1000, 0, token
+          when, latest = ends, max(latest, ends)
+        else
+          ends, when = now + wait * 1000, 0
+          local position, at, again = 1, queue, wait / 3
+          while at < start do
+            position, at = position + 1, at + RECORD_SIZE + unpack_struct('<I', state, at)
+          end
+          if position <= NEAR then
+            local ahead, at = FAR, QUEUE_START
+            while at < queue do
+              local bytes, _, _, _, _, lease = unpack_struct('<IIBddd', state, at)
+              ahead, at = min(ahead, lease), at + RECORD_SIZE + bytes
+            end
+            again, when = min(NEAR_MS, math.ceil((ahead - now) / 1000) + 1), now
+          end
+          local length = unpack_struct('<I', state, QUEUE_START)
+          local token = unpack_struct('<d', state, QUEUE_START + 33)
+          reply = string.format('QUEUED %d %d %d%09d %s', position, max(1, again), token / 1000000000, token % 1000000000,
+            sub(state, QUEUE_START + 151, QUEUE_START + 41 + length))
+        end
+        local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+          .. sub(state, QUEUE_START, start - 1) .. pack('<IIBddddB', bytes, 0, flag, place, now, when, token, 31)
+          .. sub(state, start + 42, start + 105) .. sub(text, 65, 88) .. sub(state, start + 130)
+        if write(new) then state = new else reply = nil end
+        break
+      end
+
+      -- The new text is cut out of the old one, each part once: to make a string takes time for each of its bytes.
+      -- `rest` is where the queue goes on.
+      local held, rest, left = '', queue, ''
+      local to, message
+      if start >= queue then
+        -- Who follows the first one may be let in now.
+        if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
+        reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, QUEUE_START, queue - 1)
+        left, rest = sub(state, queue, start - 1), after
+      else
+        used, holders, size = used - unpack_struct('<d', state, start + 130), holders - 1, size - (after - start)
+        if holders > 0 then held = sub(state, QUEUE_START, start - 1) .. sub(state, after, queue - 1) end
+        if waiting > 0 then
+          local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
+          local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
+          if used + units <= cap then
+            -- One is granted here. More than one at once, or one that has long been silent, is not for here.
+            rest, to = queue + RECORD_SIZE + bytes, sub(state, queue + 74, queue + 105)
+            if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
+              or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > CLAIM_MS * 1000 then
+              break
+            end
+            tok, hold = max(now, tok + 1), min(CLAIM_MS, hold)
+            local ends = now + hold * 1000
+            held = held .. pack('<IIBddddB', bytes, 0, 1, place, heard, ends, tok, 31) .. sub(state, queue + RECORD_SIZE, rest - 1)
+            used, holders, waiting, due, size = used + units, holders + 1, waiting - 1, min(due, ends), size + RECORD_SIZE + bytes
+            message = string.format('grant %s %d%09d %d %d ', sub(state, queue + 42, queue + 73), tok / 1000000000,
+              tok % 1000000000, counter, hold)
+          end
+        end
+        if holders == 0 then
+          -- (The first one may wait for a signal, and have no use for all units.)
+          local idle = '1 i ' .. sub(state, 5, 12)
+          if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
+          break
+        end
+        reply = max(0, cap - used)
+      end
+
+      -- Whoever comes to the third place is told; who was there before has been.
+      local near
+      if waiting >= NEAR then
+        local third = left == '' and rest or queue
+        for _ = 2, NEAR do
+          third = third + RECORD_SIZE + unpack_struct('<I', state, third)
+          if third == start then third = after end
+        end
+        local bytes, _, _, place, heard, when = unpack_struct('<IIBddd', state, third)
+        told = max(told, place)
+        if when == 0 then
+          near = third + RECORD_SIZE
+          left = left .. sub(state, rest, third - 1) .. pack('<IIBddddB', bytes, 0, 0, place, heard, now, 0, 31)
+          rest = near
+        end
+      end
+
+      local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
+        .. sub(state, rest)
+      if not write(new) then
+        reply = nil
+        break
+      end
+      local name = sub(KEY, NAME_START, -2)
+      if to and publish(to, message .. name) == 0 then
+        -- Nobody listens: as if nothing had been done.
+        call('SET', KEY, state, 'PX', FRESH_MS)
+        reply = nil
+        break
+      end
+      if near then
+        publish(sub(state, near + 32, near + 63), 'near ' .. sub(state, near, near + 31) .. ' ' .. name)
+      end
+      state = new
+    until true
+    if not reply then break end
+    replies[first] = reply
+    first = first + 1
+  end
+end
+pcall(cut)
+if first > #codes then return replies[2] and replies or replies[1] end
+form = state and sub(state, 1, 4)

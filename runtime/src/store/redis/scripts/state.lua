@@ -1,0 +1,133 @@
+-- The state of a name as tables, with all the rules.
+--
+--   1 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
+--   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, 32 bytes: ELDEST, RECORD…
+-- The records of the holders, in order of token, then of place; then those of the waiters, in order of place, the quiet ones
+-- last. Those that are apart are in other keys: see apart.lua.
+--
+-- USED units are held; no lease and no place ends before DUE; all leases end before LATEST; who waits at a place up to TOLD
+-- and is not quiet was told that it is near (0: look again). Tombstones end at TOMBS at the latest (0: there are none); the
+-- other keys live until EXPIRES at least; KNOWN is 1 if the name was used and not deleted since; SIGNALS wait, LENT are held, and
+-- the last number of one was LAST; of the holders OWNED have an owner, of the waiters ASKING. In `1 q` the numbers that are
+-- missing are zero.
+--
+-- RECORD: 4 bytes, the length of what follows the fixed part; 4 bytes, how much of that belongs to a signal; 1 byte, FLAG; PLACE
+-- HEARD WHEN TOKEN; 1 byte, 31; REQUEST; then, if it holds a signal, its number and its text. FLAG: 0 plain, 1 provisional,
+-- 2 parked, 3 a quiet waiter. WHEN is when the lease of a holder ends, or when a waiter was told that it is near. TOKEN is 0
+-- exactly while it waits.
+--
+-- To make a function, or a table with names, takes Redis longer than most of what is done with it. So all operations go through
+-- the same steps, one after the other, in one function; what is seldom needed is made only then (`plain` says that nothing of
+-- it can be); and the numbers of the state and of a record are in arrays.
+local function run()
+  local ceil, insert, remove = math.ceil, table.insert, table.remove
+  local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  -- What stands in the first key: a record, or its number among `starts`, where each begins in `state`, as long as nobody needed it.
+  local held, queue, starts = {}, {}, {}
+  -- Ticket -> record; false: there is none.
+  local records = {}
+  -- Of holders that are apart, who has held for the longest; zeros: look again.
+  local eldest = NOBODY
+  local opens, closed, renews, plain = 0, false, false, true
+  -- Who is among the first may have changed; a first write was made, so that no other is denied.
+  local moved, allowed = false, false
+  -- So many holders, or waiters, stand in the first key; and from the others they come back if there are so few.
+  local most, few = MOST, FEW
+  -- What is seldom needed.
+  local reach, others, signalling, owning, seldom
+
+  local function foreign(what)
+    error('FOREIGN ' .. what, 0)
+  end
+
+  -- A number as text, exactly. (A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at
+  -- 2^31 on some servers.)
+  local function int(number)
+    if number < 1000000000 then return string.format('%d', number) end
+    return string.format('%d%09d', number / 1000000000, number % 1000000000)
+  end
+
+  local function record_of(request, flag, place, heard, time, token, number, text)
+    local counter, hold, wait, units, _, takes, owner = unpack_struct('<dddddBI', request, 65)
+    local sum = place + heard + time + token + number + counter + hold + wait + units
+    if not (sum >= 0 and sum <= 9 * FAR and token >= 0 and token <= s[TOK] and takes <= 1 and REQUEST_SIZE + owner <= #request) then
+      foreign('a record is unreadable')
+    end
+    local ticket = sub(request, 1, 32)
+    local r = {
+      flag, place, heard, time, token, number, ticket, request, hold, wait, units, takes,
+      owner > 0 and sub(request, REQUEST_SIZE + 1, REQUEST_SIZE + owner) or '', counter, true, text,
+    }
+    records[ticket] = r
+    return r
+  end
+
+  -- The record that stands from one place of a text to another.
+  local function read(text, start, stop)
+    if stop - start + 1 < RECORD_SIZE then foreign('a record is unreadable') end
+    local size, signal, flag, place, heard, time, token, mark = unpack_struct('<IIBddddB', text, start)
+    local from = start + RECORD_SIZE
+    if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < REQUEST_SIZE then foreign('a record is unreadable') end
+    if signal == 0 then return record_of(sub(text, from, stop), flag, place, heard, time, token, 0) end
+    if signal < 8 then foreign('a record is unreadable') end
+    local number, next = unpack_struct('<d', text, stop - signal + 1)
+    return record_of(sub(text, from, stop - signal), flag, place, heard, time, token, number, sub(text, next, stop))
+  end
+
+  -- One of `held` or `queue`.
+  local function fetch(list, i)
+    local r = list[i]
+    if type(r) == 'number' then
+      r = read(state, starts[r], starts[r + 1] - 1)
+      if (list == held) ~= (r[TOKEN] > 0) then foreign('a record is unreadable') end
+      list[i], r[CHANGED] = r, list[i]
+    end
+    return r
+  end
+
+  local function index_of(list, one)
+    for i = 1, #list do
+      if list[i] == one then return i end
+    end
+    foreign('a record is missing')
+  end
+
+  -- The record of a ticket, or false.
+  local function find(ticket)
+    local r = records[ticket]
+    if r ~= nil then return r end
+    local from = starts[1]
+    while from do
+      local mark = string.find(state, '\31' .. ticket, from, true)
+      if not mark then break end
+      for i = 1, #starts - 1 do
+        if starts[i] == mark - RECORD_SIZE + 1 then
+          for j = 1, #held do
+            if held[j] == i then return fetch(held, j) end
+          end
+          for j = 1, #queue do
+            if queue[j] == i then return fetch(queue, j) end
+          end
+        end
+      end
+      from = mark + 1
+    end
+    return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
+  end
+
+  -- The place of a waiter, by its position; nothing if it is quiet or there is none. And when it was told, if that is at hand.
+  local function place_at(i)
+    if s[QUEUE_APART] == 1 then return others().place(i) end
+    local r = queue[i]
+    if not r then return end
+    if type(r) == 'table' then
+      if r[FLAG] ~= 3 then return r[PLACE], r[WHEN] end
+    else
+      local flag, place, _, told = unpack_struct('<Bddd', state, starts[r] + 8)
+      if flag ~= 3 then return place, told end
+    end
+  end
+
+  local function waiter_at(i)
+    return s[QUEUE_APART] == 1 and others().waiter(i) or fetch(queue, i)
+  end
