@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::command::{CHANNEL, KEY, SHARD_CHANNEL};
-
 use crate::store::limits::{
     CLAIM_MS, KEPT_MS, LONGEST_LEASE_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
