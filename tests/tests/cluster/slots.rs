@@ -134,16 +134,18 @@ async fn a_name_that_comes_new_while_its_slot_moves_begins_at_the_new_node() {
 async fn what_has_many_keys_waits_until_all_are_together() {
     let cluster = cluster();
     let client = Client::connect(config(&cluster).patience(60)).unwrap();
-    let semaphore = client.semaphore("s", 3);
-    let permits = [
-        semaphore.acquire().await.unwrap(),
-        semaphore.acquire().await.unwrap(),
-    ];
-    let waiting = tokio::spawn({
+    // So many that neither holders nor waiters fit into the first key.
+    const MANY: u32 = 26;
+    let semaphore = client.semaphore("s", 3 * MANY + 2);
+    let mut permits = Vec::new();
+    for _ in 0..MANY {
+        permits.push(semaphore.acquire_many(3).await.unwrap());
+    }
+    let waiting = [(); MANY as usize].map(|()| {
         let semaphore = semaphore.clone();
-        async move { semaphore.acquire_many(3).await }
+        tokio::spawn(async move { semaphore.acquire_many(3).await.map(|all| all.units()) })
     });
-    waiters(&client.mutex("s"), 1).await;
+    waiters(&client.mutex("s"), MANY as usize).await;
     for token in ["first", "second"] {
         semaphore.signal(token).await.unwrap();
     }
@@ -167,12 +169,13 @@ async fn what_has_many_keys_waits_until_all_are_together() {
         async move { semaphore.available().await }
     });
     migration.finish();
-    assert_eq!(soon("an answer", asking).await.unwrap().unwrap(), 3);
+    assert_eq!(soon("an answer", asking).await.unwrap().unwrap(), 4);
     for permit in permits {
         soon("released", permit.release()).await.unwrap();
     }
-    let all = soon("woken", waiting).await.unwrap().unwrap();
-    assert_eq!(all.units(), 3);
+    for all in waiting {
+        assert_eq!(soon("woken", all).await.unwrap().unwrap(), 3);
+    }
     let token = soon("a token", semaphore.acquire()).await.unwrap();
     assert_eq!(token.token(), Some("first"));
 }
