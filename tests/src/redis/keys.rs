@@ -136,10 +136,13 @@ impl Redis {
             .command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
             .texts();
         let dump = self.command(&["EVAL", DUMP, "0", &format!("auto_mutex:{{{name}}}")]);
-        let windows = dump.text().as_bytes().windows(32);
-        let tickets: BTreeSet<String> = windows
-            .filter(|window| is_uuid(window))
-            .map(|window| String::from_utf8_lossy(window).into_owned())
+        // A ticket may stand right before its member.
+        let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let runs = dump.text().as_bytes().split(|byte| !is_hex(byte));
+        let tickets: BTreeSet<String> = runs
+            .flat_map(|run| run.chunks_exact(32))
+            .filter(|found| is_uuid(found))
+            .map(|found| String::from_utf8_lossy(found).into_owned())
             .filter(|found| !members.iter().any(|member| member.ends_with(found)))
             .collect();
         tickets.into_iter().collect()

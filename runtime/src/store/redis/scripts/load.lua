@@ -38,7 +38,7 @@
   end
   moved = s[TOLD] == 0
 
-  if now < s[CLK] or now >= s[DUE] or s[HOLDERS] > MOST or s[WAITING] >= MOST then plain = false end
+  if now < s[CLK] or now >= s[DUE] or s[HOLDERS] >= MOST or s[WAITING] >= MOST then plain = false end
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]
     if code == RELEASE then
