@@ -60,6 +60,7 @@ mod store;
 mod sync;
 mod task;
 mod wait;
+mod wire;
 
 pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};

@@ -13,7 +13,7 @@ use crate::mutex::MutexGuard;
 use crate::name::{Name, NameBuilder};
 use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
-use crate::store::{Meta, Owner, Text};
+use crate::store::{Meta, Owner, SharedStr};
 
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -176,14 +176,14 @@ impl<L> Request<L> {
 
     /// Identifies the caller: see [`Meta`](crate::store::Meta).
     #[inline]
-    fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> Text {
+    fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
-            Some(known) => Text::Fixed(&known.meta),
+            Some(known) => SharedStr::Fixed(&known.meta),
             None => self.write_meta(client),
         }
     }
 
-    fn write_meta(&self, client: &Client) -> Text {
+    fn write_meta(&self, client: &Client) -> SharedStr {
         let member = client.member();
         Meta::write(member.host(), member.pid(), &self.site.place(), None)
     }

@@ -17,7 +17,7 @@ use crate::guarantees::Guarantees;
 use crate::process;
 use crate::queue::Member;
 use crate::site;
-use crate::wait::{Promise, Wakes};
+use crate::wait::{DeferredWakes, Promise};
 
 /// One connected store, plus the defaults of its locks.
 ///
@@ -132,7 +132,7 @@ impl Client {
             .name("auto-mutex-shutdown".to_owned())
             .spawn(move || {
                 client.blocking_shutdown();
-                let mut wakes = Wakes::default();
+                let mut wakes = DeferredWakes::default();
                 let _ = signal.complete((), &mut wakes);
                 wakes.wake();
             });

@@ -153,5 +153,5 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         ..want(share, terms, patience, grant.meta.clone(), blocking)
     };
     let member = released.local().member();
-    member.with_local(released.name(), |local| local.enter(&want))?
+    member.with_queue(released.name(), |local| local.enter(&want))?
 }

@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     /// How long a call tolerates an unresponsive store.
     pub(crate) patience: Duration,
     pub(crate) connect_timeout: Duration,
-    pub(crate) handover: Handover,
+    pub(crate) handover: LocalHandoff,
     /// Whether a restarted server grants nothing for a while.
     pub(crate) restart_guard: bool,
     /// Whether a promoted replica grants nothing for a while.
@@ -54,14 +54,14 @@ pub(crate) struct Replicas {
 
 /// How often a process may hand a lock on before it is the turn of other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handover {
+pub(crate) struct LocalHandoff {
     /// Zero: never.
     pub(crate) times: u32,
     /// How long after the store's grant.
     pub(crate) time: Duration,
 }
 
-impl Handover {
+impl LocalHandoff {
     pub(super) const DEFAULT: Self = Self {
         times: 100,
         time: Duration::from_millis(5),
@@ -146,15 +146,15 @@ fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
 /// A fencing token has 10 bits for them.
 const MOST_HANDOVERS: u32 = 1023;
 
-fn handover(given: Option<(u32, Span)>) -> Result<Handover, SetupError> {
+fn handover(given: Option<(u32, Span)>) -> Result<LocalHandoff, SetupError> {
     let Some((times, time)) = given else {
-        return Ok(Handover::DEFAULT);
+        return Ok(LocalHandoff::DEFAULT);
     };
     if times > MOST_HANDOVERS {
         return Err(invalid("local_handover", "more than 1023 times"));
     }
     let time = time.map_err(|reason| invalid("local_handover", reason))?;
-    Ok(Handover { times, time })
+    Ok(LocalHandoff { times, time })
 }
 
 fn replicas(

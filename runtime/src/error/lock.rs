@@ -189,8 +189,7 @@ impl LockError {
 
     /// Whether waiting helps: somebody else held the lock, or the store grants nothing yet.
     pub(crate) fn is_passing(&self) -> bool {
-        let closed =
-            matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::Closed);
+        let closed = matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::NotGrantingYet);
         self.is_timeout() || closed
     }
 

@@ -23,7 +23,7 @@ pub(crate) enum StoreErrorKind {
     /// The server is busy for a while (BUSY, TRYAGAIN…).
     Busy,
     /// The server was restarted or failed over, and grants nothing until a known time.
-    Closed,
+    NotGrantingYet,
     /// The server refuses (OOM, MISCONF…).
     Refused,
     /// The credentials are wrong, or a right is missing.

@@ -7,7 +7,7 @@ use super::AcquireTarget;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::store::{Meta, Text};
+use crate::store::{Meta, SharedStr};
 
 /// A client, or the one in force where the address is used, and a name.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ struct Resolved {
     client: u64,
     name: Name,
     /// Identifies the caller: see [`Meta`](crate::store::Meta).
-    meta: Text,
+    meta: SharedStr,
 }
 
 impl Resolved {

@@ -1,6 +1,6 @@
 //! [`Demand`]: how much of a lock a call asks for.
 
-use crate::store::{Share, Text};
+use crate::store::{Share, SharedStr};
 
 /// How much of a lock a call asks for, and what happens where the calling task has some of it already.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl Demand {
             units: self.units,
             capacity: self.capacity,
             takes: self.takes_token,
-            owner: Text::default(),
+            owner: SharedStr::default(),
         }
     }
 }

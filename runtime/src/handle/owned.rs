@@ -7,7 +7,7 @@ use super::Handle;
 use crate::error::LockError;
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked, check_refresh};
-use crate::store::{Meta, Op, Owner, Reply, Text};
+use crate::store::{Meta, Op, Owner, Reply, SharedStr};
 use crate::task;
 
 impl Handle {
@@ -19,7 +19,7 @@ impl Handle {
         };
         if let Some(owner) = &self.owner {
             let member = target.client.member();
-            let held = member.with_local(&target.name, |local| Some(local.held_by(owner)))?;
+            let held = member.with_queue(&target.name, |local| Some(local.held_by(owner)))?;
             let around = |held: &Arc<Hold>| inside(&|hold| std::ptr::eq(hold, &**held));
             return Ok(held.map(|held| around(&held).unwrap_or_else(|| held.into())));
         }
@@ -41,7 +41,10 @@ impl Handle {
     }
 
     /// What owners of the whole cluster do, the store is asked for: whoever names them may be in another process.
-    fn ask_about_owner(&self, op: impl FnOnce(Text) -> Op) -> Result<Option<Answered>, LockError> {
+    fn ask_about_owner(
+        &self,
+        op: impl FnOnce(SharedStr) -> Op,
+    ) -> Result<Option<Answered>, LockError> {
         match self.owner()? {
             Some(Owner::Anywhere(owner)) => {
                 let op = op(escape(owner).to_string().into());

@@ -3,7 +3,7 @@
 use super::{Handle, LockInfo};
 use crate::error::LockError;
 use crate::queue::Answered;
-use crate::store::{NameRecord, Op, Reply, Text};
+use crate::store::{NameRecord, Op, Reply, SharedStr};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
@@ -24,7 +24,7 @@ impl Handle {
 
     /// Breaks the lock, whoever holds it.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
-        let owner = Text::default();
+        let owner = SharedStr::default();
         self.ask(&Op::Force { owner })
     }
 }

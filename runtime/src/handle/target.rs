@@ -10,7 +10,7 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
-use crate::store::{Meta, Op, Owner, Share, Text};
+use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
 
 /// The lock that a call is about. Calls of annotated functions make one without a handle.
@@ -19,7 +19,7 @@ pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
     /// Identifies the caller, without the owner: see [`Meta`].
-    pub(super) meta: Text,
+    pub(super) meta: SharedStr,
     /// Who shares the hold, if not the calling task.
     pub(super) owner: Option<&'a Owner>,
     /// What was obtained through the handle before, if the call has one.
@@ -31,7 +31,7 @@ impl<'a> AcquireTarget<'a> {
     pub(crate) fn new(
         client: Cow<'a, Client>,
         name: Cow<'a, Name>,
-        meta: Text,
+        meta: SharedStr,
         owner: Option<&'a Owner>,
     ) -> Self {
         Self {
@@ -169,7 +169,7 @@ impl<'a> AcquireTarget<'a> {
     /// Asks for the lock in the words of the queue.
     pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
-        member.with_local(&self.name, |local| local.enter(want))?
+        member.with_queue(&self.name, |local| local.enter(want))?
     }
 
     /// The call has obtained `hold`, one of `holds`.
@@ -181,14 +181,14 @@ impl<'a> AcquireTarget<'a> {
     }
 
     /// Identifies the caller: see [`Meta`](crate::store::Meta).
-    pub(crate) fn meta(&self) -> Text {
+    pub(crate) fn meta(&self) -> SharedStr {
         self.meta.clone()
     }
 
     /// Asks the store about the name, or has it act on the name.
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
         let member = self.client.member();
-        member.with_local(&self.name, |local| local.query(op))
+        member.with_queue(&self.name, |local| local.query(op))
     }
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn want(
     share: Share,
     terms: Terms,
     patience: Patience,
-    meta: Text,
+    meta: SharedStr,
     blocking: bool,
 ) -> Want {
     Want {

@@ -4,7 +4,7 @@ use std::task::{Context, Waker};
 
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::wait::{Wakes, lock};
+use crate::wait::{DeferredWakes, lock};
 
 /// The wakers of those who wait for the end of one hold.
 #[derive(Default)]
@@ -53,8 +53,8 @@ impl Listeners {
         drop(mine);
     }
 
-    /// Wakes all, once.
-    pub(crate) fn wake(&self, wakes: &mut Wakes) {
+    /// DeferredWakes all, once.
+    pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         if !self.any.load(Ordering::SeqCst) {
             return;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::{Closing, Node};
+use crate::store::{GrantBlock, Node};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
@@ -17,7 +17,7 @@ pub(crate) struct Links {
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
     any_closed: AtomicBool,
-    closings: Mutex<HashMap<Node, Closing>>,
+    closings: Mutex<HashMap<Node, GrantBlock>>,
 }
 
 /// So long after the opening, what was asked before is answered.
@@ -56,7 +56,7 @@ impl Links {
     }
 
     /// `node` grants nothing until then; `None`: it grants.
-    pub(crate) fn closed(&self, node: Node, closing: Option<Closing>) {
+    pub(crate) fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         let mut closings = lock(&self.closings);
         match closing {
             Some(closing) => closings.insert(node, closing),
@@ -67,7 +67,7 @@ impl Links {
     }
 
     /// Why nothing was granted of late at `node`, if it was closed until a moment ago or still is.
-    pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<Closing> {
+    pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<GrantBlock> {
         if !self.any_closed.load(Ordering::Acquire) {
             return None;
         }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_closed_node_is_closed_until_it_opens() {
         let links = Links::default();
-        let closing = |until| Closing {
+        let closing = |until| GrantBlock {
             until,
             cause: Cause::Failover,
         };

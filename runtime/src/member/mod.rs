@@ -1,12 +1,12 @@
 //! [`ClientCore`]: one client in one process, as its locks see it.
 //!
-//! It knows the store, the settings, the names in use here ([`Register`]), when to look at each of them ([`Timers`]) and
+//! It knows the store, the settings, the names in use here ([`Registry`]), when to look at each of them ([`Timers`]) and
 //! whether the store can be reached ([`Links`]). It passes on what the store says to the queue of the name, of which it knows
 //! no more than [`NameQueue`] says. The thread that runs all this belongs to the engine.
 
 mod links;
 mod name_queue;
-mod register;
+mod registry;
 mod repeated;
 mod timers;
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use self::links::Links;
 pub(crate) use self::name_queue::NameQueue;
-use self::register::Register;
+use self::registry::Registry;
 use self::repeated::Repeated;
 use self::timers::Timers;
 use crate::clock::Instant;
@@ -24,7 +24,7 @@ use crate::config::Settings;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::process::{self, EndsWithProcess};
-use crate::store::{Answer, Closing, Events, Message, Node, RequestId, Store};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
@@ -38,7 +38,7 @@ pub(crate) struct ClientCore<Q> {
     id: u64,
     settings: Settings,
     store: Arc<dyn Store>,
-    register: Register<Q>,
+    register: Registry<Q>,
     links: Links,
     timers: Timers<Q>,
     /// Of renewals and of releases that fail.
@@ -66,7 +66,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             id: IDS.fetch_add(1, Ordering::Relaxed),
             settings,
             store,
-            register: Register::default(),
+            register: Registry::default(),
             links: Links::default(),
             timers: Timers::default(),
             failed_renewals: Repeated::default(),
@@ -143,12 +143,12 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 
     /// Why nothing was granted of late where `name` lives, if that is so; see [`Links::closing`].
-    pub(crate) fn closing(&self, name: &Name) -> Option<Closing> {
+    pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
         self.links.closing(|| self.store.node(name))
     }
 
     /// The local queue of `name`, for one step. Run again if it was retired in between.
-    pub(crate) fn with_local<T>(
+    pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
         mut run: impl FnMut(&Arc<Q>) -> Option<T>,
@@ -336,7 +336,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
         }
     }
 
-    fn closed(&self, node: Node, closing: Option<Closing>) {
+    fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         self.links.closed(node, closing);
     }
 

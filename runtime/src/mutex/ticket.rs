@@ -121,7 +121,7 @@ impl Client {
         let patience = Patience::Once { silence: None };
         let meta = Meta::write(member.host(), member.pid(), ticket.name(), None);
         let want = want(ONE_OF_ONE.share(), terms, patience, meta, blocking);
-        member.with_local(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
+        member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }
 

@@ -119,7 +119,7 @@ impl Acquire {
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         let want = waiter.again(hold.grant().attempts, Instant::now());
         let member = queue.member();
-        let mut next = member.with_local(queue.name(), |queue| queue.enter(&want))??;
+        let mut next = member.with_queue(queue.name(), |queue| queue.enter(&want))??;
         self.stage = next.leave();
         Ok(())
     }

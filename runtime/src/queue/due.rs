@@ -9,8 +9,8 @@ use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;
-use crate::store::{Closing, HolderRecord, Meta};
-use crate::wait::Wakes;
+use crate::store::{GrantBlock, HolderRecord, Meta};
+use crate::wait::DeferredWakes;
 
 /// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
 /// process has stood still.
@@ -210,7 +210,7 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn closing(&self) -> Option<Closing> {
+    pub(super) fn closing(&self) -> Option<GrantBlock> {
         self.queue.member().closing(self.queue.name())
     }
 
@@ -302,7 +302,7 @@ impl Transition<'_> {
 
 impl Held {
     /// Tells those whose bound is over; and, why there is no answer, those whose patience is.
-    fn due(&mut self, now: Instant, silence: Option<&StoreError>, wakes: &mut Wakes) {
+    fn due(&mut self, now: Instant, silence: Option<&StoreError>, wakes: &mut DeferredWakes) {
         let watched = self.bounds.len();
         let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
         self.bounds

@@ -11,7 +11,7 @@ use super::waiter::{Patience, Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::store::{Owner, Ticket as TicketId};
-use crate::wait::Wakes;
+use crate::wait::DeferredWakes;
 
 impl LockQueue {
     /// Joins the queue; `None` if the name was retired.
@@ -22,7 +22,7 @@ impl LockQueue {
         if let Some(hold) = self.take_lent(&mut state, want, now) {
             return Some(Ok(Acquire::obtained(hold)));
         }
-        let entered = self.go_on(state, now, Wakes::default(), |step| {
+        let entered = self.go_on(state, now, DeferredWakes::default(), |step| {
             // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
             self.member().check()?;
             if let Some(hold) = step.shared_by(want) {

@@ -13,9 +13,9 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Listeners, Terms};
 use crate::name::Name;
-use crate::store::{Owner, Text, Ticket};
+use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::wait::Wakes;
+use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
 const LOST: u8 = 1;
@@ -39,7 +39,7 @@ pub(crate) struct Grant {
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
     /// Who asked for it, in the form of the store.
-    pub(crate) meta: Text,
+    pub(crate) meta: SharedStr,
     /// The thread of the single-threaded runtime that the holder lives on, if it does.
     pub(crate) home: Option<ThreadId>,
 }
@@ -203,7 +203,7 @@ impl Hold {
     }
 
     /// Marks it as lost, unless it was released, and wakes its listeners.
-    pub(crate) fn lose(&self, wakes: &mut Wakes) {
+    pub(crate) fn lose(&self, wakes: &mut DeferredWakes) {
         // Marked before the listeners are taken: one that registers in between sees it.
         let lost = self.mark_lost();
         self.listeners.wake(wakes);
@@ -213,8 +213,8 @@ impl Hold {
         }
     }
 
-    /// Wakes its listeners, to look at a bound that ends before the hold.
-    pub(crate) fn wake(&self, wakes: &mut Wakes) {
+    /// DeferredWakes its listeners, to look at a bound that ends before the hold.
+    pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         self.listeners.wake(wakes);
     }
 
@@ -230,7 +230,7 @@ impl Hold {
 
     /// Marks it as released; `false` if it was lost or released before. Guards that still live learn of it.
     #[inline]
-    pub(crate) fn end(&self, now: Instant, wakes: &mut Wakes) -> bool {
+    pub(crate) fn end(&self, now: Instant, wakes: &mut DeferredWakes) -> bool {
         let ended = !self.is_lost_at(now)
             && self
                 .state

@@ -12,7 +12,7 @@ use crate::config::SHORTEST_EXPIRE;
 use crate::error::LockError;
 use crate::lease::{Bounds, Terms};
 use crate::store::Ticket as TicketId;
-use crate::wait::{Promise, Wakes};
+use crate::wait::{DeferredWakes, Promise};
 
 impl LockQueue {
     /// The last guard is gone. Does not wait for the store.
@@ -32,7 +32,7 @@ impl LockQueue {
         let Some(mut state) = self.open() else {
             return;
         };
-        let (now, mut wakes) = (Instant::now(), Wakes::default());
+        let (now, mut wakes) = (Instant::now(), DeferredWakes::default());
         let valid = hold.end(now, &mut wakes);
         if self.release_lent(&mut state, hold, now) {
             drop(state);
@@ -72,7 +72,7 @@ impl LockQueue {
                 })
                 .is_none()
         {
-            let _ = promise.complete(Ok(None), &mut Wakes::default());
+            let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
         }
         promise
     }

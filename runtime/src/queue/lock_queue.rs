@@ -14,7 +14,7 @@ use crate::member::ClientCore;
 use crate::name::Name;
 use crate::store::{Answer, Loan, Op, Reply, Request, RequestId, Ticket as TicketId};
 use crate::sync::{Mutex, MutexGuard};
-use crate::wait::{Promise, Wakes, lock};
+use crate::wait::{DeferredWakes, Promise, lock};
 
 /// One client in one process.
 pub(crate) type Member = ClientCore<LockQueue>;
@@ -99,7 +99,7 @@ pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
     pub(super) now: Instant,
-    pub(super) wakes: &'a mut Wakes,
+    pub(super) wakes: &'a mut DeferredWakes,
 }
 
 impl LockQueue {
@@ -160,7 +160,7 @@ impl LockQueue {
         run: impl FnOnce(&mut Transition<'_>) -> T,
     ) -> Option<T> {
         let state = self.open()?;
-        Some(self.go_on(state, Instant::now(), Wakes::default(), run))
+        Some(self.go_on(state, Instant::now(), DeferredWakes::default(), run))
     }
 
     /// Runs one transition that has begun already, and carries out what follows from it.
@@ -168,7 +168,7 @@ impl LockQueue {
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
         now: Instant,
-        mut wakes: Wakes,
+        mut wakes: DeferredWakes,
         run: impl FnOnce(&mut Transition<'_>) -> T,
     ) -> T {
         self.end_loan(&mut state);

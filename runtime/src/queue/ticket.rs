@@ -13,7 +13,7 @@ use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;
 use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
-use crate::wait::{Promise, Wakes};
+use crate::wait::{DeferredWakes, Promise};
 
 /// One ticket, whatever its state.
 #[derive(Debug)]
@@ -331,7 +331,7 @@ impl Held {
     }
 
     /// A renewal was answered: those who asked for it or an earlier one may go on.
-    pub(super) fn refreshed(&mut self, counter: u64, wakes: &mut Wakes) {
+    pub(super) fn refreshed(&mut self, counter: u64, wakes: &mut DeferredWakes) {
         for done in self
             .refreshers
             .extract_if(.., |asked| asked.counter <= counter)
@@ -341,7 +341,7 @@ impl Held {
     }
 
     /// The hold is gone: nobody will confirm it.
-    pub(super) fn fail_refreshers(&mut self, wakes: &mut Wakes) {
+    pub(super) fn fail_refreshers(&mut self, wakes: &mut DeferredWakes) {
         for refresher in self.refreshers.drain(..) {
             let error = self.hold.lost_error();
             let _ = refresher.promise.complete(Err(error), wakes);

@@ -8,8 +8,8 @@ use super::hold::Hold;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Terms;
-use crate::store::{Owner, Share, Text};
-use crate::wait::{Promise, Wakes};
+use crate::store::{Owner, Share, SharedStr};
+use crate::wait::{DeferredWakes, Promise};
 
 /// How long to wait for a lock, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) struct Want {
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
     /// Who asks, in the form of the store.
-    pub(crate) meta: Text,
+    pub(crate) meta: SharedStr,
     /// The thread of the single-threaded runtime that the caller's task lives on.
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.
@@ -130,18 +130,18 @@ impl Waiter {
     }
 
     /// It has what it wants; `false` if it is gone.
-    pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut Wakes) -> bool {
+    pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut DeferredWakes) -> bool {
         self.note_registered(wakes);
         self.promise.complete(Ok(hold), wakes).is_ok()
     }
 
     /// It will not get what it wants.
-    pub(super) fn fail(&self, error: LockError, wakes: &mut Wakes) {
+    pub(super) fn fail(&self, error: LockError, wakes: &mut DeferredWakes) {
         self.note_registered(wakes);
         let _ = self.promise.complete(Err(error), wakes);
     }
 
-    pub(super) fn note_registered(&self, wakes: &mut Wakes) {
+    pub(super) fn note_registered(&self, wakes: &mut DeferredWakes) {
         if self.want.relies {
             let _ = self.registered.complete((), wakes);
         }

@@ -71,7 +71,7 @@ async fn shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
         return Err(hold.lost_error());
     }
     let member = hold.local().member();
-    let asked = member.with_local(hold.name(), |local| local.query(&Op::Inspect))?;
+    let asked = member.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
     let record = inspected(asked.wait().await?);
     Ok(free(&record, hold.grant().capacity))
 }

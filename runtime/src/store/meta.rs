@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::{HolderRecord, Text};
+use super::{HolderRecord, SharedStr};
 use crate::error::Holder;
 
 /// The owner that a call names, instead of the calling task.
@@ -23,10 +23,10 @@ impl Owner {
     }
 
     /// The owner as the store keeps it: escaped, and empty for one of this client only.
-    pub(crate) fn in_store(owner: Option<&Self>) -> Text {
+    pub(crate) fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
             Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
-            _ => Text::default(),
+            _ => SharedStr::default(),
         }
     }
 }
@@ -37,7 +37,7 @@ impl Owner {
 pub(crate) struct Meta;
 
 impl Meta {
-    pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> Text {
+    pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
         use crate::name::escape;
         let text = format!("{} {pid} {}", escape(host), escape(site));
         match owner {
@@ -47,7 +47,7 @@ impl Meta {
     }
 
     /// Appends an owner to `meta`.
-    pub(crate) fn owned(meta: &str, owner: &Owner) -> Text {
+    pub(crate) fn owned(meta: &str, owner: &Owner) -> SharedStr {
         let (scope, owner) = match owner {
             Owner::Here(owner) => (HERE, owner),
             Owner::Anywhere(owner) => (ANYWHERE, owner),

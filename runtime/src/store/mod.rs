@@ -3,10 +3,10 @@
 //! `docs/protocol.md` has the rules; [`op`] the operations, [`reply`] their replies and the messages, [`meta`] and [`id`] the
 //! identities, [`limits`] the constants. Each store has a folder of its own. Nothing here knows about handles, futures or guards.
 
-mod closing;
 mod cluster;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
+mod grant_block;
 mod id;
 pub(crate) mod limits;
 mod loan;
@@ -17,11 +17,11 @@ mod open;
 mod quorum;
 mod redis;
 mod reply;
-mod text;
+mod shared_str;
 
 #[cfg(test)]
-pub(crate) use self::closing::Cause;
-pub(crate) use self::closing::Closing;
+pub(crate) use self::grant_block::Cause;
+pub(crate) use self::grant_block::GrantBlock;
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner};
@@ -29,7 +29,7 @@ pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::{Opened, open};
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
-pub(crate) use self::text::Text;
+pub(crate) use self::shared_str::SharedStr;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
@@ -80,7 +80,7 @@ pub(crate) trait Events: Send + Sync + 'static {
     fn disconnected(&self, node: Node, error: StoreError);
 
     /// `node` is reached but grants nothing until then; `None`: it grants. Called before `connected`, and when it changes.
-    fn closed(&self, node: Node, closing: Option<Closing>);
+    fn closed(&self, node: Node, closing: Option<GrantBlock>);
 
     /// Another attempt to connect failed; `error` is the latest cause.
     fn still_disconnected(&self, node: Node, error: StoreError);

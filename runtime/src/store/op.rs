@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Text, Ticket};
+use super::{SharedStr, Ticket};
 use crate::error::kind::RW_LOCK;
 
 /// Whether an acquire that does not fit joins the queue.
@@ -24,7 +24,7 @@ pub(crate) struct Share {
     /// A signal is as good as the units.
     pub(crate) takes: bool,
     /// Tickets of one owner share a hold, in the whole cluster. Escaped; empty: no owner.
-    pub(crate) owner: Text,
+    pub(crate) owner: SharedStr,
 }
 
 impl Share {
@@ -34,7 +34,7 @@ impl Share {
             units,
             capacity,
             takes: false,
-            owner: Text::default(),
+            owner: SharedStr::default(),
         }
     }
 
@@ -72,7 +72,7 @@ pub(crate) enum Op {
         place: Duration,
         mode: Mode,
         /// Who asks: see [`Meta`]. Opaque to the store.
-        meta: Text,
+        meta: SharedStr,
     },
     Touch {
         ticket: Ticket,
@@ -99,15 +99,15 @@ pub(crate) enum Op {
         hold: Duration,
         place: Duration,
         /// Who asks: see [`Meta`].
-        meta: Text,
+        meta: SharedStr,
     },
     /// Drops the holders: those of `owner`, or all of them if it is empty.
     Force {
-        owner: Text,
+        owner: SharedStr,
     },
     /// Notifies the holders of `owner` that their `expire` starts again.
     Refresh {
-        owner: Text,
+        owner: SharedStr,
         expire: Duration,
     },
     /// The fencing time of a holder becomes `token`, or the next one that was not given: the servers of a quorum give one token for

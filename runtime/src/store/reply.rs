@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{MemberId, Text, Ticket};
+use super::{MemberId, SharedStr, Ticket};
 
 /// What the store answers to an [`Op`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) enum Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HolderRecord {
     pub(crate) token: u64,
-    pub(crate) meta: Text,
+    pub(crate) meta: SharedStr,
 }
 
 /// A ticket as `Op::Inspect` reports it.
@@ -79,7 +79,7 @@ pub(crate) struct TicketRecord {
     pub(crate) units: u32,
     /// Zero for a waiter.
     pub(crate) token: u64,
-    pub(crate) meta: Text,
+    pub(crate) meta: SharedStr,
     /// Until the lease (of a holder) or the place (of a waiter) ends, unless it is renewed.
     pub(crate) left: Duration,
     pub(crate) parked: bool,

@@ -71,14 +71,14 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::wait::{Promise, Wakes};
+    use crate::wait::{DeferredWakes, Promise};
 
     #[test]
     fn a_value_of_another_thread_arrives() {
         let promise = Arc::new(Promise::new());
         let other = promise.clone();
         let sender = thread::spawn(move || {
-            let mut wakes = Wakes::default();
+            let mut wakes = DeferredWakes::default();
             other.complete(7, &mut wakes).unwrap();
             wakes.wake();
         });

@@ -22,7 +22,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What to do once no mutex is held: call wakers and log events, since wakers and subscribers may run any code. On an
 /// engine's thread, [`aside`] does it.
 #[derive(Default)]
-pub(crate) struct Wakes {
+pub(crate) struct DeferredWakes {
     /// Mostly there is one waker, or none.
     first: Option<Waker>,
     rest: Option<Box<Rest>>,
@@ -36,7 +36,7 @@ struct Rest {
     reports: Vec<aside::Job>,
 }
 
-impl Wakes {
+impl DeferredWakes {
     pub(crate) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         for waker in wakers {
             match self.first {
@@ -104,7 +104,7 @@ impl Wakes {
     }
 }
 
-impl Drop for Wakes {
+impl Drop for DeferredWakes {
     /// If a waker panics, the others must still be woken: what they wait for is there.
     fn drop(&mut self) {
         self.wake_all();
@@ -128,7 +128,7 @@ impl<T> Promise<T> {
     }
 
     /// Delivers the value. Returns it if there was one already.
-    pub(crate) fn complete(&self, value: T, wakes: &mut Wakes) -> Result<(), T> {
+    pub(crate) fn complete(&self, value: T, wakes: &mut DeferredWakes) -> Result<(), T> {
         let mut state = lock(&self.0);
         match &mut *state {
             State::Waiting(waker) => {
@@ -141,7 +141,7 @@ impl<T> Promise<T> {
     }
 
     /// Takes the value if it is there, and stops waiting: a later value is returned to its sender.
-    pub(crate) fn close(&self, wakes: &mut Wakes) -> Option<T> {
+    pub(crate) fn close(&self, wakes: &mut DeferredWakes) -> Option<T> {
         let state = std::mem::replace(&mut *lock(&self.0), State::Taken);
         match state {
             State::Ready(value) => Some(value),
@@ -213,7 +213,7 @@ mod tests {
 
     impl Drop for Last {
         fn drop(&mut self) {
-            let _ = self.0.complete(1, &mut Wakes::default());
+            let _ = self.0.complete(1, &mut DeferredWakes::default());
             let _ = self.1.send(());
         }
     }
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_waker_that_panics_leaves_nobody_asleep() {
         let (sender, woken) = mpsc::channel();
-        let mut wakes = Wakes::default();
+        let mut wakes = DeferredWakes::default();
         wakes.add([Arc::new(Panics).into(), Arc::new(Tells(sender)).into()]);
         let woke = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| wakes.wake()));
         assert!(woke.is_err());

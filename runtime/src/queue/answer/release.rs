@@ -57,7 +57,7 @@ impl Transition<'_> {
             }
             StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
             StoreErrorKind::Busy
-            | StoreErrorKind::Closed
+            | StoreErrorKind::NotGrantingYet
             | StoreErrorKind::Refused
             | StoreErrorKind::Forbidden
             | StoreErrorKind::Unsupported

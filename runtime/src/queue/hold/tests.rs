@@ -47,7 +47,7 @@ fn a_loss_is_marked_before_the_listeners_are_taken() {
     let hold = held();
     let listeners = hold.listeners.hold();
     thread::scope(|scope| {
-        scope.spawn(|| hold.lose(&mut Wakes::default()));
+        scope.spawn(|| hold.lose(&mut DeferredWakes::default()));
         let ends = std::time::Instant::now() + Duration::from_secs(10);
         while !hold.is_lost() && std::time::Instant::now() < ends {
             thread::yield_now();
@@ -74,7 +74,7 @@ fn a_loss_wakes_all_listeners_once() {
         hold.listeners.register(&cx, Some(key));
     }
     for _ in 0..2 {
-        hold.lose(&mut Wakes::default());
+        hold.lose(&mut DeferredWakes::default());
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
     }
 }
@@ -165,14 +165,14 @@ fn a_loss_says_for_how_long_it_was_held() {
 #[test]
 fn only_what_is_lost_is_reported_as_lost() {
     let loses = |hold: &Hold| {
-        let mut wakes = Wakes::default();
+        let mut wakes = DeferredWakes::default();
         hold.lose(&mut wakes);
         wakes.reports()
     };
     let hold = held();
     assert_eq!(loses(&hold), 1);
     let hold = held();
-    assert!(hold.end(hold.since, &mut Wakes::default()));
+    assert!(hold.end(hold.since, &mut DeferredWakes::default()));
     assert_eq!(loses(&hold), 0, "it was released");
     assert!(!hold.is_lost());
 }
@@ -187,7 +187,7 @@ fn several_end_when_one_of_them_does() {
     for ended in &mut both {
         assert!(ended.as_mut().poll(&mut cx).is_pending());
     }
-    assert!(holds[1].end(holds[1].since, &mut Wakes::default()));
+    assert!(holds[1].end(holds[1].since, &mut DeferredWakes::default()));
     let [several, one] = &mut both;
     assert!(several.as_mut().poll(&mut cx).is_ready());
     assert!(one.as_mut().poll(&mut cx).is_pending());

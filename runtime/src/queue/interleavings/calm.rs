@@ -96,7 +96,7 @@ fn broken_while(process: &Process, run: impl FnOnce()) {
         let force = Op::Force {
             owner: Default::default(),
         };
-        let asked = member.with_local(&name, |local| local.query(&force));
+        let asked = member.with_queue(&name, |local| local.query(&force));
         asked.unwrap().blocking_wait().unwrap();
     });
     run();

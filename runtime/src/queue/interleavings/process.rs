@@ -78,7 +78,7 @@ impl Cluster {
         for process in &self.processes {
             let done = process
                 .member
-                .with_local(&process.name, |local| Some(local.is_done()));
+                .with_queue(&process.name, |local| Some(local.is_done()));
             assert!(
                 !matches!(done, Ok(false)),
                 "something stayed behind in the queue"

@@ -79,7 +79,7 @@ pub(super) fn roll(sides: usize) -> usize {
 impl Process {
     pub(super) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
         self.member
-            .with_local(&self.name, |local| local.enter(want))?
+            .with_queue(&self.name, |local| local.enter(want))?
     }
 
     /// Waits for it, holds it for a moment, and leaves.
@@ -130,7 +130,7 @@ pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
     // What the store says of it is told to whoever is found under the name.
     let member = hold.local().member();
-    let found = member.with_local(hold.name(), |local| Some(Arc::ptr_eq(local, hold.local())));
+    let found = member.with_queue(hold.name(), |local| Some(Arc::ptr_eq(local, hold.local())));
     assert!(
         !matches!(found, Ok(false)) || !hold.is_valid(),
         "it is found no more"

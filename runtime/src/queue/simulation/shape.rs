@@ -8,7 +8,7 @@ use crate::error::kind::RW_LOCK;
 use crate::queue::{Answered, Hold};
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Mode, Op, Reply, Share, Signal, Ticket};
-use crate::wait::Wakes;
+use crate::wait::DeferredWakes;
 
 /// What kind of lock the name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl World {
             signal: Signal::Token(text.clone()),
         };
         let member = &self.nodes[index].member;
-        let asked = member.with_local(&self.name, |local| local.query(&op));
+        let asked = member.with_queue(&self.name, |local| local.query(&op));
         self.signals.asked.push((text, asked.unwrap()));
     }
 
@@ -112,7 +112,7 @@ impl World {
     /// Every signal was taken or can still be had; and only once, where nothing broke.
     pub(super) fn check_signals(&mut self, micros: u64) {
         for (text, asked) in std::mem::take(&mut self.signals.asked) {
-            match asked.close(&mut Wakes::default()) {
+            match asked.close(&mut DeferredWakes::default()) {
                 Some(Ok(_)) => assert!(self.signals.sent.insert(text)),
                 Some(Err(error)) => assert!(!self.calm, "{error}"),
                 // The process crashed.

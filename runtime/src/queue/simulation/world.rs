@@ -18,7 +18,7 @@ use crate::queue::{Hold, Member};
 use crate::queue::{Past, Patience, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, MemberId, Op, Ticket};
-use crate::wait::{Wakes, lock};
+use crate::wait::{DeferredWakes, lock};
 
 pub(super) struct World {
     pub(super) dice: Dice,
@@ -137,7 +137,7 @@ impl World {
         let node = &mut self.nodes[index];
         let acquire = node
             .member
-            .with_local(&self.name, |local| local.enter(&want));
+            .with_queue(&self.name, |local| local.enter(&want));
         let waiter = Box::pin(acquire.unwrap().unwrap());
         node.waiting.push((self.last_token, waiter));
     }
@@ -310,7 +310,7 @@ impl World {
         let calm = self.calm;
         for node in self.nodes.iter_mut().filter(|node| !node.crashed) {
             for (unlocked, held) in node.unlocks.drain(..) {
-                let word = unlocked.close(&mut Wakes::default());
+                let word = unlocked.close(&mut DeferredWakes::default());
                 match word.expect("an unlock is never answered") {
                     // Under faults the lease may end while the release is on its way.
                     Ok(word) => assert!(
@@ -321,7 +321,7 @@ impl World {
                 }
             }
             for renewal in node.renewals.drain(..) {
-                let word = renewal.close(&mut Wakes::default());
+                let word = renewal.close(&mut DeferredWakes::default());
                 word.expect("a renewal is never answered").ok();
             }
         }

@@ -7,7 +7,7 @@ use crate::error::{LockError, StoreErrorKind};
 use crate::member::NameQueue;
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
-use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Reply, Share};
+use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -223,7 +223,7 @@ fn what_is_not_there_any_more_cannot_be_adopted() {
         let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
             local.adopt(crate::store::Ticket::random(), Rig::want())
         };
-        let mut adopted = Box::pin(rig.member.with_local(&rig.name, adopt).unwrap());
+        let mut adopted = Box::pin(rig.member.with_queue(&rig.name, adopt).unwrap());
         rig.answer(rig.next(), reply);
         let told = poll(&mut adopted);
         assert!(
@@ -246,7 +246,7 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
         (true, None, false),
     ] {
         let rig = Rig::new();
-        let closing = Closing {
+        let closing = GrantBlock {
             until: rig.now.after(SECOND),
             cause: Cause::Restart,
         };

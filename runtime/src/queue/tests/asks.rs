@@ -4,7 +4,7 @@ use super::{Rig, SECOND, TOKEN, grant, poll, queued};
 use crate::error::LockError;
 use crate::queue::Want;
 use crate::queue::waiter::Patience;
-use crate::store::{Cause, Closing, Events, HolderRecord, Node, Op, Owner, Reply, Share};
+use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Owner, Reply, Share};
 use crate::wait::lock;
 
 fn owned(owner: &'static str) -> Want {
@@ -62,7 +62,7 @@ fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
     let mut waits = rig.enter(&Rig::want());
     let (asked, ticket, counter) = rig.asked();
     rig.answer(asked, queued());
-    let closing = Closing {
+    let closing = GrantBlock {
         until: rig.now.after(SECOND),
         cause: Cause::Failover,
     };
@@ -139,7 +139,7 @@ fn a_thread_does_not_wait_behind_who_waits_for_what_its_tasks_hold() {
             ..Rig::want()
         };
         let enter = || {
-            let entered = rig.member.with_local(&rig.name, |local| local.enter(&here));
+            let entered = rig.member.with_queue(&rig.name, |local| local.enter(&here));
             entered.unwrap()
         };
         let _held = rig.take(&here);

@@ -306,7 +306,7 @@ fn what_was_adopted_may_have_an_owner_and_goes_back() {
     let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
         local.adopt(crate::store::Ticket::random(), Rig::want())
     };
-    let mut adopted = Box::pin(rig.member.with_local(&rig.name, adopt).unwrap());
+    let mut adopted = Box::pin(rig.member.with_queue(&rig.name, adopt).unwrap());
     rig.answer(rig.next(), granted());
     let adopted = poll(&mut adopted).expect("adopted").unwrap();
     let mut next = rig.enter(&Rig::want());

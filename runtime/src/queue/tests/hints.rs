@@ -7,7 +7,7 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
 use crate::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
-    Cause, Closing, Events, HolderRecord, Message, Node, Op, Owner, Reply, Share, Ticket,
+    Cause, Events, GrantBlock, HolderRecord, Message, Node, Op, Owner, Reply, Share, Ticket,
 };
 
 /// Somebody waits, behind who holds with [`TOKEN`].
@@ -114,7 +114,7 @@ fn nothing_is_believed_before_the_store_opens() {
     for (until, believed) in [(0, true), (1, false)] {
         let rig = Rig::new();
         let (mut waiter, ticket) = waits(&rig, &Rig::want());
-        let closing = Closing {
+        let closing = GrantBlock {
             until: rig.now.after(Duration::from_nanos(until)),
             cause: Cause::Restart,
         };

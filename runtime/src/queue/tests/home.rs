@@ -28,7 +28,7 @@ fn elsewhere(units: u32) -> Want {
 
 #[track_caller]
 fn is_refused(rig: &Rig, want: &Want) {
-    let entered = rig.member.with_local(&rig.name, |local| local.enter(want));
+    let entered = rig.member.with_queue(&rig.name, |local| local.enter(want));
     assert!(
         matches!(&entered, Ok(Err(LockError::Deadlock { cycle })) if cycle == &["queue:name", "queue:name"]),
         "{entered:?}"

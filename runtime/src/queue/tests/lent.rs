@@ -37,7 +37,7 @@ fn who_takes_over_finds_what_was_lent() {
     assert!(hold.local().hand_over(&hold));
     let old = hold.grant().ticket;
     let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
-    let mut adopted = Box::pin(free.member.with_local(&free.name, adopt).unwrap());
+    let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());
     let taken = poll(&mut adopted).expect("answered").unwrap();
     assert!(taken.grant().token > hold.grant().token);
     free.release(&taken);

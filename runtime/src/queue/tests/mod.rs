@@ -117,7 +117,7 @@ impl Rig {
     fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
         let entered = self
             .member
-            .with_local(&self.name, |local| local.enter(want));
+            .with_queue(&self.name, |local| local.enter(want));
         Box::pin(entered.unwrap().unwrap())
     }
 
@@ -277,7 +277,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
 #[test]
 fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
     let rig = Rig::new();
-    let entered = rig.member.with_local(&rig.name, |local| {
+    let entered = rig.member.with_queue(&rig.name, |local| {
         // Another thread, between the look at the phase and the step.
         rig.member.shut_down(Duration::ZERO);
         Some(local.enter(&Rig::want()))

@@ -252,7 +252,7 @@ fn what_was_for_one_who_has_gone_in_the_same_step_goes_to_nobody_who_came_later(
         step.state.waiters.push_front(gone);
     };
     rig.member
-        .with_local(&rig.name, |local| local.step(step))
+        .with_queue(&rig.name, |local| local.step(step))
         .unwrap();
 }
 

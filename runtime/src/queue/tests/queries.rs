@@ -15,7 +15,7 @@ fn signal() -> Op {
 }
 
 fn ask(rig: &Rig, op: &Op) -> Answered {
-    let asked = rig.member.with_local(&rig.name, |local| local.query(op));
+    let asked = rig.member.with_queue(&rig.name, |local| local.query(op));
     asked.unwrap()
 }
 

@@ -58,7 +58,7 @@ impl Free {
     fn enter(&self, want: &Want) -> Result<Pin<Box<Acquire>>, LockError> {
         let entered = self
             .member
-            .with_local(&self.name, |local| local.enter(want));
+            .with_queue(&self.name, |local| local.enter(want));
         entered.unwrap().map(Box::pin)
     }
 
@@ -80,7 +80,7 @@ impl Free {
     pub(super) fn inspect(&self) -> NameRecord {
         let asked = self
             .member
-            .with_local(&self.name, |local| local.query(&Op::Inspect));
+            .with_queue(&self.name, |local| local.query(&Op::Inspect));
         match asked.unwrap().blocking_wait() {
             Ok(Reply::Info(record)) => record,
             other => panic!("{other:?}"),
@@ -242,7 +242,7 @@ fn who_does_not_wait_and_who_could_share_get_the_same() {
 fn a_client_that_is_shut_down_grants_nothing() {
     Free::each(|free| {
         let hold = free.take(&Rig::want());
-        let entered = free.member.with_local(&free.name, |local| {
+        let entered = free.member.with_queue(&free.name, |local| {
             // Another thread, between the look at the phase and the step.
             free.member.shut_down(Duration::ZERO);
             Some(local.enter(&Rig::want()))
@@ -282,7 +282,7 @@ fn nobody_takes_the_fast_path_past_others() {
     let counts = || (store.0.load(Relaxed), store.1.load(Relaxed));
     let name = Name::from_escaped("queue:others");
     let enter = |want: &Want| {
-        let entered = member.with_local(&name, |local| local.enter(want));
+        let entered = member.with_queue(&name, |local| local.enter(want));
         Box::pin(entered.unwrap().unwrap())
     };
     let hold = poll(&mut enter(&Rig::want())).expect("granted").unwrap();

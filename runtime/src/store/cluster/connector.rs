@@ -7,7 +7,7 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::topology::{Topology, shuffle};
 use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
-use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
+use crate::store::redis::{self, Driver, Guard, Scripts, TermKeys};
 use crate::store::{MemberId, Node};
 
 /// Makes connections of one member, and knows where to ask.
@@ -44,7 +44,7 @@ impl Connector {
         first: bool,
     ) -> (Arc<Primary>, Driver) {
         let endpoint = self.endpoint(address.clone());
-        let epoch = EpochKeys::new(epoch_keys(topology, &address));
+        let epoch = TermKeys::new(epoch_keys(topology, &address));
         let guard = Guard {
             keys: epoch.clone(),
             ..self.guard.clone()

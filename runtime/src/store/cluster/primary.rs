@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::config::Address;
 use crate::store::Node;
-use crate::store::redis::{EpochKeys, RedisStore};
+use crate::store::redis::{RedisStore, TermKeys};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::wait::lock;
@@ -26,7 +26,7 @@ pub(super) struct Primary {
     pub(super) node: Node,
     pub(super) address: Address,
     pub(super) store: Arc<RedisStore>,
-    pub(super) epoch: EpochKeys,
+    pub(super) epoch: TermKeys,
     link: AtomicU8,
     /// It answers that the cluster does not work.
     pub(super) refuses: AtomicBool,
@@ -41,7 +41,7 @@ impl Primary {
         node: Node,
         address: Address,
         store: Arc<RedisStore>,
-        epoch: EpochKeys,
+        epoch: TermKeys,
         first: bool,
     ) -> Self {
         Self {

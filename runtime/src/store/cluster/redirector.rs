@@ -11,7 +11,7 @@ use super::topology::address;
 use crate::config::Address;
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Closing, Events, Message, Node, Request, Store as _};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store as _};
 
 /// Where a request should go instead. It was not executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Events for Redirector {
         self.events.disconnected(self.primary.node, error);
     }
 
-    fn closed(&self, _: Node, closing: Option<Closing>) {
+    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
         self.events.closed(self.primary.node, closing);
     }
 

@@ -12,10 +12,10 @@ use super::store::ClusterStore;
 use crate::config::{Access, Address, RedisEndpoint};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::redis::{self, Driver, EpochKeys, Guard, Scripts};
+use crate::store::redis::{self, Driver, Guard, Scripts, TermKeys};
 use crate::store::{
-    Answer, Closing, Events, MemberId, Message, Mode, Node, Op, Request, RequestId, Share, Store,
-    Ticket,
+    Answer, Events, GrantBlock, MemberId, Message, Mode, Node, Op, Request, RequestId, Share,
+    Store, Ticket,
 };
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -32,7 +32,7 @@ impl Events for Answers {
     fn told(&self, _: &Name, _: Message) {}
     fn connected(&self, _: Node, _: u64) {}
     fn disconnected(&self, _: Node, _: StoreError) {}
-    fn closed(&self, _: Node, _: Option<Closing>) {}
+    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
     fn still_disconnected(&self, _: Node, _: StoreError) {}
 }
 
@@ -44,7 +44,7 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
         address: address.clone(),
         access: Access::default(),
     };
-    let keys = EpochKeys::new(Vec::new());
+    let keys = TermKeys::new(Vec::new());
     let guard = Guard {
         replicated: true,
         keys: keys.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::store::{MemberId, Text};
+use crate::store::{MemberId, SharedStr};
 
 /// How a ticket holds; a waiter is `Plain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Record {
     /// The signal that it holds instead of units, by its number.
     pub(super) signal: Option<(u64, Arc<str>)>,
     /// Empty: no owner.
-    pub(super) owner: Text,
+    pub(super) owner: SharedStr,
     pub(super) hold_ms: u64,
     pub(super) place_ms: u64,
     pub(super) counter: u64,
@@ -35,7 +35,7 @@ pub(super) struct Record {
     pub(super) token: u64,
     pub(super) flag: Flag,
     pub(super) member: MemberId,
-    pub(super) meta: Text,
+    pub(super) meta: SharedStr,
 }
 
 impl Record {

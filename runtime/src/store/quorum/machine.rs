@@ -15,7 +15,9 @@ use super::votes::Votes;
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::{Name, NameMap};
-use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Request, Ticket, TicketMap};
+use crate::store::{
+    Answer, Events, GrantBlock, Message, Node, Op, Reply, Request, Ticket, TicketMap,
+};
 
 /// With so many tickets the first search begins for those that nobody asks for any more.
 const SWEEP: usize = 64;
@@ -47,7 +49,7 @@ pub(super) struct Quorum {
     generation: u64,
     connected: bool,
     /// What the member was told last.
-    closing: Option<Closing>,
+    closing: Option<GrantBlock>,
     /// The next search begins with so many tickets.
     sweep_at: usize,
 }

@@ -9,7 +9,7 @@ use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::limits::LONGEST_LEASE_MS;
-use crate::store::{Answer, Closing, Op, Request, RequestId, Store, Ticket, TicketMap};
+use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap};
 
 /// In place of a job's number: nobody waits for the answer.
 pub(super) const NOBODY: u64 = 0;
@@ -39,7 +39,7 @@ struct Node {
     /// Why it cannot be reached; `None` while it can.
     down: Option<StoreError>,
     /// Until when it grants nothing.
-    closing: Option<Closing>,
+    closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
     /// When the releases are sent again that the node has refused.
     retry: Option<Instant>,
@@ -97,12 +97,12 @@ impl Nodes {
         self.up() >= self.majority()
     }
 
-    pub(super) fn note_closed(&mut self, node: usize, closing: Option<Closing>) {
+    pub(super) fn note_closed(&mut self, node: usize, closing: Option<GrantBlock>) {
         self.all[node].closing = closing;
     }
 
     /// Until when no majority grants, of the nodes that can be reached.
-    pub(super) fn closing(&self, now: Instant) -> Option<Closing> {
+    pub(super) fn closing(&self, now: Instant) -> Option<GrantBlock> {
         let up = self.all.iter().filter(|node| node.down.is_none());
         let closing = up.filter_map(|node| node.closing);
         let mut closing: Vec<_> = closing.filter(|closing| now < closing.until).collect();

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{Answer, Closing, Events, Message, Node, Request, Store};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -22,7 +22,7 @@ pub(super) enum Input {
     Told(usize, Name, Message),
     Up(usize),
     /// The node grants nothing until then; `None`: it grants.
-    Closed(usize, Option<Closing>),
+    Closed(usize, Option<GrantBlock>),
     Down(usize, StoreError),
     StillDown(usize, StoreError),
 }
@@ -124,7 +124,7 @@ impl Events for Listener {
         self.push(Input::Down(self.node, error));
     }
 
-    fn closed(&self, _: Node, closing: Option<Closing>) {
+    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
         self.push(Input::Closed(self.node, closing));
     }
 

@@ -11,8 +11,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{
-    Answer, Cause, Closing, Events, MemberId, Message, Mode, NameRecord, Node, Op, Reply, Request,
-    RequestId, Share, Signal, Store, Ticket,
+    Answer, Cause, Events, GrantBlock, MemberId, Message, Mode, NameRecord, Node, Op, Reply,
+    Request, RequestId, Share, Signal, Store, Ticket,
 };
 
 /// A way to a node that leads to a test: what is submitted, until the test takes it.
@@ -40,7 +40,7 @@ pub(super) enum Event {
     Answer(Answer),
     Told(Message),
     Connected(u64),
-    Closed(Option<Closing>),
+    Closed(Option<GrantBlock>),
     Disconnected,
 }
 
@@ -75,7 +75,7 @@ impl Events for Recorder {
         self.push(Event::Disconnected);
     }
 
-    fn closed(&self, _: Node, closing: Option<Closing>) {
+    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
         self.push(Event::Closed(closing));
     }
 
@@ -469,7 +469,7 @@ fn what_was_handed_over_is_forgotten() {
 fn nodes_that_are_down_are_not_open() {
     let mut rig = Rig::new(5);
     let until = rig.quorum.now.after(Duration::from_secs(9));
-    let closing = Closing {
+    let closing = GrantBlock {
         until,
         cause: Cause::Restart,
     };

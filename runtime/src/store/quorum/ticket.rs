@@ -8,7 +8,7 @@ use super::votes::needed;
 use super::wake::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::{Mode, Op, Request, Share, Text, Ticket, TicketMap};
+use crate::store::{Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
 
 /// A waiter asks more often than that.
 const SILENT: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ pub(super) struct TicketState {
     /// The hold of another ticket is taken over.
     pub(super) adopts: Option<Ticket>,
     pub(super) mode: Mode,
-    pub(super) meta: Text,
+    pub(super) meta: SharedStr,
     /// These three as in the last request.
     pub(super) counter: u64,
     pub(super) hold: Duration,

@@ -81,7 +81,7 @@ impl Quorum {
         }
     }
 
-    /// Wakes the first waiter of `name`.
+    /// DeferredWakes the first waiter of `name`.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);

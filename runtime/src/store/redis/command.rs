@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use super::scripts::{Script, Scripts, code};
-use super::wire::{self, Words};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Signal};
+use crate::wire::{self, Words};
 
 /// What comes before a name in its keys; the hash tag keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";

@@ -11,25 +11,25 @@ use tokio::time::sleep;
 
 use super::connect::backoff::Backoff;
 use super::connect::{Connector, Ready};
-use super::line::Line;
 use super::link::Link;
+use super::pipeline::Pipeline;
 use super::replicas::{self, Barrier};
 use super::route::Primary;
 use super::store::lost;
 use super::term::Term;
-use super::wire::{Inbox, Reading};
 use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{Events, Node, Request};
 use crate::wait;
+use crate::wire::{Inbox, Reading};
 
 /// Runs the connection, and the next one when it is lost.
 pub(crate) struct Driver {
     connector: Arc<Connector>,
     replicas: Option<Replicas>,
     barrier: Option<Barrier>,
-    line: Arc<Line>,
+    pipeline: Arc<Pipeline>,
     first: Option<Serving>,
 }
 
@@ -48,13 +48,13 @@ impl Driver {
     pub(super) fn new(
         connector: Arc<Connector>,
         replicas: Option<Replicas>,
-        line: Arc<Line>,
+        pipeline: Arc<Pipeline>,
     ) -> Self {
         Self {
             connector,
             replicas,
             barrier: None,
-            line,
+            pipeline,
             first: None,
         }
     }
@@ -64,11 +64,11 @@ impl Driver {
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
         let ready = self.connector.first(left, probe).await?;
         if let Some(replicas) = self.replicas {
-            let line = self.line.clone();
-            let barrier = Barrier::open(self.connector.clone(), replicas, line);
+            let pipeline = self.pipeline.clone();
+            let barrier = Barrier::open(self.connector.clone(), replicas, pipeline);
             self.barrier = Some(self.connector.within(left, barrier).await?);
         }
-        let (serving, _) = Serving::begin(&self.line, ready);
+        let (serving, _) = Serving::begin(&self.pipeline, ready);
         self.first = Some(serving);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Driver {
     /// Runs until the store is closed. While there is no connection, requests are answered at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let connector = self.connector.clone();
-        let later = |replicas| Barrier::later(connector.clone(), replicas, self.line.clone());
+        let later = |replicas| Barrier::later(connector.clone(), replicas, self.pipeline.clone());
         let barrier = self.barrier.take().or_else(|| self.replicas.map(later));
         let serving = async {
             match barrier {
@@ -93,11 +93,11 @@ impl Driver {
     async fn serve(self, events: Arc<dyn Events>) {
         let Self {
             connector,
-            line,
+            pipeline,
             first: mut serving,
             ..
         } = self;
-        let _abandoned = Abandoned(&line);
+        let _abandoned = Abandoned(&pipeline);
         for generation in 1.. {
             let error = match serving.take() {
                 Some(Serving {
@@ -109,11 +109,11 @@ impl Driver {
                 }) => {
                     events.closed(Node::ONLY, term.closing);
                     events.connected(Node::ONLY, generation);
-                    let link = Link::new(&line, &*events, reading, inbox, slowest);
+                    let link = Link::new(&pipeline, &*events, reading, inbox, slowest);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
-                    if line.is_done() {
+                    if pipeline.is_done() {
                         return;
                     }
                     let (address, why) = (connector.place(), error.clone());
@@ -126,10 +126,10 @@ impl Driver {
             };
             events.disconnected(Node::ONLY, error.clone());
             let connecting = reconnect(&connector, &*events);
-            let Some(ready) = answering(connecting, &line, &*events, &error).await else {
+            let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
                 return;
             };
-            let (next, refused) = Serving::begin(&line, ready);
+            let (next, refused) = Serving::begin(&pipeline, ready);
             // What was submitted before the new connection is never taken for part of it.
             for request in refused {
                 events.answered(lost(request, error.clone()));
@@ -143,13 +143,13 @@ impl Driver {
 
 impl Serving {
     /// From now on requests are taken for this connection; those that came before it are returned.
-    fn begin(line: &Line, ready: Ready) -> (Self, VecDeque<Request>) {
+    fn begin(pipeline: &Pipeline, ready: Ready) -> (Self, VecDeque<Request>) {
         let Ready {
             server,
             connection,
             term,
         } = ready;
-        let refused = line.connect(connection.writing, term);
+        let refused = pipeline.connect(connection.writing, term);
         let serving = Self {
             server,
             reading: connection.reading,
@@ -205,13 +205,13 @@ pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Ou
 /// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.
 async fn answering(
     connecting: impl Future<Output = Ready>,
-    line: &Line,
+    pipeline: &Pipeline,
     events: &dyn Events,
     error: &StoreError,
 ) -> Option<Ready> {
     let mut connecting = pin!(connecting);
     poll_fn(|cx| {
-        let Some(refused) = line.refused(cx) else {
+        let Some(refused) = pipeline.refused(cx) else {
             return Poll::Ready(None);
         };
         for request in refused {
@@ -223,7 +223,7 @@ async fn answering(
 }
 
 /// When the driver ends, and be it with its runtime, requests are refused.
-struct Abandoned<'a>(&'a Line);
+struct Abandoned<'a>(&'a Pipeline);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::wire::ErrorReply;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::wire::ErrorReply;
 
 /// What the codes of errors mean. All others are refusals of one command.
 const KINDS: [(&str, StoreErrorKind); 13] = [

@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::connect::facts::Facts;
 use super::connect::hello;
 use super::term::{self, Guard, Term};
-use super::wire::Value;
-pub(in crate::store) use super::wire::fuzzing::each;
-pub(crate) use super::wire::fuzzing::resp;
-use super::{EpochKeys, error, push, reply, route};
+use super::{TermKeys, error, push, reply, route};
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::store::{Meta, Mode, Op, Reply, Share, Ticket};
+use crate::wire::Value;
+pub(in crate::store) use crate::wire::fuzzing::each;
+pub(crate) use crate::wire::fuzzing::resp;
 
 pub(crate) fn messages(bytes: &[u8]) {
     each(bytes, |value| {
@@ -81,7 +81,7 @@ fn understood(value: &Value<'_>, op: &Op) {
 
 fn guard() -> Guard {
     Guard {
-        keys: EpochKeys::new(vec!["key".to_owned()]),
+        keys: TermKeys::new(vec!["key".to_owned()]),
         restart: true,
         replicated: true,
         failover: true,

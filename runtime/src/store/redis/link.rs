@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::error;
-use super::line::Line;
 use super::pending::Pending;
+use super::pipeline::Pipeline;
 use super::push;
-use super::wire::{Inbox, Reading, Value};
 use crate::clock;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
+use crate::wire::{Inbox, Reading, Value};
 
 /// The watchdog's beat. Beats are counted instead of time: a process that was stopped must not take its own
 /// sleep for the server's silence.
@@ -37,7 +37,7 @@ const TERM: Duration = Duration::from_secs(10);
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
-    line: &'a Line,
+    pipeline: &'a Pipeline,
     events: &'a dyn Events,
     reading: Reading,
     inbox: Inbox,
@@ -55,14 +55,14 @@ pub(super) struct Link<'a> {
 
 impl<'a> Link<'a> {
     pub(super) fn new(
-        line: &'a Line,
+        pipeline: &'a Pipeline,
         events: &'a dyn Events,
         reading: Reading,
         inbox: Inbox,
         slowest: Duration,
     ) -> Self {
         Self {
-            line,
+            pipeline,
             events,
             reading,
             inbox,
@@ -94,7 +94,7 @@ impl<'a> Link<'a> {
             Err(error) => error,
         };
         let lost = lost.as_kind(StoreErrorKind::Disconnected);
-        self.pending.lose(self.line, self.events, &lost);
+        self.pending.lose(self.pipeline, self.events, &lost);
         Some(lost)
     }
 
@@ -109,9 +109,9 @@ impl<'a> Link<'a> {
                     self.take()?;
                     // A part of a long reply is a word too.
                     self.silent = 0;
-                    self.pending.write_again(self.line);
+                    self.pending.write_again(self.pipeline);
                     // Nobody waits for more to be read.
-                    if self.line.poll_write(cx)?.is_ready() {
+                    if self.pipeline.poll_write(cx)?.is_ready() {
                         return Poll::Ready(Ok(()));
                     }
                 }
@@ -122,13 +122,13 @@ impl<'a> Link<'a> {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
         }
-        self.line.poll_write(cx)
+        self.pipeline.poll_write(cx)
     }
 
     /// All that came completely.
     fn take(&mut self) -> Result<(), StoreError> {
         // Before anybody is told anything: what he submits then shares a write.
-        self.line.awake();
+        self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
         let mut answered = 0;
@@ -138,13 +138,13 @@ impl<'a> Link<'a> {
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
         {
             if let Value::Push(words) = &value {
-                replied |= self.pending.confirm(self.line, words);
+                replied |= self.pending.confirm(self.pipeline, words);
                 answered += u32::from(tell(self.events, words));
                 continue;
             }
             replied = true;
             answered += 1;
-            let landed = self.pending.land(self.line, self.events, &value);
+            let landed = self.pending.land(self.pipeline, self.events, &value);
             result = result.and(landed);
         }
         if replied {
@@ -161,18 +161,18 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = clock::Instant::now();
-        if self.term <= now || self.line.guard.keys.are_new() {
+        if self.term <= now || self.pipeline.guard.keys.are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;
-            self.line.ask_term();
-            self.line.sweep_shard_channels();
+            self.pipeline.ask_term();
+            self.pipeline.sweep_shard_channels();
         }
-        self.idle = if self.line.has_written() {
+        self.idle = if self.pipeline.has_written() {
             0
         } else {
             self.idle + 1
         };
-        if !self.line.is_quiet() {
+        if !self.pipeline.is_quiet() {
             self.silent += 1;
             if self.silent > (self.slowest * SLOWER).clamp(PATIENCE, MOST_PATIENCE) {
                 return Err(StoreError::disconnected("the server does not answer"));
@@ -180,7 +180,7 @@ impl<'a> Link<'a> {
         } else {
             self.silent = 0;
             if self.idle >= IDLE {
-                self.line.ping();
+                self.pipeline.ping();
             }
         }
         Ok(())

@@ -4,8 +4,7 @@
 //! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: the words on the wire, both ways.
 //! - `connect/`: a connection, opened and found fit for use. `term.rs`: from when on its server grants.
 //! - `route/`: where the server is, for each connection anew.
-//! - `wire/`: sockets, and the protocol that is spoken over them.
-//! - `store.rs`, `line/`: requests from any thread, on their way out.
+//! - `store.rs`, `pipeline/`: requests from any thread, on their way out.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
 //! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
 //! - `rights.rs`: what all of this must be allowed to call.
@@ -18,9 +17,9 @@ mod driver;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod line;
 mod link;
 mod pending;
+mod pipeline;
 mod push;
 mod replicas;
 mod reply;
@@ -33,7 +32,6 @@ mod store;
 mod term;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,15 +41,15 @@ pub(super) use self::connect::backoff::jittered;
 pub(super) use self::connect::inquiry::inquire;
 pub(super) use self::connect::probe::name as probe_name;
 pub(crate) use self::driver::Driver;
-use self::line::Line;
+use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
-pub(crate) use self::term::{EpochKeys, Guard};
-pub(super) use self::wire::{Limits, Value};
+pub(crate) use self::term::{Guard, TermKeys};
 use super::MemberId;
 use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;
+pub(super) use crate::wire::{Limits, Value};
 
 /// Opens the first connection and checks the server, for `connect_timeout` at most.
 pub(crate) async fn connect(
@@ -92,9 +90,13 @@ pub(super) fn primary(
 
 fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, Driver) {
     let connector = Arc::new(connector);
-    let line = Arc::new(Line::new(&connector));
-    let store = Arc::new(RedisStore::new(line.clone(), connector.clone(), replicas));
-    let driver = Driver::new(connector, replicas, line);
+    let pipeline = Arc::new(Pipeline::new(&connector));
+    let store = Arc::new(RedisStore::new(
+        pipeline.clone(),
+        connector.clone(),
+        replicas,
+    ));
+    let driver = Driver::new(connector, replicas, pipeline);
     (store, driver)
 }
 

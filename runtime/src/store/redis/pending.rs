@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::line::Line;
+use super::pipeline::Pipeline;
 use super::sending::{Awaited, Sending};
-use super::wire::Value;
 use super::{error, reply};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Answer, Events, Node, Op, Reply};
 use crate::wait;
+use crate::wire::Value;
 
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -21,16 +21,16 @@ impl Pending {
     /// A reply. Errors end the connection.
     pub(super) fn land(
         &mut self,
-        line: &Line,
+        pipeline: &Pipeline,
         events: &dyn Events,
         value: &Value<'_>,
     ) -> Result<(), StoreError> {
-        line.refill(&mut self.awaited);
+        pipeline.refill(&mut self.awaited);
         let Some(awaited) = self.awaited.pop_front() else {
             let text = "the server answered what nobody asked";
             return Err(StoreError::disconnected(text));
         };
-        line.replied();
+        pipeline.replied();
         let mut result = Ok(());
         if let Value::Error(error) = value
             && error::ends_connection(error)
@@ -38,20 +38,20 @@ impl Pending {
             result = Err(error::of_server(error));
         }
         match awaited {
-            Awaited::Request(sending) => self.answer(line, events, sending, value),
+            Awaited::Request(sending) => self.answer(pipeline, events, sending, value),
             Awaited::Both([first, second]) => {
                 let [to_first, to_second] = reply::of_both(value.clone());
-                self.answer(line, events, first, &to_first);
-                self.answer(line, events, second, &to_second);
+                self.answer(pipeline, events, first, &to_first);
+                self.answer(pipeline, events, second, &to_second);
             }
-            Awaited::Term(key) => match line.term_is(key, value) {
+            Awaited::Term(key) => match pipeline.term_is(key, value) {
                 Ok(Some(closing)) => events.closed(Node::ONLY, Some(closing)),
                 Ok(None) => {}
                 Err(error) => result = result.and(Err(error)),
             },
             Awaited::ShardChannel(channel) => {
                 if let Value::Error(error) = value {
-                    line.lost_shard_channel(&channel, Some(error));
+                    pipeline.lost_shard_channel(&channel, Some(error));
                 }
             }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
@@ -66,23 +66,23 @@ impl Pending {
     }
 
     /// A push about a shard channel: the reply to a subscription, or the server's own doing. Returns whether it was a reply.
-    pub(super) fn confirm(&mut self, line: &Line, words: &[Value<'_>]) -> bool {
+    pub(super) fn confirm(&mut self, pipeline: &Pipeline, words: &[Value<'_>]) -> bool {
         let [Value::Text(kind), Value::Text(channel), ..] = words else {
             return false;
         };
         match *kind {
             b"ssubscribe" => {
-                line.refill(&mut self.awaited);
+                pipeline.refill(&mut self.awaited);
                 let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
                 if asked {
                     self.awaited.pop_front();
-                    line.replied();
+                    pipeline.replied();
                 }
                 asked
             }
             b"sunsubscribe" => {
                 if let Ok(channel) = std::str::from_utf8(channel) {
-                    line.lost_shard_channel(channel, None);
+                    pipeline.lost_shard_channel(channel, None);
                 }
                 false
             }
@@ -92,7 +92,7 @@ impl Pending {
 
     fn answer(
         &mut self,
-        line: &Line,
+        pipeline: &Pipeline,
         events: &dyn Events,
         mut sending: Sending,
         value: &Value<'_>,
@@ -104,7 +104,7 @@ impl Pending {
                 if matches!(sending.request.op, Op::Acquire { .. })
                     && matches!(result, Ok(Reply::Queued { .. }))
                 {
-                    line.queued(&sending.request.name);
+                    pipeline.queued(&sending.request.name);
                 }
                 answer(events, sending, result);
                 return;
@@ -112,7 +112,7 @@ impl Pending {
             sending.before = result.ok().map(Box::new);
         }
         if self.again.is_empty() {
-            line.hold();
+            pipeline.hold();
         }
         self.again.push(sending);
     }
@@ -135,15 +135,15 @@ impl Pending {
     }
 
     /// Writes again what has to be, once all replies are there.
-    pub(super) fn write_again(&mut self, line: &Line) {
-        if !self.again.is_empty() && line.is_quiet() {
-            line.write_again(&mut self.again);
+    pub(super) fn write_again(&mut self, pipeline: &Pipeline) {
+        if !self.again.is_empty() && pipeline.is_quiet() {
+            pipeline.write_again(&mut self.again);
         }
     }
 
     /// There will be no more replies.
-    pub(super) fn lose(&mut self, line: &Line, events: &dyn Events, error: &StoreError) {
-        line.disconnect(&mut self.awaited);
+    pub(super) fn lose(&mut self, pipeline: &Pipeline, events: &dyn Events, error: &StoreError) {
+        pipeline.disconnect(&mut self.awaited);
         // Those to be written again were written before all that are under way.
         for sending in self.again.drain(..) {
             answer(events, sending, Err(error.clone()));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::wire::Value;
 use crate::name::Name;
 use crate::store::{Message, Ticket};
 use crate::wait;
+use crate::wire::Value;
 
 /// The message in a push, if it is one. Messages are hints, so one that makes no sense is ignored.
 pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {

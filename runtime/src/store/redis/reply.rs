@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error;
-use super::wire::Value;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
+use crate::wire::Value;
 
 /// The reply of a script to `op`; every reply that no script gives is an error.
 pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {

@@ -165,12 +165,12 @@ fn filled(text: &str) -> String {
     filled
 }
 
-/// Without comments and indentation, which a server need not be sent. (No line of a script begins inside a text.)
+/// Without comments and indentation, which a server need not be sent. (No pipeline of a script begins inside a text.)
 fn bare(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let mut bare = String::with_capacity(text.len());
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with("--")) {
-        bare.push_str(line);
+    for pipeline in lines.filter(|pipeline| !pipeline.is_empty() && !pipeline.starts_with("--")) {
+        bare.push_str(pipeline);
         bare.push('\n');
     }
     bare
@@ -313,7 +313,10 @@ mod tests {
                 !text.contains("[[") && !text.contains("[="),
                 "a long text: {text}"
             );
-            assert!(!text.lines().any(|line| line.ends_with('\\')), "{text}");
+            assert!(
+                !text.lines().any(|pipeline| pipeline.ends_with('\\')),
+                "{text}"
+            );
         }
     }
 }

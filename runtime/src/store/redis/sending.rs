@@ -1,8 +1,8 @@
 //! What awaits a reply, and when a request is written again.
 
-use super::wire::Value;
 use crate::error::StoreError;
 use crate::store::{Reply, Request};
+use crate::wire::Value;
 
 /// How often the scripts are loaded again for one request.
 const RELOADS: u32 = 3;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::connect::Connector;
-use super::line::Line;
+use super::pipeline::Pipeline;
 use crate::config::Replicas;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
@@ -12,19 +12,19 @@ use crate::store::{Answer, Request, Store};
 
 /// A member's access to a Redis server.
 pub(crate) struct RedisStore {
-    line: Arc<Line>,
+    pipeline: Arc<Pipeline>,
     connector: Arc<Connector>,
     replicas: Option<Replicas>,
 }
 
 impl RedisStore {
     pub(super) fn new(
-        line: Arc<Line>,
+        pipeline: Arc<Pipeline>,
         connector: Arc<Connector>,
         replicas: Option<Replicas>,
     ) -> Self {
         Self {
-            line,
+            pipeline,
             connector,
             replicas,
         }
@@ -33,7 +33,7 @@ impl RedisStore {
     /// How many bytes wait to be written.
     #[cfg(test)]
     pub(super) fn unwritten(&self) -> usize {
-        self.line.unwritten()
+        self.pipeline.unwritten()
     }
 }
 
@@ -41,12 +41,12 @@ impl RedisStore {
 impl RedisStore {
     /// Takes a request that another node sent here, as [`submit`](Store::submit); or gives it back, not executed.
     pub(crate) fn ask(&self, request: Request) -> Option<Request> {
-        self.line.ask(request)
+        self.pipeline.ask(request)
     }
 
     /// Takes no more requests; those under way are answered at once: they may or may not have run.
     pub(crate) fn cut(&self) {
-        self.line.cut();
+        self.pipeline.cut();
     }
 }
 
@@ -57,17 +57,17 @@ impl Store for RedisStore {
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {
-        let refused = self.line.submit(request)?;
+        let refused = self.pipeline.submit(request)?;
         let error = StoreError::disconnected("the connection is closed");
         Some(lost(refused, error))
     }
 
     fn flush(&self) {
-        self.line.flush();
+        self.pipeline.flush();
     }
 
     fn close(&self) {
-        self.line.close();
+        self.pipeline.close();
     }
 }
 

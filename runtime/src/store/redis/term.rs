@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::connect::error::{ConnectError, accept};
 use super::scripts::{Script, Scripts};
-use super::wire::{self, Connection, ErrorReply, Value};
 use crate::clock::Instant;
 use crate::config::Settings;
-use crate::store::closing::{Cause, Closing};
+use crate::store::grant_block::{Cause, GrantBlock};
 use crate::sync::Mutex;
 use crate::wait::lock;
+use crate::wire::{self, Connection, ErrorReply, Value};
 
 /// The key in which the clients of a server note its term.
 const EPOCH: &str = "auto_mutex:epoch";
@@ -27,7 +27,7 @@ const SLACK: Duration = Duration::from_secs(2);
 /// What a client asks of a server that was restarted or promoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
-    pub(crate) keys: EpochKeys,
+    pub(crate) keys: TermKeys,
     /// Whether a restart closes the server.
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
@@ -41,7 +41,7 @@ pub(crate) struct Guard {
 /// The epoch key of a server, and what the client knows of its term. In a cluster the key is in a slot that the node owns, which
 /// may be another one tomorrow; and if that slot is on its way elsewhere, the next key is used.
 #[derive(Clone, Debug)]
-pub(crate) struct EpochKeys(Arc<Mutex<Notes>>);
+pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
 
 #[derive(Debug, Default)]
 struct Notes {
@@ -54,7 +54,7 @@ struct Notes {
     lease_ms: u64,
 }
 
-impl EpochKeys {
+impl TermKeys {
     /// The first key is used that can be.
     pub(crate) fn new(keys: Vec<String>) -> Self {
         Self(Arc::new(Mutex::new(Notes {
@@ -91,7 +91,7 @@ impl Guard {
     /// As the settings say, with the key of a server that stands alone.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
-            keys: EpochKeys::new(vec![EPOCH.to_owned()]),
+            keys: TermKeys::new(vec![EPOCH.to_owned()]),
             restart: settings.restart_guard,
             replicated: true,
             failover: settings.failover_guard,
@@ -131,7 +131,7 @@ pub(super) struct Term {
     /// From when on the server grants, by its own clock (µs); 0: it does.
     pub(super) opens_at: u64,
     /// The same by our clock: certainly over by then, however it drifts.
-    pub(super) closing: Option<Closing>,
+    pub(super) closing: Option<GrantBlock>,
 }
 
 impl Term {
@@ -191,7 +191,7 @@ impl Term {
         Some(Self {
             lag,
             opens_at,
-            closing: (opens_at > 0).then_some(Closing { until, cause }),
+            closing: (opens_at > 0).then_some(GrantBlock { until, cause }),
         })
     }
 

@@ -61,7 +61,7 @@ fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
     ASIDE.with_borrow(|aside| aside.as_ref().map(run))
 }
 
-/// Wakes a task.
+/// DeferredWakes a task.
 #[inline]
 pub(super) fn wake(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {
@@ -106,7 +106,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::wait::Wakes;
+    use crate::wait::DeferredWakes;
 
     /// Says which thread it was woken on.
     struct Foreign(mpsc::Sender<ThreadId>);
@@ -135,7 +135,7 @@ mod tests {
             let runtime = runtime();
             let entered = engine.then(|| enter(&runtime));
             let (sender, done) = mpsc::channel();
-            let mut wakes = Wakes::default();
+            let mut wakes = DeferredWakes::default();
             wakes.add([Waker::from(Arc::new(Foreign(sender.clone())))]);
             wakes.forget(Some(Waker::from(Arc::new(Foreign(sender.clone())))));
             let told = sender.clone();

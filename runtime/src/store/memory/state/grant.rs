@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{State, Step};
 use crate::store::limits::{CLAIM_MS, NEAR};
 use crate::store::memory::record::Flag;
-use crate::store::{Message, Text, Ticket};
+use crate::store::{Message, SharedStr, Ticket};
 
 /// The grant that a waiter would get.
 struct Offer {
@@ -66,7 +66,7 @@ impl State {
     }
 
     /// Grants to the waiters of an owner that holds, whatever their places.
-    fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &Text) {
+    fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
         let Some(shared) = self.shared(owner) else {
             return;
         };
@@ -155,13 +155,13 @@ impl State {
         true
     }
 
-    fn owner(&self, ticket: Ticket) -> Option<Text> {
+    fn owner(&self, ticket: Ticket) -> Option<SharedStr> {
         let owner = &self.records.get(&ticket)?.owner;
         (!owner.is_empty()).then(|| owner.clone())
     }
 
     /// The hold that other tickets of `owner` may share.
-    fn shared(&self, owner: &Text) -> Option<Shared> {
+    fn shared(&self, owner: &SharedStr) -> Option<Shared> {
         if owner.is_empty() {
             return None;
         }

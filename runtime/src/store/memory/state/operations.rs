@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{State, Step};
 use crate::store::limits::TOMBSTONE_MS;
 use crate::store::memory::record::{Flag, Record, millis};
-use crate::store::{Message, Mode, Op, Reply, Share, Text, Ticket};
+use crate::store::{Message, Mode, Op, Reply, Share, SharedStr, Ticket};
 
 impl State {
     pub(super) fn acquire(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
@@ -231,7 +231,7 @@ impl State {
         released
     }
 
-    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &Text) -> Reply {
+    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) -> Reply {
         let records = &self.records;
         let chosen = |held: &mut (u64, Ticket)| {
             let record = records.get(&held.1);
@@ -253,7 +253,7 @@ impl State {
     pub(super) fn refresh(
         &mut self,
         step: &mut Step<'_, '_>,
-        owner: &Text,
+        owner: &SharedStr,
         expire: Duration,
     ) -> Reply {
         let mut holders = 0;

@@ -160,7 +160,7 @@ fn a_loan_leaves_what_every_operation_would_have_left() {
                 signal: Signal::Token("text".into()),
             },
             _ => Op::Force {
-                owner: Text::default(),
+                owner: SharedStr::default(),
             },
         };
         twins.run(&op);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::state::State;
 use crate::store::{
-    HolderRecord, MemberId, Message, Mode, NameRecord, Op, Reply, Share, Text, Ticket,
+    HolderRecord, MemberId, Message, Mode, NameRecord, Op, Reply, Share, SharedStr, Ticket,
 };
 
 /// A name, a clock, and what the members were told.
@@ -340,7 +340,7 @@ fn a_touch_never_creates_and_a_force_tells_the_holder() {
         world.run(
             b,
             &Op::Force {
-                owner: Text::default()
+                owner: SharedStr::default()
             }
         ),
         Reply::Freed { holders: 1 }

@@ -1,7 +1,7 @@
 //! Signals: in order, once each, and back to their place when nobody used them.
 
 use super::*;
-use crate::store::{Signal, Text};
+use crate::store::{SharedStr, Signal};
 
 const KEPT: u64 = 24 * 3_600_000;
 
@@ -83,7 +83,7 @@ fn a_dead_holder_and_a_force_give_their_signals_back() {
     world.pass(5_000);
     assert_eq!(world.info(b).signals, 1, "the first has ended");
     let all = Op::Force {
-        owner: Text::default(),
+        owner: SharedStr::default(),
     };
     assert_eq!(world.run(b, &all), Reply::Freed { holders: 1 });
     assert_eq!(world.take(a, Ticket::random()).1, "one");

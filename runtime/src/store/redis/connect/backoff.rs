@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::super::wire::USUAL_SILENCE;
 use super::error::ConnectError;
+use crate::wire::USUAL_SILENCE;
 
 const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);

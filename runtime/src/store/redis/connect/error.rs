@@ -3,8 +3,8 @@
 use std::io;
 
 use super::super::error;
-use super::super::wire::Value;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
+use crate::wire::Value;
 
 /// Why a server cannot be used.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::io;
 use std::time::Duration;
 
 use super::super::term::Guard;
-use super::super::wire::{self, Connection, Value};
 use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use crate::wire::{self, Connection, Value};
 
 /// Settings that INFO does not tell.
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];

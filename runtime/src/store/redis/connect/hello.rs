@@ -1,9 +1,9 @@
 //! HELLO: who we are, and whether the server that answers is one that we can use: its version, its mode, its role.
 
 use super::super::error;
-use super::super::wire::{Connection, Limits, Value, Words};
 use super::error::ConnectError;
 use crate::config::{Access, Address, Login};
+use crate::wire::{Connection, Limits, Value, Words};
 
 /// The oldest version with all commands of the scripts.
 const OLDEST: (u32, u32) = (6, 2);
@@ -85,8 +85,8 @@ fn is_new_enough(version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::wire::ErrorReply;
     use super::*;
+    use crate::wire::ErrorReply;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
         fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {

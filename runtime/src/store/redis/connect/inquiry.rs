@@ -1,10 +1,10 @@
 //! [`inquire`]: a few questions to a node of a cluster, on a connection of their own.
 
-use super::super::wire::{self, Limits, Value};
 use super::error::{ConnectError, accept};
 use super::hello;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
+use crate::wire::{self, Limits, Value};
 
 /// Asks the node `questions` and passes the replies to `read` in the same order, within `limits`. An error among them ends it.
 pub(in crate::store) async fn inquire(

@@ -9,11 +9,11 @@ use tokio::time::sleep;
 
 use super::super::error;
 use super::super::scripts::Scripts;
-use super::super::wire::{self, Connection, Value};
 use super::backoff::Backoff;
 use super::error::{ConnectError, accept};
 use crate::error::StoreErrorKind;
 use crate::store::MemberId;
+use crate::wire::{self, Connection, Value};
 
 /// How long the others wait for the one who loads them; it may be gone.
 const CLAIM: Duration = Duration::from_secs(2);

@@ -25,12 +25,12 @@ use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::term::{self, Guard, Term};
-use super::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
 use crate::config::Access;
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);

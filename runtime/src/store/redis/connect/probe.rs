@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
-use super::super::wire::{self, Connection};
 use super::error::{ConnectError, accept};
 use super::loading;
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
+use crate::wire::{self, Connection};
 
 /// The name that a member's probe uses. Names of users never begin with a colon. It is short, since each of its keys is sent
 /// often; two members may use the same one at a time.

@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::super::command;
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::{Connector, Ready};
-use super::super::line::Line;
-use super::super::wire::{self, Connection, Value};
+use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
 use crate::config::Replicas;
 use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
 use crate::wait;
+use crate::wire::{self, Connection, Value};
 
 /// So many grants share one WAIT at most.
 const MOST: usize = 256;
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
-    line: Arc<Line>,
+    pipeline: Arc<Pipeline>,
     /// A connection, and the generation of the one that it stands beside.
     beside: Option<(u64, Ready)>,
 }
@@ -41,7 +41,7 @@ impl Barrier {
     pub(in super::super) async fn open(
         connector: Arc<Connector>,
         replicas: Replicas,
-        line: Arc<Line>,
+        pipeline: Arc<Pipeline>,
     ) -> Result<Self, SetupError> {
         let mut ready = connector.beside().await?;
         let asked = ready
@@ -49,7 +49,7 @@ impl Barrier {
             .ask(|words| words.texts(&["WAIT", "0", "1"]));
         let accepted = asked.await.map_err(ConnectError::from).and_then(accept);
         accepted.map_err(|error| error.at(&connector.place()))?;
-        let mut barrier = Self::later(connector, replicas, line);
+        let mut barrier = Self::later(connector, replicas, pipeline);
         barrier.beside = Some((1, ready));
         Ok(barrier)
     }
@@ -58,12 +58,12 @@ impl Barrier {
     pub(in super::super) fn later(
         connector: Arc<Connector>,
         replicas: Replicas,
-        line: Arc<Line>,
+        pipeline: Arc<Pipeline>,
     ) -> Self {
         Self {
             connector,
             replicas,
-            line,
+            pipeline,
             beside: None,
         }
     }
@@ -116,7 +116,7 @@ impl Barrier {
             }
         };
         let left = ends.saturating_duration_since(Instant::now());
-        let opens = ready.term.opens().max(self.line.opens());
+        let opens = ready.term.opens().max(self.pipeline.opens());
         let mut question = Vec::new();
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (answer, op) in batch.iter().zip(&touches) {

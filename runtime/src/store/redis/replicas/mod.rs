@@ -18,7 +18,7 @@ use self::confirmed::Confirmed;
 use super::driver::first;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{Answer, Closing, Events, Message, Node, Op, Reply, Ticket};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, Op, Reply, Ticket};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::lock;
@@ -134,7 +134,7 @@ impl Events for Confirming {
         self.events.disconnected(node, error);
     }
 
-    fn closed(&self, node: Node, closing: Option<Closing>) {
+    fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         self.events.closed(node, closing);
     }
 

@@ -12,9 +12,9 @@ use std::future::pending;
 pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
 use super::connect::error::ConnectError;
-use super::wire::Limits;
 use crate::config::{Address, RedisEndpoint, SentinelEndpoint};
 use crate::error::StoreError;
+use crate::wire::Limits;
 
 pub(crate) enum Route {
     /// One server, always.
@@ -87,7 +87,7 @@ impl Route {
 
 /// Whatever a sentinel may say, for the fuzzers.
 #[cfg(any(test, fuzzing))]
-pub(super) fn read(reply: &super::wire::Value<'_>) {
+pub(super) fn read(reply: &crate::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {
         let _ = (primary.address.to_string(), primary.replaces(&primary));
     }

@@ -3,9 +3,9 @@
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
-use super::super::wire::{self, Connection, Limits, Value};
 use crate::config::{Address, Login, Tls};
 use crate::error::StoreError;
+use crate::wire::{self, Connection, Limits, Value};
 
 /// The primary of a service, as a sentinel knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::connect::error::ConnectError;
-use super::super::wire::Limits;
 use super::sentinel::{self, Primary};
 use crate::config::{Address, SentinelEndpoint};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sync::Mutex;
 use crate::wait::{self, lock};
+use crate::wire::Limits;
 
 /// How long one sentinel may be silent.
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);

@@ -9,11 +9,11 @@ use uuid::Uuid;
 
 use super::super::connect::backoff::Backoff;
 use super::super::connect::error::ConnectError;
-use super::super::wire::Limits;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
 use crate::wait;
+use crate::wire::Limits;
 
 /// A sentinel that has told nothing for so long is asked: it may be gone, or have been cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);

@@ -4,11 +4,11 @@ use redis::Connection;
 
 use super::super::connect::loading;
 use super::super::scripts::{Script, Scripts};
-use super::super::term::EpochKeys;
-use super::super::wire::{self, Limits};
+use super::super::term::TermKeys;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
 use crate::store::MemberId;
+use crate::wire::{self, Limits};
 
 /// What all clients may send while they connect to a server that knows the scripts, each.
 const LITTLE: u64 = 4096;
@@ -99,7 +99,7 @@ async fn a_herd_loads_the_scripts_once() {
 async fn who_wanted_to_load_them_and_is_gone_is_not_waited_for_for_long() {
     let server = Server::start();
     let mut admin = server.connection();
-    let key = EpochKeys::new(vec!["auto_mutex:epoch".to_owned()]);
+    let key = TermKeys::new(vec!["auto_mutex:epoch".to_owned()]);
     let key = key.of_loading().unwrap();
     run::<()>(&mut admin, &["SET", &key, "gone", "PX", "700"]);
     set_up(&server).await;
@@ -141,7 +141,7 @@ async fn a_server_that_cannot_keep_a_claim_gets_the_scripts_all_the_same() {
 
 #[test]
 fn the_claim_is_in_the_slot_of_the_servers_own_key() {
-    let keys = EpochKeys::new(vec!["auto_mutex:epoch:{x}".to_owned()]);
+    let keys = TermKeys::new(vec!["auto_mutex:epoch:{x}".to_owned()]);
     assert_eq!(keys.of_loading().unwrap(), "auto_mutex:epoch:{x}:loading");
-    assert_eq!(EpochKeys::new(Vec::new()).of_loading(), None);
+    assert_eq!(TermKeys::new(Vec::new()).of_loading(), None);
 }

@@ -13,13 +13,13 @@ use tempfile::TempDir;
 use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
-use super::super::wire::{ErrorReply, Value};
 use super::super::{Driver, Guard, RedisStore};
 use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::redis::Route;
 use crate::store::{MemberId, Op, Reply};
+use crate::wire::{ErrorReply, Value};
 
 /// Far beyond what a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::{Connection, Value};
 
 use super::super::scripts::Scripts;
-use super::super::term::{self, EpochKeys, Guard, Term};
+use super::super::term::{self, Guard, Term, TermKeys};
 use super::server::{LONG, Server, attempt, borrowed, guard, run};
 use crate::clock::Instant;
 
@@ -251,7 +251,7 @@ fn a_replica_is_refused() {
 fn who_knows_no_key_keeps_the_note_himself() {
     let mut bench = Bench::new();
     let guard = Guard {
-        keys: EpochKeys::new(Vec::new()),
+        keys: TermKeys::new(Vec::new()),
         ..guard(false)
     };
     assert_eq!(bench.left(&guard, LAG), 0);

@@ -10,11 +10,11 @@ use super::super::super::command::{self, channel, key};
 use super::super::super::push;
 use super::super::super::reply;
 use super::super::super::scripts::{KEYS, Scripts};
-use super::super::super::wire::Value;
 use super::super::server::{Server, attempt, borrowed, parse, run};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
+use crate::wire::Value;
 
 pub(super) use loss::Snapshot;
 

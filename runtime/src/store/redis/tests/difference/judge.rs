@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::both::Outcome;
-use crate::store::{MemberId, Message, NameRecord, Op, Reply, Text, Ticket, TicketRecord};
+use crate::store::{MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord};
 
 /// Until when a ticket was told that it holds, by the server's clock.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Judge {
     /// The tokens of the grants that were of signals.
     lent: HashMap<Ticket, u64>,
     /// What each has ever named as its owner.
-    owners: HashMap<Ticket, HashSet<Text>>,
+    owners: HashMap<Ticket, HashSet<SharedStr>>,
     /// The longest hold that was asked for.
     longest: HashMap<Ticket, u64>,
 }
@@ -231,7 +231,7 @@ impl Judge {
     fn nobody_is_too_many(&self, info: &NameRecord) {
         let capacity = u64::from(info.capacity.unwrap_or_default());
         let mut units = 0;
-        let mut shared = HashMap::<&Text, u64>::new();
+        let mut shared = HashMap::<&SharedStr, u64>::new();
         for holder in &info.holders {
             if self.is_lent(holder) {
                 continue;

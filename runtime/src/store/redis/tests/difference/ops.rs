@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::dice::Dice;
-use crate::store::{Mode, Op, Share, Signal, Text, Ticket};
+use crate::store::{Mode, Op, Share, SharedStr, Signal, Ticket};
 
 /// Units of a readers-writer lock.
 const ALL: u32 = 1 << 30;
@@ -64,11 +64,11 @@ impl Use {
         self.tokens.insert(ticket, token);
     }
 
-    fn owner(&self, dice: &mut Dice) -> Text {
+    fn owner(&self, dice: &mut Dice) -> SharedStr {
         if dice.one_in(self.owned) {
             dice.of(&OWNERS).into()
         } else {
-            Text::default()
+            SharedStr::default()
         }
     }
 
@@ -160,7 +160,7 @@ impl Use {
                     owner: if of_one {
                         dice.of(&OWNERS).into()
                     } else {
-                        Text::default()
+                        SharedStr::default()
                     },
                 }
             }

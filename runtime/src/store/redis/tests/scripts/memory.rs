@@ -29,7 +29,7 @@ fn a_full_memory_keeps_no_signal_from_coming_back() {
         Reply::Released { free: 1 }
     );
     let force = Op::Force {
-        owner: Text::default(),
+        owner: SharedStr::default(),
     };
     assert_eq!(bench.ask(&force).unwrap(), Reply::Freed { holders: 2 });
     let info = bench.info();

@@ -18,7 +18,7 @@ use super::ops::{acquire, release, touch};
 use super::server::{Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Signal, Text, Ticket};
+use crate::store::{MemberId, Mode, NameRecord, Op, Reply, SharedStr, Signal, Ticket};
 
 /// One name on one server, at the server's own time.
 struct Bench {
@@ -143,7 +143,7 @@ fn every_question(ticket: Ticket) -> [Op; 8] {
         touch(ticket),
         release(ticket),
         Op::Force {
-            owner: Text::default(),
+            owner: SharedStr::default(),
         },
         Op::Refresh {
             owner: "somebody".into(),

@@ -92,7 +92,7 @@ impl Events for Asking {
         self.recorder.disconnected(node, error);
     }
 
-    fn closed(&self, _: Node, _: Option<Closing>) {}
+    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
 
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }

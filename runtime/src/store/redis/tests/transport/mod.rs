@@ -28,7 +28,7 @@ use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{
-    Answer, Closing, Events, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
+    Answer, Events, GrantBlock, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
     Store as _, Ticket,
 };
 
@@ -65,7 +65,7 @@ impl Events for Recorder {
         self.note(Event::Disconnected(error));
     }
 
-    fn closed(&self, _: Node, _: Option<Closing>) {}
+    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
 
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }

@@ -21,9 +21,9 @@ mod words;
 
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
-pub(in crate::store) use self::limits::{Limits, USUAL_SILENCE};
+pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::{Reading, Writing, speaks_tls};
 pub(super) use self::value::ErrorReply;
-pub(in crate::store) use self::value::Value;
+pub(crate) use self::value::Value;
 pub(super) use self::words::{Words, command};

@@ -1,4 +1,4 @@
-//! [`Line`]: where callers and the engine meet.
+//! [`Pipeline`]: where callers and the engine meet.
 //!
 //! A caller's request becomes bytes in one buffer and an entry in one list, under one lock. Who writes the buffer:
 //!
@@ -26,10 +26,10 @@ use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::{Guard, Term};
-use super::wire::{self, Outbox};
 use crate::store::{MemberId, Op, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
+use crate::wire::{self, Outbox};
 
 /// How much may be under way, and not yet written, before requests wait as such.
 const MOST: usize = 8192;
@@ -40,7 +40,7 @@ const KEPT: usize = 1024;
 const ROUNDS: u32 = 2;
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Pipeline {
     pub(super) scripts: Arc<Scripts>,
     pub(super) member: MemberId,
     pub(super) guard: Guard,
@@ -80,7 +80,7 @@ struct State {
     engine: Option<Waker>,
 }
 
-impl Line {
+impl Pipeline {
     pub(super) fn new(connector: &Connector) -> Self {
         let mut out = Outbox::default();
         out.open(None);

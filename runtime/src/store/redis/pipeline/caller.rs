@@ -1,16 +1,16 @@
-//! The callers' side of a [`Line`]: any thread, many at a time.
+//! The callers' side of a [`Pipeline`]: any thread, many at a time.
 
 use std::sync::atomic::Ordering;
 
 use super::super::sending::Sending;
-use super::Line;
+use super::Pipeline;
 use crate::store::{Op, Request};
 use crate::wait::lock;
 
 /// With so many replies to come at most, a caller writes itself.
 const FEW: usize = 4;
 
-impl Line {
+impl Pipeline {
     /// Takes a request, or gives it back if the store is closed. It may not go before the next [`flush`](Self::flush).
     pub(in super::super) fn submit(&self, request: Request) -> Option<Request> {
         let mut state = lock(&self.state);

@@ -7,21 +7,21 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a server may be silent before an attempt is given up, unless that was too short for it before.
-pub(in crate::store) const USUAL_SILENCE: Duration = Duration::from_secs(2);
+pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 /// Bytes a second on the slowest link: what was sent may be on its way for so long.
 const SLOWEST: f64 = 8192.0;
 
 /// An attempt ends when it makes no more progress, or at its end: the server may be busy, and the link slow.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) struct Limits {
-    pub(in crate::store) end: Instant,
+pub(crate) struct Limits {
+    pub(crate) end: Instant,
     /// How long an awaited reply may make no progress.
-    pub(in crate::store) silence: Duration,
+    pub(crate) silence: Duration,
 }
 
 impl Limits {
     /// From now on.
-    pub(in crate::store) fn new(whole: Duration, silence: Duration) -> Self {
+    pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
         // (A timer has an end; so far away, nobody sees which.)
         let whole = whole.min(Duration::from_secs(86_400));
@@ -32,7 +32,7 @@ impl Limits {
     }
 
     /// What is left, and not longer than `most`.
-    pub(in crate::store) fn at_most(self, most: Duration) -> Self {
+    pub(crate) fn at_most(self, most: Duration) -> Self {
         Self {
             end: self.end.min(Instant::now() + most),
             ..self
@@ -40,7 +40,7 @@ impl Limits {
     }
 
     /// The output of `attempt`, if it is complete before the end.
-    pub(in crate::store) async fn within<T, E: From<io::Error>>(
+    pub(crate) async fn within<T, E: From<io::Error>>(
         self,
         attempt: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
@@ -49,7 +49,7 @@ impl Limits {
     }
 
     /// `step`, if it is complete before the silence has lasted too long, where `sent` bytes are on their way.
-    pub(in crate::store) async fn step<T>(
+    pub(crate) async fn step<T>(
         silence: Duration,
         sent: usize,
         step: impl Future<Output = io::Result<T>>,

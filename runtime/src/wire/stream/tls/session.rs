@@ -17,7 +17,7 @@ use crate::error::TlsError;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-pub(in crate::store::redis) struct Session {
+pub(crate) struct Session {
     socket: TcpStream,
     state: Mutex<State>,
 }

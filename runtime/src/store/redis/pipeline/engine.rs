@@ -1,4 +1,4 @@
-//! The engine's side of a [`Line`]: one thread.
+//! The engine's side of a [`Pipeline`]: one thread.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -10,15 +10,15 @@ use super::super::error;
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
 use super::super::term::{self, Term};
-use super::super::wire::{self, ErrorReply, Value, Writing};
-use super::{KEPT, Line, State};
+use super::{KEPT, Pipeline, State};
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Closing, Request};
+use crate::store::{GrantBlock, Request};
 use crate::wait::lock;
+use crate::wire::{self, ErrorReply, Value, Writing};
 
-impl Line {
+impl Pipeline {
     /// A connection is there. Returns what was submitted while there was none.
     pub(in super::super) fn connect(&self, socket: Writing, term: Term) -> VecDeque<Request> {
         let mut state = lock(&self.state);
@@ -151,7 +151,7 @@ impl Line {
         &self,
         key: usize,
         reply: &Value<'_>,
-    ) -> Result<Option<Closing>, StoreError> {
+    ) -> Result<Option<GrantBlock>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
             let elsewhere = term::is_elsewhere(error);

@@ -6,7 +6,7 @@ use super::inbox::Inbox;
 use super::value::{Garbage, Value};
 
 /// Calls `look` with each value that there is.
-pub(in crate::store) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
+pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     let mut inbox = Inbox::new();
     inbox.feed(bytes);
     while let Ok(Some(value)) = inbox.next() {

@@ -9,7 +9,7 @@ pub(super) const DEEPEST: usize = 16;
 
 /// One reply, one push, or a part of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::store) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Nil,
     Integer(i64),
     /// Strings of all kinds, and numbers that no integer can hold.
@@ -52,7 +52,7 @@ impl Value<'_> {
 
 /// An error that the server answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct ErrorReply<'a> {
+pub(crate) struct ErrorReply<'a> {
     /// The first word.
     pub(in super::super) code: Cow<'a, str>,
     pub(in super::super) details: Cow<'a, str>,

@@ -10,7 +10,7 @@ use crate::wait::lock;
 const SHARDS: usize = 16;
 
 /// Name → local queue, in shards so that threads do not meet.
-pub(crate) struct Register<Q> {
+pub(crate) struct Registry<Q> {
     shards: [Mutex<Shard<Q>>; SHARDS],
 }
 
@@ -19,7 +19,7 @@ struct Shard<Q> {
     closed: bool,
 }
 
-impl<Q> Default for Register<Q> {
+impl<Q> Default for Registry<Q> {
     fn default() -> Self {
         let shard = || {
             Mutex::new(Shard {
@@ -33,7 +33,7 @@ impl<Q> Default for Register<Q> {
     }
 }
 
-impl<Q: NameQueue> Register<Q> {
+impl<Q: NameQueue> Registry<Q> {
     fn shard(&self, name: &Name) -> &Mutex<Shard<Q>> {
         &self.shards[(name.hashed() >> 32) as usize % SHARDS]
     }

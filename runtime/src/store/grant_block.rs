@@ -1,4 +1,4 @@
-//! [`Closing`]: a store that can be reached but grants nothing yet.
+//! [`GrantBlock`]: a store that can be reached but grants nothing yet.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::error::{StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Closing {
+pub(crate) struct GrantBlock {
     pub(crate) until: Instant,
     pub(crate) cause: Cause,
 }
@@ -19,7 +19,7 @@ pub(crate) enum Cause {
     Failover,
 }
 
-impl Closing {
+impl GrantBlock {
     /// The error of a call that got no lock because of it.
     pub(crate) fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
@@ -33,7 +33,7 @@ impl Closing {
             "the lock store {happened}; it grants nothing for another {left} s, until every lease \
              that the old one could have given has ended"
         );
-        StoreError::new(StoreErrorKind::Closed, message)
+        StoreError::new(StoreErrorKind::NotGrantingYet, message)
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn the_error_says_what_happened_and_for_how_long() {
         let now = Instant::START;
-        let closing = |cause, millis| Closing {
+        let closing = |cause, millis| GrantBlock {
             until: now.after(Duration::from_millis(millis)),
             cause,
         };

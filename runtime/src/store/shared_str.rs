@@ -1,4 +1,4 @@
-//! [`Text`]: a shared string.
+//! [`SharedStr`]: a shared string.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,12 +8,12 @@ use std::sync::Arc;
 /// A string that is cheap to clone. A `'static` one has no reference count: counting would take longer than any other
 /// part of an uncontended call.
 #[derive(Clone)]
-pub(crate) enum Text {
+pub(crate) enum SharedStr {
     Fixed(&'static str),
     Shared(Arc<str>),
 }
 
-impl Deref for Text {
+impl Deref for SharedStr {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -24,45 +24,45 @@ impl Deref for Text {
     }
 }
 
-impl Default for Text {
+impl Default for SharedStr {
     fn default() -> Self {
         Self::Fixed("")
     }
 }
 
-impl From<&'static str> for Text {
+impl From<&'static str> for SharedStr {
     fn from(text: &'static str) -> Self {
         Self::Fixed(text)
     }
 }
 
-impl From<String> for Text {
+impl From<String> for SharedStr {
     fn from(text: String) -> Self {
         Self::Shared(text.into())
     }
 }
 
-impl From<Arc<str>> for Text {
+impl From<Arc<str>> for SharedStr {
     fn from(text: Arc<str>) -> Self {
         Self::Shared(text)
     }
 }
 
-impl PartialEq for Text {
+impl PartialEq for SharedStr {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Eq for Text {}
+impl Eq for SharedStr {}
 
-impl Hash for Text {
+impl Hash for SharedStr {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
     }
 }
 
-impl fmt::Debug for Text {
+impl fmt::Debug for SharedStr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }
