@@ -49,7 +49,7 @@ local age = now - (tonumber(known[6]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
 if epoch and stale then
-  -- (A full memory never denies this write, nor any write after it: see common/grant.lua.)
+  -- (A full memory never denies this write, nor any write after it: see give.lua.)
   redis.call('HDEL', epoch, '')
   redis.call('HSET', epoch, 'term', noted[1], 'since', noted[2], 'guard', noted[3], 'lease_ms', noted[4],
     'lag_ms', noted[5], 'noted', string.format('%.0f', now))
