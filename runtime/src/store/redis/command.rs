@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::scripts::{Script, Scripts, code};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op, Signal};
+use crate::store::{MemberId, Mode, Op, Signal, Ticket};
 use crate::wire::{self, Words};
 
 /// What comes before a name in its keys; the hash tag keeps all keys of the name in one slot.
@@ -103,11 +103,7 @@ fn code_of(op: &Op) -> u8 {
 
 /// What the script is told of an operation of `member`.
 fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
-    // Writing to a Vec cannot fail.
-    let _ = match op.ticket() {
-        Some(ticket) => write!(out, "{ticket}{member}"),
-        None => write!(out, "{:032}{member}", 0),
-    };
+    write_ids(out, op.ticket(), member);
     match op {
         Op::Acquire {
             counter,
@@ -162,15 +158,27 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
             out.extend_from_slice(owner.as_bytes());
         }
         Op::Raise { token, .. } => number(out, *token),
-        Op::Signal { signal, .. } => match signal {
-            Signal::Token(token) => {
-                out.push(0);
-                out.extend_from_slice(token.as_bytes());
-            }
-            Signal::One => out.push(1),
-            Signal::All => out.push(2),
-        },
+        Op::Signal { signal, .. } => write_signal(out, signal),
         Op::Delete | Op::Inspect => {}
+    }
+}
+
+fn write_ids(out: &mut Vec<u8>, ticket: Option<Ticket>, member: MemberId) {
+    // Writing to a Vec cannot fail.
+    let _ = match ticket {
+        Some(ticket) => write!(out, "{ticket}{member}"),
+        None => write!(out, "{:032}{member}", 0),
+    };
+}
+
+fn write_signal(out: &mut Vec<u8>, signal: &Signal) {
+    match signal {
+        Signal::Token(token) => {
+            out.push(0);
+            out.extend_from_slice(token.as_bytes());
+        }
+        Signal::One => out.push(1),
+        Signal::All => out.push(2),
     }
 }
 

@@ -21,7 +21,6 @@ impl State {
         else {
             return Reply::Gone;
         };
-        let now = step.now;
         if let Some(refusal) = self.refusal(ticket, share) {
             // The reply is a refusal, so nothing may be granted to this ticket.
             step.own = None;
@@ -41,9 +40,9 @@ impl State {
                 hold_ms: millis(hold),
                 place_ms: millis(place),
                 counter,
-                heard: now,
+                heard: step.now,
                 // A new waiter touches soon by itself, so it need not be notified.
-                told: now,
+                told: step.now,
                 token: 0,
                 flag: Flag::Plain,
                 member: step.member,
@@ -52,7 +51,7 @@ impl State {
             let fits = share.units <= share.capacity;
             let alone = self.records.is_empty() && self.signals.is_empty();
             if fits && alone && !step.is_closed() {
-                let token = self.seat(now, ticket, record);
+                let token = self.seat(step.now, ticket, record);
                 return Reply::Granted {
                     token,
                     signal: None,
@@ -64,7 +63,7 @@ impl State {
         self.grant(step);
         match self.status_of(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // (The member of an unclaimed grant may still believe in it.)
+                // The member of an unclaimed grant may still believe in it.
                 if !self.is_unclaimed(step, ticket) {
                     self.drop_waiter(ticket);
                     self.forget_if_empty();
