@@ -7,7 +7,7 @@ use crate::task;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Takes all the locks; waits as long as `block` says, which is one time for all.
+    /// Takes all the locks; waits up to `block` for all of them together.
     ///
     /// # Errors
     ///
@@ -20,7 +20,7 @@ impl MultiLock {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queues and gives back, in the background, what was granted meanwhile.
+    /// Dropping the future leaves the queues and releases, in the background, the locks that were granted meanwhile.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         take::take(self.targets()?, &self.options, false).await
     }
@@ -35,8 +35,8 @@ impl MultiLock {
         block_on(take::take(self.targets()?, &self.options, true))
     }
 
-    /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them. The others are free
-    /// for everybody then, as after an error of [`lock`](Self::lock).
+    /// Takes all the locks if they are free, without waiting; `None` if one of them is held by another caller. The
+    /// call then releases those it took, as after an error of [`lock`](Self::lock).
     ///
     /// # Errors
     ///
