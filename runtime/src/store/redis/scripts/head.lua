@@ -1,5 +1,6 @@
--- Put first, after clock.lua and publish.lua: what a plain operation on a free or a plainly held name needs, before anything
--- else is made. What it does not cover goes on to the rest of the script, which knows all the rules; nothing was done then.
+-- Comes first, after clock.lua and server.lua or cluster.lua: plain operations on a free name or a name with a plain
+-- holder, before anything else is set up. For any other operation it does nothing, and the rest of the script applies
+-- all the rules.
 --
 -- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the others have the same tag and are made from it.
 -- Arguments: 1 which operations, a letter for each; they run in this order, on the same state  2… what each of them needs, in one text:
@@ -34,7 +35,8 @@ local state = call('GET', KEY)
 local form = state and sub(state, 1, 4)
 local now
 
--- What an acquire finds free: the last token. And what the release before it has freed, if it came with one.
+-- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release just before it in the
+-- same call.
 local free, freed
 if not state then
   free = 0
@@ -46,7 +48,7 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
       text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
     end
   elseif codes == ONE_RELEASE then
-    -- The key was written when the holder was last heard of, for long enough.
+    -- The key was written at the holder's last touch, with a sufficient time to live.
     if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
       return (unpack_struct('<d', state, 125))
     end
@@ -73,7 +75,7 @@ if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
     else
       written = redis.pcall('SET', KEY, single, 'PX', FRESH_MS)
     end
-    -- A full memory may deny it, but must not deny the release.
+    -- A full memory may deny the acquire, but must not deny the release.
     if not written.err then return freed and {freed, now} or now end
   end
 end
