@@ -62,7 +62,7 @@ struct Limits {
     watched: AtomicBool,
 }
 
-/// Refers to [`Bounds`] while their call has a guard.
+/// A weak reference to [`Bounds`], valid while their call has a guard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WeakBounds(Weak<Limits>);
 

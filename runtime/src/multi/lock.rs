@@ -16,7 +16,7 @@ impl MultiLock {
     /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
     /// the others that [`LockError`] describes. None of the locks is held then: the call waits until the store has
     /// confirmed the release of what it had taken. It waits for a second at most (or `patience`, if that is shorter);
-    /// after that the release goes on in the background, like that of a dropped guard.
+    /// after that the release continues in the background, like that of a dropped guard.
     ///
     /// # Cancel safety
     ///

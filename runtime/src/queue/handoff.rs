@@ -16,7 +16,7 @@ use super::waiter::Waiter;
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl Transition<'_> {
-    /// Hands the ticket at `index` to the first waiter, if that wants the same. Its hold `before` has just ended.
+    /// Hands the ticket at `index`, whose hold `before` has just ended, to the first waiter, if that made the same request.
     pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let ticket = &self.state.tickets[index];
         let Some(held) = ticket.held() else {

@@ -50,7 +50,7 @@ impl Share {
     }
 }
 
-/// What [`Op::Signal`] adds.
+/// The kind of signal that [`Op::Signal`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// A token, kept until a ticket takes it. Added only once for the same ticket.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{MemberId, SharedStr, Ticket};
 
-/// What the store answers to an [`Op`].
+/// The answer of a store to an [`Op`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.

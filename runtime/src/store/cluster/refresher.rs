@@ -269,7 +269,7 @@ mod tests {
         assert!(is_newer(7, true, 7, 0));
         assert!(!is_newer(3, true, 7, 1));
         assert!(!is_newer(3, true, 7, 30));
-        // Somebody of before is there still.
+        // A node of the old cluster still answers.
         assert!(is_newer(8, true, 7, 31));
         assert!(!is_newer(3, true, 8, 32));
         assert!(!is_newer(3, false, 8, 70));

@@ -14,7 +14,7 @@ pub(super) struct Job {
     pub(super) number: u64,
     pub(super) request: Request,
     pub(super) kind: Kind,
-    /// What each node answered.
+    /// The answer of each node.
     pub(super) votes: Votes,
     /// Each node's answer to a second request: the raise of a round, or the wake queue of a query.
     pub(super) second: Votes,

@@ -97,7 +97,7 @@ impl OnNode {
 }
 
 impl TicketState {
-    /// What an acquire or an adoption asks for.
+    /// The state for an acquire or an adoption; `None` for other requests.
     pub(super) fn new(request: &Request, nodes: usize) -> Option<Self> {
         let (share, adopts, mode, meta) = match &request.op {
             Op::Acquire {

@@ -80,11 +80,11 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 /// The maximum number of holders, and of waiters, in the first key. They move back from the other keys when there are so few.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The plainest operations keep a name for twenty minutes, ten of them for the token, so no hold is longer there.
+/// The time to live that plain operations set: twenty minutes. Ten of them are for the token, which limits the hold.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// So many microseconds a name in the forms `1 i` and `1 s` keeps its time to live at most; together with the longest hold less
-/// than ten minutes.
+/// How long a name in the forms `1 i` and `1 s` keeps its time to live at most, in microseconds. Together with the longest hold,
+/// this is less than ten minutes.
 const WINDOW_US: u64 = 256_000_000;
 
 /// The constants of the script.
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn no_constant_is_without_a_value() {
-        // What each part calls by such a name of its own.
+        // Names that a part defines for itself.
         let own = [
             "KEY",
             "KEYS",

@@ -56,8 +56,8 @@ pub(super) async fn run(
     result
 }
 
-/// Two holders, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
-/// together they run every command of the scripts.
+/// Two holders, a waiter that gets a grant message, a tombstone that refuses, and a signal that is deleted with the name.
+/// Together these operations run every command of the scripts.
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {

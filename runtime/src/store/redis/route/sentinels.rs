@@ -31,7 +31,7 @@ pub(crate) struct Sentinels {
     latest: watch::Sender<Option<Primary>>,
 }
 
-/// What one sentinel answered.
+/// The answer of one sentinel.
 type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
 
 impl Sentinels {
@@ -179,7 +179,7 @@ impl Sentinels {
     }
 }
 
-/// What one sentinel answers.
+/// Asks one sentinel.
 async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
     let limits = Limits {
         silence: SENTINEL_SILENCE,

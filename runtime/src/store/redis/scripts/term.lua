@@ -1,8 +1,8 @@
 -- Returns from when on this server may grant, and records it for all clients: see "Restart and failover" in docs/protocol.md.
 --
--- A term is one life of this server as a primary: the process, and how it last became one. The note keeps the term, when the last
--- promotion was seen, in this term or an earlier one, and the longest lease and lag that any client has named. Each of them can
--- only make the server open later.
+-- A term is one life of this server as a primary: the process, and how it last became one. The note has the term, the time when
+-- the last promotion was seen (in this term or an earlier one), and the longest lease and lag that any client has reported. Each
+-- of them can only postpone the grants.
 --
 -- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
 --         noted (µs: when it was written; kept for a week from then). No key: the client knows of no slot that this node of a
@@ -56,7 +56,7 @@ if epoch and stale then
   redis.call('PEXPIRE', epoch, WEEK_MS)
 end
 
--- A node without slots grants: the names of a slot that moves to it arrive with their leases.
+-- A node without slots needs no pause: names that move to it later arrive with their leases.
 local function serves()
   local id, ranges = redis.pcall('CLUSTER', 'MYID'), redis.pcall('CLUSTER', 'SLOTS')
   if type(id) ~= 'string' or ranges.err then return true end
