@@ -315,7 +315,7 @@ impl Ticket {
 }
 
 impl Held {
-    /// The store granted `lease` to a request sent at `now`, after it had executed the request `granted`.
+    /// A grant of `lease` arrived at `now`. `granted`: the last request that the store had executed when it granted.
     #[inline]
     pub(super) fn new(hold: Arc<Hold>, granted: u64, lease: Duration, now: Instant) -> Self {
         Self {

@@ -4,7 +4,7 @@
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-    -- `r`: the ticket of the operation. `own`: the ticket that the reply is about. `heard`: it touched. `word`: the
+    -- `r`: the ticket of the operation. `own`: the ticket that the reply is about. `heard`: `own` was touched. `word`: the
     -- reply, unless that is the status of `r`.
     local r, own, heard, word, capacity, unclaimed
     if code == UNTIL then
