@@ -1,9 +1,9 @@
 //! [`Condvar`]: waiting until another process says that something has changed.
 //!
-//! A condition variable has a name of its own, whose capacity is 0: it hands out nothing but signals. Waiting is a
-//! place in the queue of that name, notifying adds signals for its waiters. So waiters are woken in order, a signal
-//! that a dead waiter does not take goes to the next one, and nothing polls. Waiting is in [`wait`], notifying in
-//! [`notify`].
+//! A condition variable has a name of its own with capacity 0, so the store grants nothing but signals for it. A
+//! waiter takes a place in the queue of that name; a notification adds signals. So waiters wake in order, a signal
+//! that a dead waiter does not take goes to the next one, and nothing polls. [`wait`] has the waiting, [`notify`] the
+//! notifying.
 
 mod notify;
 mod wait;
@@ -75,7 +75,7 @@ impl Condvar {
         }
     }
 
-    /// The name that its waiters queue for, which is not that of a lock of the same name.
+    /// The name that its waiters queue for. It differs from the name of a lock that is called the same.
     fn target(&self) -> Result<AcquireTarget<'_>, LockError> {
         let mut target = self.address.resolve()?;
         target.name = Cow::Owned(target.name.beside("condvar"));

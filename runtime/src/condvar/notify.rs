@@ -6,7 +6,7 @@ use crate::queue::Answered;
 use crate::store::{Op, Reply, Signal, Ticket};
 
 impl Condvar {
-    /// DeferredWakes the waiter that has waited longest; `false` if nobody waits. The caller need not hold the mutex.
+    /// Wakes the waiter that has waited longest; `false` if nobody waits. The caller need not hold the mutex.
     ///
     /// If the waiter does not take the notification within two seconds (its process died), the next waiter gets it less
     /// than a second later. The same happens if the waiter is dropped, or dies and its lease ends, before it has the
@@ -29,7 +29,7 @@ impl Condvar {
         Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
     }
 
-    /// DeferredWakes all waiters, and says how many. They go on one after another, as they get the mutex.
+    /// Wakes all waiters, and returns how many. They continue one after another, as they get the mutex.
     ///
     /// # Errors
     ///

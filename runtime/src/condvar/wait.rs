@@ -23,9 +23,9 @@ impl WaitTimeoutResult {
     }
 }
 
-/// The capacity of a name that hands out nothing but signals.
+/// The capacity of a name that only signals are granted for.
 const SIGNALS_ONLY: u32 = 0;
-/// A wait of no time at all would not get a place in the queue.
+/// The store gives no place in the queue for a wait of zero length.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
@@ -94,16 +94,16 @@ impl Condvar {
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
-        // Dropped on the way, a notification goes to the next waiter.
+        // If the call is dropped meanwhile, the notification goes to the next waiter.
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
-            // Where the store is in trouble, or has lost the place in its queue, the caller looks at the condition
-            // again. What is wrong is said when the lock is asked for.
+            // If the store fails or has lost the place in its queue, the caller checks the condition again. The
+            // acquire that follows reports the error.
             Err(LockError::Timeout { .. } | LockError::Unavailable { .. }) => None,
             Err(error) => return Err(error),
         };
         let hold = take_again(&released, blocking)?.await?;
-        // Not before: a call that gives up on the lock, or dies, has not used the notification.
+        // Only now: a call that gives up on the lock, or dies, has not used the notification.
         drop(notification.map(Holding::leave));
         let holding = Holding::again(hold, origin, blocking);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))

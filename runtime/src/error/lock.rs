@@ -13,7 +13,7 @@ use super::{StoreError, StoreErrorKind, kind};
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The lock was held by somebody else for all of `block`.
+    /// The lock was held by another caller for all of `block`.
     #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder))]
     Timeout {
         /// The lock.
@@ -25,10 +25,10 @@ pub enum LockError {
     },
 
     /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or it was broken
-    /// with `force_unlock`. Somebody else may hold it now. (Where the `expire` of a nested call ended, the call around
+    /// with `force_unlock`. Another caller may hold it now. (Where the `expire` of a nested call ended, the call around
     /// it holds it.)
     ///
-    /// A call never returns a lock that was lost before the call could return: it goes on waiting, within its `block`.
+    /// A call never returns a lock that was lost before the call could return: it keeps waiting, within its `block`.
     /// That happens if the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
     /// is this error.
     #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
@@ -104,7 +104,7 @@ pub enum LockError {
         found: u32,
     },
 
-    /// A semaphore that somebody holds or waits for cannot be deleted.
+    /// A semaphore with holders or waiters cannot be deleted.
     #[error(
         "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when nobody is left, or break it with `force_unlock` first"
     )]
@@ -187,13 +187,13 @@ impl LockError {
         }
     }
 
-    /// Whether waiting helps: somebody else held the lock, or the store grants nothing yet.
+    /// Whether waiting helps: another caller held the lock, or the store grants nothing yet.
     pub(crate) fn is_passing(&self) -> bool {
         let closed = matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::NotGrantingYet);
         self.is_timeout() || closed
     }
 
-    /// Whether somebody else held the lock all the time: `Timeout` or `TooManyAttempts`.
+    /// Whether another caller held the lock all the time: `Timeout` or `TooManyAttempts`.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })

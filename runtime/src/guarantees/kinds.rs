@@ -16,9 +16,9 @@ pub enum AfterRestart {
         /// How long, from the start of the server.
         time: Duration,
     },
-    /// The locks of the last seconds or minutes may be lost, and granted to somebody else at once.
+    /// The locks of the last seconds or minutes may be lost, and granted to another caller at once.
     LastForgotten,
-    /// All locks are lost, and may be granted to somebody else at once.
+    /// All locks are lost, and may be granted to another caller at once.
     Forgotten,
     /// Unknown, since the user lacks a right.
     Unknown,

@@ -191,7 +191,7 @@ impl Drop for Holding {
         if self.left {
             return;
         }
-        // Whoever panics has not done what a signalled token was for.
+        // A holder that panics has not used its token.
         let returns = self.unused || thread::panicking();
         let mut releasing = Releasing::new(&self.holds, returns);
         while let Some(hold) = releasing.next() {

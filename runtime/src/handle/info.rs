@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::error::Holder;
 use crate::store::{HolderRecord, Meta, NameRecord, TicketRecord};
 
-/// What the store knew about a lock when it was asked. True for that moment only.
+/// The state of a lock when the store was asked. It may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
-    /// Whether somebody holds it, or it is kept for `at_least`.
+    /// Whether it has a holder, or is kept for `at_least`.
     pub locked: bool,
     /// The holders, the first to come first; a mutex has one at most. A lock that is kept for `at_least` names its last
     /// holder.

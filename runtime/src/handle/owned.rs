@@ -40,7 +40,7 @@ impl Handle {
         }
     }
 
-    /// What owners of the whole cluster do, the store is asked for: whoever names them may be in another process.
+    /// For an owner in the whole cluster the store is asked: its holds may be in other processes.
     fn ask_about_owner(
         &self,
         op: impl FnOnce(SharedStr) -> Op,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// It was seen to be over.
+/// The marker of a bound that was found to have ended.
 const OVER: u64 = 0;
 
 /// The `expire` of one nested call.
@@ -23,12 +23,12 @@ impl Bound {
         Arc::new(Self { since, expires })
     }
 
-    /// When it is over; [`Instant::START`] if that was seen.
+    /// When it ends; [`Instant::START`] if a caller has already found it over.
     pub(crate) fn expires(&self) -> Instant {
         Instant::from_nanos(self.expires.load(Ordering::Acquire))
     }
 
-    /// Once over, always over.
+    /// Stays true once it was true.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let over = |expires| (expires <= now.as_nanos()).then_some(OVER);
         self.expires
@@ -50,19 +50,19 @@ impl Bound {
     }
 }
 
-/// The bound of a nested call and those of the nested calls around it: the first that is over ends it. None for a call that
-/// is not nested: the hold knows its `expire`.
+/// The bounds of a nested call and of the nested calls around it; the first that ends, ends the call. Empty for a
+/// call that is not nested, since the hold itself has that call's `expire`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 
 #[derive(Debug)]
 struct Limits {
     all: Vec<Arc<Bound>>,
-    /// The engine looks at the time when they are over.
+    /// The engine checks the bounds when they end.
     watched: AtomicBool,
 }
 
-/// [`Bounds`] for as long as their call has a guard.
+/// A weak reference to [`Bounds`], valid while their call has a guard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WeakBounds(Weak<Limits>);
 
@@ -76,7 +76,7 @@ impl Bounds {
         self.0.as_ref().map_or(&[], |limits| &limits.all)
     }
 
-    /// These and `others`, each once.
+    /// Both sets of bounds, without duplicates.
     pub(crate) fn join(&self, others: &Self) -> Self {
         if self.0.is_none() || others.0.is_none() {
             return if self.0.is_some() { self } else { others }.clone();
@@ -90,13 +90,13 @@ impl Bounds {
         Self::of(all)
     }
 
-    /// These and one more, of a call that begins now.
+    /// These bounds and one more, for a call that begins now.
     pub(crate) fn and(&self, expire: Duration, now: Instant) -> Self {
         let own = Bound::new(expire, now);
         Self::of(self.all().iter().cloned().chain([own]).collect())
     }
 
-    /// One that is over.
+    /// A bound that has ended.
     pub(crate) fn over(&self) -> Option<&Bound> {
         let limits = self.0.as_ref()?;
         let now = Instant::now();
@@ -104,20 +104,20 @@ impl Bounds {
         all.find(|bound| bound.is_over(now))
     }
 
-    /// When the first is over.
+    /// When the first bound ends.
     pub(crate) fn expires(&self) -> Instant {
         let all = self.all().iter().map(|bound| bound.expires());
         all.min().unwrap_or(Instant::NEVER)
     }
 
-    /// Lets all of them count again, but those that are over.
+    /// Restarts all bounds that have not ended.
     pub(crate) fn restart(&self, expire: Duration, now: Instant) {
         for bound in self.all() {
             bound.restart(expire, now);
         }
     }
 
-    /// Whether the engine has to be told that somebody wants to know when they are over. Says so once.
+    /// Whether the engine must be asked to watch these bounds. Returns `true` only once.
     pub(crate) fn start_watching(&self) -> bool {
         let watched = self.0.as_ref().map(|limits| &limits.watched);
         watched.is_some_and(|watched| !watched.swap(true, Ordering::AcqRel))

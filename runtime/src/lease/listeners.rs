@@ -1,4 +1,4 @@
-//! Who is woken when a hold ends.
+//! The tasks that wake when a hold ends.
 
 use std::task::{Context, Waker};
 
@@ -6,25 +6,25 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::{DeferredWakes, lock};
 
-/// The wakers of those who wait for the end of one hold.
+/// The wakers of the tasks that wait for the end of one hold.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    /// Somebody has come. Set before it looks whether the hold has ended, and looked at after that was marked, both in one
-    /// order with the mark.
+    /// A listener may be registered. A listener sets this before it checks whether the hold has ended; the end is
+    /// marked before this is read. Sequential consistency makes sure that one of them sees the other.
     any: AtomicBool,
     list: Mutex<Vec<Listener>>,
 }
 
 struct Listener {
-    /// Of the future that takes it back when it is dropped.
+    /// Identifies the future that removes the entry when it is dropped.
     key: Option<u64>,
     waker: Waker,
 }
 
 impl Listeners {
-    /// Registers the task of `cx`: in place of the one with the same key, or, without a key, once.
+    /// Registers the task of `cx`. It replaces the entry with the same key; without a key, a task is registered once.
     pub(crate) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
-        // Cloned before and dropped after the lock: a waker may be the last that keeps a task.
+        // Cloned before the lock and dropped after it: a waker may own the last reference to a task.
         let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.list);
         let known = listeners
@@ -42,7 +42,7 @@ impl Listeners {
         self.any.store(true, Ordering::SeqCst);
     }
 
-    /// Takes back what was registered with `key`.
+    /// Removes the entry with `key`.
     pub(crate) fn remove(&self, key: u64) {
         let mut listeners = lock(&self.list);
         let mine = listeners
@@ -53,7 +53,7 @@ impl Listeners {
         drop(mine);
     }
 
-    /// DeferredWakes all, once.
+    /// Wakes all listeners, once.
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         if !self.any.load(Ordering::SeqCst) {
             return;
@@ -61,7 +61,7 @@ impl Listeners {
         wakes.add(lock(&self.list).drain(..).map(|listener| listener.waker));
     }
 
-    /// Nobody comes or goes while this lives.
+    /// Keeps the list locked while this lives.
     #[cfg(test)]
     pub(crate) fn hold(&self) -> impl Sized + '_ {
         self.any.store(true, Ordering::SeqCst);

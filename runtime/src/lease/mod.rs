@@ -1,5 +1,5 @@
-//! What leases are made of: when renewals are due ([`RenewalSchedule`]), what a holder asked for ([`Terms`]), until when a
-//! nested call may use a hold ([`Bounds`]), and who is woken when one ends ([`Listeners`]).
+//! The parts of a lease: when renewals are due ([`RenewalSchedule`]), what the holder asked for ([`Terms`]), until
+//! when a nested call may use a hold ([`Bounds`]), and which tasks wake when a hold ends ([`Listeners`]).
 //!
 //! Nothing here knows a queue, a store or a client.
 

@@ -1,11 +1,11 @@
-//! The common beat of renewals: everything held is touched at the same points in time, so that it
-//! leaves in one batch.
+//! The common schedule of renewals: all holds of a client are renewed at the same points in time, so that the
+//! renewals leave in one batch.
 
 use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// The beat of a lease: multiples of a third of it.
+/// Renewals are due at multiples of a third of the lease.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RenewalSchedule {
     nanos: u64,
@@ -18,7 +18,7 @@ impl RenewalSchedule {
         Self { nanos }
     }
 
-    /// The next one after `now`.
+    /// The next point in time after `now`.
     pub(crate) fn after(self, now: Instant) -> Instant {
         let count = now.as_nanos() / self.nanos + 1;
         Instant::from_nanos(count.saturating_mul(self.nanos))

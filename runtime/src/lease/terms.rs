@@ -1,4 +1,4 @@
-//! [`Terms`]: for how long somebody wants to hold.
+//! [`Terms`]: how long a caller wants to hold.
 
 use std::time::Duration;
 
@@ -7,6 +7,6 @@ use std::time::Duration;
 pub(crate) struct Terms {
     /// How long it may hold at most; `None`: no limit.
     pub(crate) expire: Option<Duration>,
-    /// How long the store keeps the lock at least.
+    /// The minimum time that the store keeps the lock, even if it is released earlier.
     pub(crate) at_least: Duration,
 }

@@ -10,17 +10,17 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
 
-/// The state of the connections as the driver of the store reports it.
+/// The state of the connections, as the store's driver reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    // Looked at in every step, so kept apart from the lock.
+    // Every transition reads this, so it is outside the lock.
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
     any_closed: AtomicBool,
     closings: Mutex<HashMap<Node, GrantBlock>>,
 }
 
-/// So long after the opening, what was asked before is answered.
+/// How long after a store grants again the earlier requests may still be unanswered.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
@@ -38,24 +38,24 @@ impl Links {
         self.any_down.store(true, Ordering::Release);
     }
 
-    /// The cause is another one by now.
+    /// The cause of the outage has changed.
     pub(crate) fn still_down(&self, node: Node, error: StoreError) {
         if let Some(outage) = lock(&self.outages).get_mut(&node) {
             outage.1 = error;
         }
     }
 
-    /// Since when and why, while `node` cannot be reached.
+    /// Since when and why `node` cannot be reached; `None` if it can.
     pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<(Instant, StoreError)> {
         if !self.any_down.load(Ordering::Acquire) {
             return None;
         }
-        // Asked for before the lock is taken: the store may take one of its own.
+        // Computed before the lock is taken: the store may take a lock of its own.
         let node = node();
         lock(&self.outages).get(&node).cloned()
     }
 
-    /// `node` grants nothing until then; `None`: it grants.
+    /// `node` grants nothing while `closing` lasts; `None`: it grants.
     pub(crate) fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         let mut closings = lock(&self.closings);
         match closing {
@@ -66,7 +66,7 @@ impl Links {
             .store(!closings.is_empty(), Ordering::Release);
     }
 
-    /// Why nothing was granted of late at `node`, if it was closed until a moment ago or still is.
+    /// Why `node` grants nothing, or granted nothing until a moment ago.
     pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<GrantBlock> {
         if !self.any_closed.load(Ordering::Acquire) {
             return None;

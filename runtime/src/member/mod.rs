@@ -1,8 +1,8 @@
 //! [`ClientCore`]: one client in one process, as its locks see it.
 //!
-//! It knows the store, the settings, the names in use here ([`Registry`]), when to look at each of them ([`Timers`]) and
-//! whether the store can be reached ([`Links`]). It passes on what the store says to the queue of the name, of which it knows
-//! no more than [`NameQueue`] says. The thread that runs all this belongs to the engine.
+//! It knows the store, the settings, the names in use ([`Registry`]), when each of them needs attention ([`Timers`]),
+//! and whether the store can be reached ([`Links`]). It passes answers and messages to the queue of their name, which
+//! it knows only as a [`NameQueue`]. The engine owns the thread that runs all this.
 
 mod links;
 mod name_queue;
@@ -41,13 +41,13 @@ pub(crate) struct ClientCore<Q> {
     register: Registry<Q>,
     links: Links,
     timers: Timers<Q>,
-    /// Of renewals and of releases that fail.
+    /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,
     phase: AtomicU8,
-    /// No handle of the client is left.
+    /// The last handle of the client was dropped.
     orphaned: AtomicBool,
-    /// The process ends.
+    /// The process is ending.
     ending: AtomicBool,
     /// The engine, while it runs.
     engine: Mutex<Option<Waker>>,
@@ -55,7 +55,7 @@ pub(crate) struct ClientCore<Q> {
     forks: u32,
     host: String,
     pid: u32,
-    /// Signalled when a name has nothing left.
+    /// Signalled when a name is taken out of use.
     emptied: (Mutex<()>, Condvar),
 }
 
@@ -113,19 +113,19 @@ impl<Q: NameQueue> ClientCore<Q> {
         RequestId(self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether this process is a fork of the one that made the client: its thread and its connection
-    /// stayed behind.
+    /// Whether this process is a fork of the one that made the client. The engine's thread and the connection exist
+    /// only in the parent.
     pub(crate) fn is_forked(&self) -> bool {
         self.forks != process::forks()
     }
 
-    /// Whether locks can be taken.
+    /// Whether the client accepts new locks.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         !self.is_forked() && self.phase.load(Ordering::Acquire) == OPEN
     }
 
-    /// Why no locks can be taken, if so.
+    /// The reason why the client accepts no locks, if it does not.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
         if self.is_open() {
@@ -137,17 +137,17 @@ impl<Q: NameQueue> ClientCore<Q> {
         })
     }
 
-    /// Since when the store cannot be reached where `name` lives, and why; `None` while it can.
+    /// Since when and why the server of `name` cannot be reached; `None` if it can.
     pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
         self.links.outage(|| self.store.node(name))
     }
 
-    /// Why nothing was granted of late where `name` lives, if that is so; see [`Links::closing`].
+    /// Why the server of `name` granted nothing recently, if so; see [`Links::closing`].
     pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
         self.links.closing(|| self.store.node(name))
     }
 
-    /// The local queue of `name`, for one step. Run again if it was retired in between.
+    /// Runs one transition on the local queue of `name`. Runs it again if the queue was retired meanwhile.
     pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
@@ -172,9 +172,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         all
     }
 
-    /// Looks at the names whose time has come; returns when to look next.
+    /// Runs the names that are due; returns when the next one is.
     pub(crate) fn tick(&self) -> Option<Instant> {
-        // One look at the clock: what is armed for a moment later waits for the next round, so that the engine
+        // The clock is read once: a timer that is armed during this round waits for the next one, so that the engine
         // gets to its other work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
@@ -185,14 +185,14 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.timers.next()
     }
 
-    /// Releases everything, refuses everything new, and waits until the store has answered, for `limit` at
-    /// most. `false`: something was not answered; its lease ends it.
+    /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. `false`: a release was
+    /// not answered; its lease will end the hold.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
         self.start_closing();
         self.finish_closing(Instant::now().after(limit))
     }
 
-    /// Releases everything, and refuses everything new.
+    /// Releases all locks and refuses new ones.
     pub(crate) fn start_closing(&self) {
         if self.is_forked() {
             return;
@@ -205,7 +205,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Waits until the store has answered, until `ends` at most. `false`: something was not answered.
+    /// Waits for the store to answer, until `ends` at most. `false`: a release was not answered.
     pub(crate) fn finish_closing(&self, ends: Instant) -> bool {
         if self.is_forked() {
             return true;
@@ -219,7 +219,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             if left.is_zero() || self.phase.load(Ordering::Acquire) == CLOSED {
                 break false;
             }
-            // Looked at now and then as well: an answer may come between the look and the wait.
+            // Checked periodically as well: an answer may come between the check and the wait.
             let nap = left.min(Duration::from_millis(5));
             guard = self
                 .emptied
@@ -233,7 +233,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         flushed
     }
 
-    /// Whether nothing is held, wanted or on its way out.
+    /// Whether this client holds nothing, waits for nothing, and has no release without an answer.
     pub(crate) fn is_flushed(&self) -> bool {
         self.register.all().iter().all(|local| local.is_done())
     }
@@ -249,13 +249,13 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// How the engine is woken, whatever it waits for; `None`: it has ended. It looks at [`is_ending`](Self::is_ending)
-    /// after this.
+    /// Sets the waker of the engine; `None`: the engine has ended. The engine checks [`is_ending`](Self::is_ending)
+    /// after this call.
     pub(crate) fn set_engine(&self, engine: Option<Waker>) {
         *lock(&self.engine) = engine;
     }
 
-    /// The engine is gone: nobody must wait for it any more.
+    /// The engine has ended: fails everything that waits for it.
     pub(crate) fn abandon(&self) {
         self.phase.store(CLOSED, Ordering::Release);
         for local in self.register.close() {
@@ -265,15 +265,14 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.timers.interrupt();
     }
 
-    /// Whether the engine may end: shut down, or of no use to anybody any more.
+    /// Whether the engine may end: the client was shut down, or has neither handles nor holds.
     pub(crate) fn is_closed(&self) -> bool {
         self.phase.load(Ordering::Acquire) == CLOSED
             || self.orphaned.load(Ordering::Acquire)
                 && self.register.all().iter().all(|local| local.is_over())
     }
 
-    /// The last handle of the client is gone: locks that are held stay held, and when none is left
-    /// the engine ends.
+    /// The last handle of the client was dropped. Its holds stay; once none is left, the engine ends.
     pub(crate) fn orphan(&self) {
         if self.is_forked() {
             return;
@@ -284,13 +283,13 @@ impl<Q: NameQueue> ClientCore<Q> {
 }
 
 impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
-    /// Has the engine release everything and end.
+    /// Makes the engine release everything and end.
     fn end(&self) {
         if self.is_forked() {
             return;
         }
         self.ending.store(true, Ordering::SeqCst);
-        // Not free: the engine begins, and looks afterwards, or has ended.
+        // If the lock is taken, the engine is starting or has ended; in both cases it checks the flag afterwards.
         if let Ok(engine) = self.engine.try_lock()
             && let Some(engine) = &*engine
         {
@@ -305,7 +304,7 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
 impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
-        // Not found: retired, so nothing is left that could want the answer.
+        // A missing queue was retired, so nothing waits for the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
             local.answered(answer);
             if self.phase.load(Ordering::Acquire) != OPEN {
@@ -350,7 +349,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 }
 
-// A panic of users cannot leave a member in a broken state: none of their code runs inside.
+// A panic in user code cannot leave a client inconsistent: no user code runs inside it.
 impl<Q> std::panic::UnwindSafe for ClientCore<Q> {}
 impl<Q> std::panic::RefUnwindSafe for ClientCore<Q> {}
 

@@ -9,7 +9,7 @@ use crate::wait::lock;
 
 const SHARDS: usize = 16;
 
-/// Name → local queue, in shards so that threads do not meet.
+/// Name → local queue, in shards so that threads rarely wait for each other.
 pub(crate) struct Registry<Q> {
     shards: [Mutex<Shard<Q>>; SHARDS],
 }
@@ -42,7 +42,7 @@ impl<Q: NameQueue> Registry<Q> {
         lock(self.shard(name)).names.get(name).cloned()
     }
 
-    /// `None` if the register is closed.
+    /// `None` if the registry is closed.
     pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Q>) -> Option<Arc<Q>> {
         let mut shard = lock(self.shard(name));
         if shard.closed {
@@ -56,7 +56,7 @@ impl<Q: NameQueue> Registry<Q> {
         Some(local)
     }
 
-    /// Takes `local` out if nothing is left of it.
+    /// Removes `local` if it has no tickets left.
     pub(crate) fn retire(&self, local: &Arc<Q>) {
         let mut shard = lock(self.shard(local.name()));
         if local.retire() {
@@ -64,7 +64,7 @@ impl<Q: NameQueue> Registry<Q> {
         }
     }
 
-    /// Every local queue, at about this moment.
+    /// Every local queue. Queues that are added meanwhile may be missing.
     pub(crate) fn all(&self) -> Vec<Arc<Q>> {
         let shards = self.shards.iter();
         shards
@@ -72,7 +72,7 @@ impl<Q: NameQueue> Registry<Q> {
             .collect()
     }
 
-    /// Takes all out, and lets none in again.
+    /// Removes all queues, and accepts none from now on.
     pub(crate) fn close(&self) -> Vec<Arc<Q>> {
         let take = |shard: &Mutex<Shard<Q>>| {
             let mut shard = lock(shard);

@@ -1,5 +1,5 @@
-//! [`Repeated`]: a warning that may come for a thousand locks at once, and then again and again: one a second is told, with the
-//! number of the others.
+//! [`Repeated`]: limits a warning that may concern a thousand locks at once, again and again. One a second is logged,
+//! with the number of the suppressed ones.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::clock::Instant;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// Between two that are told.
+/// The minimum time between two logged warnings.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Repeated(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// When the next one is told.
+    /// When the next warning may be logged.
     next: Instant,
     untold: u64,
 }
@@ -30,7 +30,7 @@ impl Default for Repeated {
 }
 
 impl Repeated {
-    /// Whether to tell one now: then how many were not told since the last one.
+    /// Whether to log a warning now; if so, returns how many were suppressed since the last one.
     pub(crate) fn again(&self, now: Instant) -> Option<u64> {
         let mut state = lock(&self.0);
         if now < state.next {

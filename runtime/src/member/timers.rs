@@ -1,4 +1,4 @@
-//! When the engine has to look at which name.
+//! When the engine must run which name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::clock::Instant;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// Points in time, each with a name to look at. Entries are not taken back: a name that was armed
-/// for another time since ignores the old one.
+/// Points in time, each with a name to run. Entries are never removed early: a name that was armed again ignores the
+/// old entry.
 pub(crate) struct Timers<Q> {
     state: Mutex<State<Q>>,
-    /// Something earlier was armed, or the engine should look at the member.
+    /// An earlier time was armed, or the engine should check the client.
     changed: Notify,
 }
 
@@ -54,7 +54,7 @@ impl<Q> Timers<Q> {
         }
     }
 
-    /// The first entry, if its time has come.
+    /// Removes and returns the first entry if it is due.
     pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Q>)> {
         let mut state = lock(&self.state);
         let entry = state
@@ -78,12 +78,12 @@ impl<Q> Timers<Q> {
     }
 
     pub(crate) fn clear(&self) {
-        // Dropped after the lock: an entry may be the last that has its name.
+        // Dropped after the lock: an entry may own the last reference to its queue.
         let entries = std::mem::take(&mut lock(&self.state).entries);
         drop(entries);
     }
 
-    /// Lets the engine look, whatever the time.
+    /// Makes the engine check the client now.
     pub(crate) fn interrupt(&self) {
         self.changed.notify_one();
     }
@@ -91,7 +91,7 @@ impl<Q> Timers<Q> {
     /// Waits for `wait` (`None`: without end) or until something changes.
     pub(crate) async fn wait(&self, wait: Option<Duration>) {
         match wait {
-            // Both ends mean the same: look again.
+            // In both cases the engine checks again.
             Some(wait) => drop(tokio::time::timeout(wait, self.changed.notified()).await),
             None => self.changed.notified().await,
         }

@@ -1,4 +1,4 @@
-//! [`Budget`]: the time and the attempts that a call for several locks may spend.
+//! [`Budget`]: the time and the attempts that a call for several locks has left.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::queue::Patience;
 
-/// What a call may spend, for all its locks together, and has spent.
+/// The limits of one call, for all its locks together, and what it has used of them.
 pub(super) struct Budget {
     patience: Patience,
     started: Instant,
     attempts: u32,
-    /// Those attempts that were made while the call waited for a lock.
+    /// The attempts that the call made while it waited for a lock.
     retried: u32,
 }
 
@@ -25,7 +25,7 @@ impl Budget {
         }
     }
 
-    /// How often the store was asked.
+    /// How many attempts the call has made.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
@@ -35,7 +35,7 @@ impl Budget {
         self.attempts = self.attempts.saturating_add(any.into());
     }
 
-    /// The call waited for a lock, with so many attempts.
+    /// The call waited for a lock and made so many attempts.
     pub(super) fn waited_for(&mut self, attempts: u32) {
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
@@ -73,7 +73,7 @@ impl Budget {
         time.map(|time| time.saturating_sub(self.waited()))
     }
 
-    /// The error of the call if it may not wait for a busy lock.
+    /// The error of a call that may not wait for a busy lock.
     pub(super) fn give_up(&self, busy: LockError) -> LockError {
         match (self.patience, busy) {
             (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })
@@ -89,7 +89,7 @@ impl Budget {
         }
     }
 
-    /// The error of one lock as that of the whole call.
+    /// Turns the error of one lock into the error of the call.
     pub(super) fn of_call(&self, error: LockError) -> LockError {
         match error {
             LockError::Timeout { name, holder, .. } => LockError::Timeout {

@@ -7,7 +7,7 @@ use crate::task;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Takes all the locks; waits as long as `block` says, which is one time for all.
+    /// Takes all the locks; waits up to `block` for all of them together.
     ///
     /// # Errors
     ///
@@ -16,11 +16,11 @@ impl MultiLock {
     /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
     /// the others that [`LockError`] describes. None of the locks is held then: the call waits until the store has
     /// confirmed the release of what it had taken. It waits for a second at most (or `patience`, if that is shorter);
-    /// after that the release goes on in the background, like that of a dropped guard.
+    /// after that the release continues in the background, like that of a dropped guard.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queues and gives back, in the background, what was granted meanwhile.
+    /// Dropping the future leaves the queues and releases, in the background, the locks that were granted meanwhile.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         take::take(self.targets()?, &self.options, false).await
     }
@@ -35,8 +35,8 @@ impl MultiLock {
         block_on(take::take(self.targets()?, &self.options, true))
     }
 
-    /// Takes all the locks if they are free, without waiting; `None` if somebody has one of them. The others are free
-    /// for everybody then, as after an error of [`lock`](Self::lock).
+    /// Takes all the locks if they are free, without waiting; `None` if one of them is held by another caller. The
+    /// call then releases those it took, as after an error of [`lock`](Self::lock).
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Queries about the locks, and acting on them through their handle, without the guard.
+//! Queries about the locks and operations on them through the handle, without the guard.
 //!
 //! Every request is sent before any answer is awaited.
 
@@ -66,7 +66,7 @@ impl MultiLock {
     ///
     /// Changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
-        // An unusable name is an error before anything is asked.
+        // Checks all names first, so that an unusable one fails before any request is sent.
         self.each(|_| Ok(()))?;
         let ask = |handle: &Handle| handle.ask(&Op::Inspect);
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;

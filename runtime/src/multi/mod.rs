@@ -1,7 +1,7 @@
 //! [`MultiLock`]: several locks, all or none.
 //!
-//! It is built of mutexes: no store knows about it. [`take`] has the algorithm, [`manage`] what works without the
-//! guard. What all locks have in common is in [`handle`](crate::handle).
+//! It consists of mutexes; no store knows about it. [`take`] has the algorithm, [`manage`] the operations without a
+//! guard. The parts that all locks share are in [`handle`](crate::handle).
 
 mod budget;
 mod guard;

@@ -1,12 +1,12 @@
 //! Takes several locks.
 //!
-//! A call tries all locks at once, in the order of their names. If one is busy, the call gives back the locks after it,
-//! keeps those before it, and waits for the busy one in its queue; then it tries the rest again. Nobody waits for a
-//! name while holding a greater one, so there are no deadlocks, and each lock is first come, first served.
+//! A call tries all locks at once, in the order of their names. If one is busy, the call releases the locks after it,
+//! keeps those before it, and waits for the busy one in its queue; then it tries the rest again. No call waits for a
+//! name while it holds a greater one, so there are no deadlocks. Each lock is granted first come, first served.
 //!
-//! The [`Slot`]s have everything that was asked for or obtained: if the call is dropped, it gives that back in the
-//! background. A call that fails waits until the store has confirmed the releases, for a moment at most, so that its
-//! caller finds the other locks free.
+//! The [`Slot`]s have everything that was asked for or obtained; a dropped call releases it in the background. A call
+//! that fails waits up to a second for the store to confirm the releases, so that its caller finds the other locks
+//! free.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::queue::{Acquire, Patience, Unlocked};
 /// How often a call starts over because it lost a lock while it waited for the rest.
 const MAX_RESTARTS: u32 = 5;
 
-/// Takes the mutex of each name; `targets` may be in any order, and name a lock twice.
+/// Takes the mutex of each name. `targets` may be in any order and contain duplicates.
 pub(crate) async fn take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
@@ -32,7 +32,7 @@ pub(crate) async fn take(
     Call::new(targets, options, blocking)?.run().await
 }
 
-/// As [`take`], if that needs no waiting.
+/// As [`take`], but never waits for a busy lock.
 pub(super) async fn try_take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
@@ -43,20 +43,20 @@ pub(super) async fn try_take(
     call.run().await
 }
 
-/// What a call has of one lock.
+/// The state of one lock within a call.
 #[derive(Default)]
 enum Slot {
     #[default]
     Nothing,
-    /// Asked for, but not answered yet.
+    /// Requested, but not answered yet.
     Asked(Acquire),
-    /// Held by the calling task before.
+    /// Already held by the calling task.
     Shared(Holding),
     Own(Holding),
 }
 
 impl Slot {
-    /// Gives back what the call itself has taken.
+    /// Releases what the call itself has taken.
     fn give_back(self) -> Option<Unlocked> {
         match self {
             Self::Own(holding) => holding.give_back(),
@@ -67,7 +67,7 @@ impl Slot {
 }
 
 struct Call<'a> {
-    /// In order, each once.
+    /// In order of name, without duplicates.
     targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
     /// Releases that the store may not have confirmed yet.
@@ -75,7 +75,7 @@ struct Call<'a> {
     terms: Terms,
     budget: Budget,
     blocking: bool,
-    /// The call waited for a lock, so `expire` starts for all at the end.
+    /// The call waited for a lock, so `expire` restarts for all locks at the end.
     waits: bool,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Tries all missing locks at once. Returns the first that is busy.
+    /// Tries all missing locks at once. Returns the first busy one.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut any = false;
         let silence = self.budget.silence();
@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
         Ok(None)
     }
 
-    /// Gives back what was asked for after `index`: the call must not keep it while it waits for the lock at `index`.
+    /// Releases all locks after `index`: the call must not keep them while it waits for the lock at `index`.
     fn give_back_behind(&mut self, index: usize) {
         for slot in &mut self.slots[index..] {
             if matches!(slot, Slot::Asked(_)) {
@@ -172,13 +172,13 @@ impl<'a> Call<'a> {
     /// Waits until the store has confirmed the releases.
     async fn confirm(&mut self) {
         for release in std::mem::take(&mut self.given_back) {
-            // An error here changes nothing for the caller.
+            // An error makes no difference to the caller.
             let _ = release.wait().await;
         }
     }
 
-    /// Gives everything back, and waits until the store has confirmed. It waits for an unresponsive store as long as a
-    /// call that does not wait; after that the releases are sent in the background.
+    /// Releases everything, and waits for the store to confirm. It waits as long as a call without waiting does;
+    /// after that the releases are sent in the background.
     async fn give_back(&mut self) {
         let slots = self.slots.drain(..);
         self.given_back.extend(slots.filter_map(Slot::give_back));
@@ -220,11 +220,11 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Gives back what is left after a loss: the call must not keep it while it waits for a lock before it.
+    /// Releases the remaining locks after a loss: the call must not keep them while it waits for an earlier name.
     fn start_over(&mut self) -> Result<(), LockError> {
         for slot in &mut self.slots {
             match slot {
-                // It belongs to the body around this call, which has lost it too.
+                // The hold belongs to an outer call, which has lost it too.
                 Slot::Shared(holding) => holding.check()?,
                 slot => self.given_back.extend(std::mem::take(slot).give_back()),
             }

@@ -1,8 +1,9 @@
 //! Releases all locks when the process ends.
 //!
-//! The engines do that, not the thread that ends the process: its thread-locals may be gone, which subscribers and
-//! wakers need, and a signal may have interrupted it while it held any lock. So it only tells the engines and waits for
-//! them, up to [`LIMIT`]. It allocates nothing, runs no code of users, and never blocks on a lock.
+//! The engines release the locks, not the thread that ends the process. Its thread-locals, which subscribers and
+//! wakers need, may be gone, and a signal may have interrupted it while it held a lock. So that thread only tells the
+//! engines to end, and waits for them up to [`LIMIT`]. It allocates nothing, runs no user code, and never blocks on a
+//! lock.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,19 +15,19 @@ use crate::clock::Instant;
 
 /// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
-/// How many pauses are made even after [`LIMIT`]: on a machine that was stopped, the engines had no time yet.
+/// The minimum number of pauses, even after [`LIMIT`]: on a machine that was suspended, the engines have not run yet.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: Watched = Watched::new();
 
-/// What is told when the process ends.
+/// An object that ends with the process.
 pub(crate) trait EndsWithProcess: Send + Sync {
-    /// Has everything released. May be called with any lock held, and without thread-locals.
+    /// Starts releasing everything. May be called with any lock held, and without thread-locals.
     fn end(&self);
 
-    /// Whether that is done.
+    /// Whether everything is released.
     fn has_ended(&self) -> bool;
 }
 
@@ -64,7 +65,7 @@ impl Watched {
         members.retain(|member| member.strong_count() > 0);
         members.push(Arc::downgrade(&member));
         drop(members);
-        // `flush` has come too early for this one.
+        // `flush` ran before this client was added.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
         }
@@ -80,10 +81,10 @@ impl Watched {
                 None => return,
             }
         };
-        // Never dropped: this might be the last one, with all that belongs to it.
+        // Never dropped here: this may be the last reference, and dropping it would free the client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All are told first, so that no client waits for the server of another one.
+        // All are told before any is awaited, so that no client waits for the server of another one.
         all().for_each(|member| member.end());
         while !all().all(|member| member.has_ended()) && pause() {}
     }
@@ -92,7 +93,7 @@ impl Watched {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another thread adds a client, or this one did when the signal came.
+    /// `None` while another thread adds a client, or if the signal interrupted this thread while it did.
     fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
         match self.members.try_lock() {
             Ok(members) => Some(members),
@@ -102,7 +103,7 @@ impl Watched {
     }
 }
 
-/// Each call sleeps for a while, longer and longer. Returns `false`, at once, when [`LIMIT`] is over.
+/// Each call sleeps, longer each time. Returns `false` without sleeping once [`LIMIT`] is over.
 fn pauses() -> impl FnMut() -> bool {
     let ends = Instant::now().after(LIMIT);
     let (mut count, mut pause) = (0, FIRST_PAUSE);

@@ -1,4 +1,4 @@
-//! What happens to the process: its end, forks and signals. [`os`] is the only file with `unsafe`.
+//! The end of the process, its forks and its signals. [`os`] is the only file with `unsafe`.
 
 mod exit;
 mod os;

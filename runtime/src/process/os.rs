@@ -5,17 +5,17 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How often this process was forked, counted from its first ancestor.
+/// The number of forks between this process and its first ancestor.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static AT_EXIT: OnceLock<fn()> = OnceLock::new();
 
-/// Grows by one in every child of a fork. Cheaper than asking for the process id.
+/// Grows by one in every child of a fork. Reading it is cheaper than asking for the process id.
 pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
 extern "C" fn in_child() {
-    // Only this: a child of a process with threads may do little else.
+    // Nothing else: the child of a process with threads may call few functions.
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -26,7 +26,7 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Counts forks, and calls `at_end` when the process ends, from now on. Returns whether the system agreed.
+/// From now on counts forks, and calls `at_end` when the process ends. Returns whether the system accepted both.
 pub(super) fn register(at_end: fn()) -> bool {
     static AGREED: OnceLock<bool> = OnceLock::new();
     *AGREED.get_or_init(|| {

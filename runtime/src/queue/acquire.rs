@@ -1,4 +1,4 @@
-//! [`Acquire`]: waiting for a lock, as a future that gives up cleanly when dropped, or on a thread.
+//! [`Acquire`]: waits for a lock, as a future that leaves the queue when dropped, or on a blocked thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,22 +12,22 @@ use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::LockError;
 
-/// How often in a row a call may be granted a lock that is lost before the call looks.
+/// How many grants in a row a call may lose before it has seen them.
 const MISSES: u32 = 5;
 
-/// Waits for a lock. Dropped before the end, it leaves the queue or gives back what was granted meanwhile.
+/// Waits for a lock. If it is dropped early, it leaves the queue or releases what was granted meanwhile.
 ///
-/// A grant may be over when its task is polled or its thread wakes: then it is as if it had not been made, and the call
-/// waits on, for what is left of its patience.
+/// A grant may have ended when its task is polled or its thread wakes. The call then ignores that grant and waits on,
+/// for the rest of its `block`.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
-    /// How often it may still miss a grant.
+    /// How many more grants it may miss.
     misses: u32,
 }
 
-/// How far it has come.
+/// The progress of the call.
 #[derive(Debug)]
 enum Stage {
     Waiting(Arc<LockQueue>, Arc<Waiter>),
@@ -43,7 +43,7 @@ impl Acquire {
         }
     }
 
-    /// It is there already.
+    /// Already granted.
     #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Acquire {
         }
     }
 
-    /// A grant that came while the caller entered the queue cannot be missed: it has looked.
+    /// For a grant that came while the caller entered the queue: the caller sees it at once, so it cannot miss it.
     pub(super) fn look(mut self) -> Self {
         if let Stage::Waiting(_, waiter) = &self.stage
             && !waiter.want.relies
@@ -63,20 +63,20 @@ impl Acquire {
         self
     }
 
-    /// What is missed cannot be had again.
+    /// Forbids another try after a missed grant.
     pub(super) fn once(mut self) -> Self {
         self.misses = 0;
         self
     }
 
-    /// Completes when the store has the waiter in its queue, or there is nothing to wait for any more.
+    /// Completes when the store has the waiter in its queue, or when the waiter needs no place any more.
     pub(crate) async fn registered(&self) {
         if let Stage::Waiting(_, waiter) = &self.stage {
             waiter.registered.wait().await;
         }
     }
 
-    /// As dropping it, with a promise to wait on until the store has back what was asked for, if anything was.
+    /// Gives up like a drop. Returns a promise that is kept once the store has released what was asked for, if anything was.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
             Stage::Waiting(queue, waiter) => queue.give_up_confirmed(&waiter),
@@ -104,7 +104,7 @@ impl Acquire {
         }
     }
 
-    /// `hold` was over when the caller looked.
+    /// `hold` had ended when the caller looked.
     #[cold]
     fn missed(
         &mut self,

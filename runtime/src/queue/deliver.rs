@@ -1,4 +1,4 @@
-//! A grant arrives, and is delivered to the waiter that it is for.
+//! A grant arrives and is delivered to its waiter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,26 +10,27 @@ use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::store::Ticket as TicketId;
 
-/// How long a grant by message may stay unclaimed by us: most bodies are over by then, and then
-/// the release says it all. The store waits two seconds.
+/// How long a grant that came as a message stays unclaimed here. Most bodies end earlier, and then the release makes
+/// the claim superfluous. The store waits two seconds.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
-/// What the store said when it granted.
+/// The content of a grant.
 pub(super) struct Granted {
     /// The fencing time.
     pub(super) token: u64,
-    /// The last request of the ticket that the store had executed.
+    /// The last request of the ticket that the store had executed when it granted.
     pub(super) counter: u64,
-    /// Until when it can be shown to be valid.
+    /// Until when the grant can be proved valid.
     pub(super) valid: Instant,
-    /// By message, to be claimed.
+    /// It came as a message and must be claimed.
     pub(super) provisional: bool,
-    /// What was granted instead of a unit.
+    /// The signal that was granted instead of a unit.
     pub(super) signal: Option<Arc<str>>,
 }
 
 impl Transition<'_> {
-    /// The waiting ticket at `index` was granted: its waiter gets it, or else the first one that it may serve.
+    /// The store granted the waiting ticket at `index`: delivers the grant to its waiter, or to the first waiter that
+    /// the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
         let ticket = &mut self.state.tickets[index];
         let (id, attempts) = (ticket.id(), ticket.log.count());
@@ -43,7 +44,7 @@ impl Transition<'_> {
         self.withdraw_by_id(id);
     }
 
-    /// When to claim what is `valid` for so long only.
+    /// When to claim a grant that is `valid` only until the store takes it back.
     pub(super) fn claim_at(&self, valid: Instant) -> Instant {
         self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
     }
@@ -67,7 +68,7 @@ impl Transition<'_> {
         let wanted = self.lease_for(want);
         if let Some(index) = self.state.find(id) {
             let ticket = &mut self.state.tickets[index];
-            // It may have been asked for by one before, who wanted to hold for less long.
+            // An earlier waiter may have asked for a shorter lease.
             let cut = ticket.lease < wanted;
             ticket.again = if granted.provisional || cut {
                 claim
@@ -84,7 +85,7 @@ impl Transition<'_> {
 }
 
 impl LockQueue {
-    /// What somebody who wanted `want` gets by a grant, after so long and so many attempts.
+    /// The hold that a grant gives to a waiter that wanted `want`, after that wait and so many attempts.
     #[inline]
     pub(super) fn new_hold(
         self: &Arc<Self>,

@@ -1,4 +1,4 @@
-//! A point in time has come: renewals, deadlines, the end of patience.
+//! Timers: renewals, deadlines, and the end of store timeouts.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,19 +12,19 @@ use crate::lease::Bound;
 use crate::store::{GrantBlock, HolderRecord, Meta};
 use crate::wait::DeferredWakes;
 
-/// How long a call that does not want to wait puts up with a store that does not answer; and any call, after this
-/// process has stood still.
+/// How long a call that does not wait tolerates an unresponsive store. After this process was suspended, it applies
+/// to every call.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
-/// How often a waiter whose `block` is over is looked at while the store owes an answer.
+/// How often a waiter whose `block` is over is checked while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Who looks so late has stood still: the machine slept, or let this process not run.
+/// If the engine runs this late, the process was suspended: the machine slept, or did not schedule it.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
-/// How long after it was believed it is not believed again.
+/// How long after such a suspension another one is ignored.
 const NOT_AGAIN: Duration = Duration::from_secs(10);
 
 impl Transition<'_> {
-    /// When the engine should look here: at the next beat at the latest. Points in time that are far away
-    /// would stay with the engine until then, long after what they were for is over.
+    /// When the engine should run this queue: at the next renewal at the latest. A timer far in the future would stay
+    /// with the engine long after its reason has gone.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
         let mut due = self.next_renewal();
@@ -38,7 +38,7 @@ impl Transition<'_> {
         }
         if let Some(since) = self.silent_since() {
             let patience = self.queue.member().settings().patience;
-            // Waiters that came later have patience for longer: looked at again then.
+            // Later waiters may tolerate a longer outage; the next run checks them.
             let first = state
                 .waiters
                 .front()
@@ -51,7 +51,7 @@ impl Transition<'_> {
         due
     }
 
-    /// Tells `at` when `ticket` must be looked at for another reason than to send its request again.
+    /// Tells `at` when `ticket` needs attention for another reason than sending its request again.
     fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
         match &ticket.state {
             TicketState::Waiting(_) => {}
@@ -77,7 +77,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Time went by in which the store may have answered, and nobody was there to hear it.
+    /// The process was suspended and could read no answers: gives the store more time to answer.
     pub(super) fn spare(&mut self) {
         let again = self.spared().after(NOT_AGAIN);
         if self.state.spared.is_none() || again <= self.now {
@@ -122,7 +122,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Asks again for the waiting tickets whose time has come.
+    /// Sends the requests of the waiting tickets that are due.
     fn due_waiting(&mut self) {
         for index in 0..self.state.tickets.len() {
             let ticket = &self.state.tickets[index];
@@ -142,7 +142,7 @@ impl Transition<'_> {
             return;
         }
         let patience = self.queue.member().settings().patience;
-        // A ticket may be newer than its waiter.
+        // The waiter may have joined before its ticket was made.
         let asked = match self.unreachable() {
             Some(_) => Instant::START,
             None => self
@@ -152,7 +152,7 @@ impl Transition<'_> {
         let mut first_deadline: Option<Instant> = None;
         for waiter in std::mem::take(&mut self.state.waiters) {
             let ends = match &outage {
-                // Not a timeout: nobody knows who holds. A short `block` gets a moment for the answer.
+                // Not a timeout: no answer has named a holder. Even a short `block` gets a moment for the answer.
                 Some((since, _)) => {
                     let asked = waiter.started.max(asked).after(BRIEF);
                     let brief = waiter.deadline.max(asked);
@@ -171,7 +171,7 @@ impl Transition<'_> {
                 waiter.fail(error, self.wakes);
                 continue;
             }
-            // The outage may end before: then `block` alone counts again.
+            // The outage may end earlier: then only `block` counts again.
             let look = ends.min(waiter.deadline.max(self.now.after(LOOK_AGAIN)));
             first_deadline = Some(first_deadline.map_or(look, |first| first.min(look)));
             self.state.waiters.push_back(waiter);
@@ -179,7 +179,8 @@ impl Transition<'_> {
         self.state.first_deadline = first_deadline;
     }
 
-    /// `waiter` has waited enough. If the store did not serve the last request, who held before says nothing.
+    /// The error of a `waiter` whose `block` is over. If the store did not serve the last request, an earlier holder
+    /// proves nothing.
     fn waited_long(&self, waiter: &Waiter) -> LockError {
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
         let ticket = waiting
@@ -191,7 +192,7 @@ impl Transition<'_> {
         }
     }
 
-    /// `waiter` has waited enough; `holder` held the name at the last answer.
+    /// The timeout of `waiter`; `holder` held the name at the last answer.
     pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         LockError::Timeout {
             name: self.queue.name().to_string(),
@@ -200,7 +201,7 @@ impl Transition<'_> {
         }
     }
 
-    /// As [`timeout`](Self::timeout); but if nobody is known to hold, and the store grants nothing, it is no timeout.
+    /// As [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => LockError::Unavailable {
@@ -218,20 +219,20 @@ impl Transition<'_> {
         self.queue.member().outage(self.queue.name())
     }
 
-    /// Since when nothing can be known of the store.
+    /// Since when the store has given no information.
     fn silent_since(&self) -> Option<Instant> {
         let unreachable = self.unreachable().map(|outage| outage.0);
         unreachable.or_else(|| Some(self.unanswered()?.1.unanswered_since))
     }
 
-    /// The first waiting ticket, if the store has said nothing about it.
+    /// The first waiting ticket that the store has not answered.
     fn unanswered(&self) -> Option<(&Ticket, &Waiting)> {
         let tickets = self.state.tickets.iter();
         let mut waiting = tickets.filter_map(|ticket| Some((ticket, ticket.waiting()?)));
         waiting.next().filter(|(_, waiting)| !waiting.queued)
     }
 
-    /// Since when nothing can be known of the store, and why.
+    /// Since when and why the store has given no information.
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.unreachable().or_else(|| {
             let (_, waiting) = self.unanswered()?;
@@ -240,13 +241,13 @@ impl Transition<'_> {
         })
     }
 
-    /// Why there is no answer.
+    /// The reason for a missing answer.
     pub(super) fn silence(&self) -> StoreError {
         self.unreachable()
             .map_or_else(unanswered, |outage| outage.1)
     }
 
-    /// When an attempt without an answer, made at `since`, is given up.
+    /// When an unanswered attempt that was made at `since` is given up.
     fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
         let patience = self.queue.member().settings().patience;
         let silence = match attempt.waiter.want.patience {
@@ -301,7 +302,7 @@ impl Transition<'_> {
 }
 
 impl Held {
-    /// Tells those whose bound is over; and, why there is no answer, those whose patience is.
+    /// Notifies the callers whose bound has ended. If the store is silent, it also fails those whose store timeout is over.
     fn due(&mut self, now: Instant, silence: Option<&StoreError>, wakes: &mut DeferredWakes) {
         let watched = self.bounds.len();
         let goes_on = |bound: Arc<Bound>| !bound.is_over(now);

@@ -1,4 +1,4 @@
-//! A waiter comes or goes.
+//! A waiter joins or leaves.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl LockQueue {
             return Some(Ok(Acquire::obtained(hold)));
         }
         let entered = self.go_on(state, now, DeferredWakes::default(), |step| {
-            // Once more under the lock: whoever shuts down comes here next, and finds everybody who entered.
+            // Checked again under the lock: a shutdown takes this lock next, and so finds every waiter that entered.
             self.member().check()?;
             if let Some(hold) = step.shared_by(want) {
                 return Ok(Acquire::obtained(hold));
@@ -47,12 +47,12 @@ impl LockQueue {
         Some(entered.map(Acquire::look))
     }
 
-    /// What `owner` holds here.
+    /// The hold that `owner` has here.
     pub(crate) fn held_by(self: &Arc<Self>, owner: &Owner) -> Option<Arc<Hold>> {
         self.step(|step| step.held_by(owner).next().cloned())?
     }
 
-    /// Takes over what `old` holds for another member; `None` if the name was retired.
+    /// Takes over the hold `old` of another client; `None` if the name was retired.
     pub(crate) fn adopt(self: &Arc<Self>, old: TicketId, want: Want) -> Option<Acquire> {
         self.step(|step| {
             let waiter = Waiter::new(want, step.now);
@@ -61,15 +61,15 @@ impl LockQueue {
         })
     }
 
-    /// The waiter is not interested any more: it leaves, and what it was granted meanwhile is given back.
+    /// The waiter gives up: it leaves, and what it was granted meanwhile is released.
     pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
         if let Some(hold) = self.withdraw(waiter, |step, attempt| step.drop_attempt(attempt)) {
             self.give_back(&hold);
         }
     }
 
-    /// As [`give_up`](Self::give_up), for an attempt that does not wait; with a promise to wait on if there is anything
-    /// to give back.
+    /// As [`give_up`](Self::give_up), for an attempt that does not wait. Returns a promise to wait on if there is
+    /// anything to release.
     pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
         let mut confirmed = None;
         let granted = self.withdraw(waiter, |step, attempt| {
@@ -81,7 +81,7 @@ impl LockQueue {
         }
     }
 
-    /// Takes a waiter out, and its attempt with `attempted`. Returns what it was granted, if that is to be released.
+    /// Removes a waiter, and its attempt if `attempted`. Returns its hold if that must be released.
     fn withdraw(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -106,7 +106,7 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    /// An attempt for what is free now, or to take over what `adopts` holds.
+    /// Makes an attempt to take the lock if it is free, or to take over the hold `adopts`.
     pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
         let lease = self.lease_for(&waiter.want);
         let attempt = Attempting {
@@ -124,7 +124,7 @@ impl Transition<'_> {
         held.map(|held| &held.hold)
     }
 
-    /// Whether the caller would block the only thread that can bring the lock back.
+    /// Whether the caller would block the only thread that can release the lock.
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;
         let waits = !matches!(want.patience, Patience::Once { .. });
@@ -140,14 +140,14 @@ impl Transition<'_> {
             .map(|waiter| u64::from(waiter.want.share.units))
             .sum();
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
-        // Whoever waits before the caller, for as long as it takes, for what this thread holds.
+        // The waiters before the caller without a deadline: they wait for a lock that this thread holds.
         let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
         let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
         let taken = held + waiting;
         (stuck || taken > 0 && !fits(taken, share.units)) && runs_a_task()
     }
 
-    /// One more guard of what the owner has already, if there is one.
+    /// Shares a hold that the owner already has, if there is one.
     fn shared_by(&self, want: &Want) -> Option<Arc<Hold>> {
         let mut held = self.held_by(want.owner.as_ref()?);
         held.find(|hold| hold.share()).cloned()
@@ -158,8 +158,8 @@ impl Transition<'_> {
             .filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
-    /// Whoever waits here with the same owner has it too. The caller has a guard of it that nobody else can drop: or
-    /// the last one might go before all are served.
+    /// Delivers `hold` to all waiters of the same owner here. The caller must have a guard of its own, or the last
+    /// guard could be dropped before all are served.
     pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
         let Some(owner) = &hold.grant().owner else {
             return;
@@ -173,7 +173,7 @@ impl Transition<'_> {
         });
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
-            // (The attempt that was granted is not given up.)
+            // The attempt that was granted stays.
             let other = ticket.id() != hold.grant().ticket;
             let attempt = ticket.attempting().filter(|_| other);
             match attempt.filter(|attempt| same(&attempt.waiter)) {
@@ -191,13 +191,13 @@ impl Transition<'_> {
         }
     }
 
-    /// A waiter will have waited enough at `deadline`.
+    /// Notes that a waiter's `block` ends at `deadline`.
     fn note_deadline(&mut self, deadline: Instant) {
         let first = self.state.first_deadline.get_or_insert(deadline);
         *first = (*first).min(deadline);
     }
 
-    /// Nobody who waits or tries here will get anything.
+    /// Fails all waiters and attempts of this name.
     pub(super) fn fail_all(&mut self, error: &LockError) {
         for waiter in std::mem::take(&mut self.state.waiters) {
             waiter.fail(error.clone(), self.wakes);

@@ -1,4 +1,4 @@
-//! What the client tells the queue of a name: answers, messages, points in time, the end.
+//! Events that the client reports to the queue of a name: answers, messages, timers, shutdown.
 
 use std::sync::Arc;
 

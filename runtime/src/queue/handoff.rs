@@ -1,8 +1,8 @@
-//! Local handoff: a lease goes to the next waiter of this process without a word to the store.
+//! Local handoff: a lease goes to the next waiter of this process without a request to the store.
 //!
-//! A budget limits how often and for how long, counted from the store's grant: then the ticket is released, and the waiters
-//! of other processes have their turn. Each handoff makes a hold of its own, with a fencing token and an `expire` of its
-//! own, on the same ticket and lease.
+//! A budget limits the number and the total time of handoffs, counted from the store's grant. After that the ticket
+//! is released, so that the waiters of other processes get their turn. Each handoff makes a new hold with its own
+//! fencing token and `expire`, on the same ticket and lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
 use super::waiter::Waiter;
 
-/// A lease that ends sooner is not worth handing on.
+/// A lease with less time left is not handed on.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl Transition<'_> {
-    /// Gives the ticket at `index`, whose hold `before` has just ended, to the first waiter, if that wants the same.
+    /// Hands the ticket at `index`, whose hold `before` has just ended, to the first waiter, if that made the same request.
     pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let ticket = &self.state.tickets[index];
         let Some(held) = ticket.held() else {
@@ -32,7 +32,7 @@ impl Transition<'_> {
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            // The lease may have been cut to what was left of the `expire` of the one before.
+            // The lease may have been cut to the rest of the previous holder's `expire`.
             let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
             let claim = self.claim_at(before.valid());
             if let Some(index) = self.state.find(id) {
@@ -51,7 +51,7 @@ impl Transition<'_> {
         false
     }
 
-    /// Whether the budget, the lease and what is held allow a handoff.
+    /// Whether the budget and the lease allow another handoff.
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
         let limit = self.queue.member().settings().handover;
         held.handed < limit.times
@@ -62,8 +62,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Takes the first waiter out, if it wants what `before` had, all of it: what others hold beside some units, or the
-    /// signals of a semaphore, may have been granted since, with a later token.
+    /// Removes the first waiter if it wants exactly what `before` had, and that was the whole name. Otherwise the
+    /// store may since have granted other units or signals with a later token.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -71,7 +71,7 @@ impl Transition<'_> {
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
-    /// What `waiter` gets by handoff `number` of the ticket that `before` had.
+    /// The hold that `waiter` gets by handoff `number` of the ticket that `before` had.
     fn next_hold(&self, before: &Hold, waiter: &Waiter, number: u32, attempts: u32) -> Arc<Hold> {
         let (grant, want) = (before.grant(), &waiter.want);
         let next = Grant {
@@ -90,11 +90,12 @@ impl Transition<'_> {
         Hold::new(self.queue.clone(), next, want.terms, self.now)
     }
 
-    /// A ticket may wait in the store for waiters to come, for as long as something is held here: they get what is
-    /// handed on, and the ticket keeps this process's place.
+    /// Whether a ticket may wait in the store without a waiter while this process holds the name. New waiters here
+    /// get the handoffs, and the ticket keeps this process's place.
     ///
-    /// Not beside a part of the units: what waits behind it elsewhere might fit. Nor for a signal, which it would hold up,
-    /// or for what fits beside others: see [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    /// Not beside a part of the units: a waiter behind it in another process might fit. Nor for a signal, which it
+    /// would delay, nor for a request that fits beside others: see
+    /// [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
@@ -109,7 +110,7 @@ impl Transition<'_> {
             && self.queue.member().settings().handover.times > 0
     }
 
-    /// Before the last release: nobody here wants to be next.
+    /// Withdraws the spare ticket before the last release, if no waiter here is next.
     pub(super) fn withdraw_spare(&mut self) {
         let tickets = &self.state.tickets;
         if self.state.waiters.is_empty() && !tickets.iter().any(|ticket| ticket.held().is_some()) {

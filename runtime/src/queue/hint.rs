@@ -1,4 +1,4 @@
-//! The store tells something unasked: a message of the member's channel, or that the connection is back.
+//! The store reports something unasked: a message on the member's channel, or that the connection is back.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Transition<'_> {
                     .again
                     .min(self.now.after(Duration::from_millis(NEAR_MS)));
             }
-            // Whether it is, the answer to a renewal says.
+            // The answer to a renewal tells whether it is lost.
             (TicketState::Held(_), Message::Lost { .. }) => self.send(index),
             (TicketState::Held(held), Message::Refresh { expire, .. }) => {
                 held.hold.restart(Some(*expire), self.now);
@@ -40,7 +40,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The store says that it granted the waiting ticket at `index` on the operation of another client.
+    /// The store granted the waiting ticket at `index` during another client's operation.
     fn told_grant(&mut self, index: usize, message: &Message) {
         let &Message::Grant {
             token,
@@ -60,7 +60,7 @@ impl Transition<'_> {
             .waiting()
             .is_some_and(|waiting| is_plausible(waiting, token, hold));
         if self.now >= valid || closed || !plausible {
-            // Too late to be shown, or not something that a store would say, or say now: ask.
+            // The grant came too late to be proved valid, or no store would send it now: ask.
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
         }
@@ -77,7 +77,7 @@ impl Transition<'_> {
         );
     }
 
-    /// Sends again whatever may not have arrived. Tickets that wait keep the order of their waiters.
+    /// Sends again every request that may not have arrived. Waiting tickets keep the order of their waiters.
     pub(super) fn reconnected(&mut self) {
         let mut order: Vec<_> = (0..self.state.tickets.len()).collect();
         order.sort_by_key(|&index| self.state.tickets[index].rank());
@@ -91,7 +91,7 @@ impl Transition<'_> {
 /// Whether a store that follows the protocol could grant this to a `waiting` ticket.
 fn is_plausible(waiting: &Waiting, token: u64, hold: Duration) -> bool {
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
-    // Whoever joins its owner has the owner's token.
+    // A ticket that joins its owner gets the owner's token.
     let later = token > last || token == last && !waiting.share.owner.is_empty();
     hold <= CLAIM && later && token < TOKENS_END
 }

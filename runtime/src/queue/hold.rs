@@ -21,26 +21,26 @@ const HELD: u8 = 0;
 const LOST: u8 = 1;
 const RELEASED: u8 = 2;
 
-/// What the store granted, and how it came about.
+/// The content of a grant, and how it was obtained.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
     /// The store's time in microseconds × 1024, plus the number of the local handoff.
     pub(crate) token: u64,
-    /// It may have given some back since.
+    /// The holder may have given some back since.
     pub(crate) units: u32,
-    /// How many there are.
+    /// The capacity of the name.
     pub(crate) capacity: u32,
-    /// What was granted instead of a unit.
+    /// The signal that was granted instead of a unit.
     pub(crate) signal: Option<Arc<str>>,
     /// The owner that the caller named, if any.
     pub(crate) owner: Option<Owner>,
     pub(crate) valid: Instant,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
-    /// Who asked for it, in the form of the store.
+    /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// The thread of the single-threaded runtime that the holder lives on, if it does.
+    /// The thread of the single-threaded runtime that the holder's task runs on, if any.
     pub(crate) home: Option<ThreadId>,
 }
 
@@ -52,11 +52,11 @@ pub(crate) struct Hold {
     terms: Terms,
     grant: Grant,
     since: Instant,
-    /// Until when the lease is valid here.
+    /// Until when the lease is valid, by the local clock.
     valid: AtomicU64,
     /// Until when the holder may hold.
     expires: AtomicU64,
-    /// Until when the store keeps it, also when it is released earlier.
+    /// Until when the store keeps the ticket, even if it is released earlier.
     kept: AtomicU64,
     state: AtomicU8,
     units: AtomicU32,
@@ -99,7 +99,7 @@ impl Hold {
         &self.queue
     }
 
-    /// Which client it belongs to.
+    /// The client that it belongs to.
     pub(crate) fn client_id(&self) -> u64 {
         self.queue.member().id()
     }
@@ -118,17 +118,17 @@ impl Hold {
         self.units.load(Ordering::Acquire)
     }
 
-    /// Keeps `units` of what it has.
+    /// Keeps only `units`.
     pub(crate) fn downgrade(&self, units: u32) {
         self.units.fetch_min(units, Ordering::AcqRel);
     }
 
-    /// The units that it has, if that is less than was granted.
+    /// The units that it has left, if some were given back.
     pub(crate) fn given_back(&self) -> Option<u32> {
         Some(self.units()).filter(|units| *units < self.grant.units)
     }
 
-    /// What it takes of the capacity.
+    /// How much of the capacity it uses.
     pub(crate) fn weight(&self) -> u32 {
         match self.grant.signal {
             Some(_) => 0,
@@ -136,7 +136,7 @@ impl Hold {
         }
     }
 
-    /// Until when it holds by the local clock, if nothing renews it.
+    /// When the hold ends by the local clock if nothing renews it.
     pub(crate) fn deadline(&self) -> Instant {
         self.valid().min(self.expires())
     }
@@ -154,13 +154,13 @@ impl Hold {
         now.until(self.expires())
     }
 
-    /// The store keeps it for `at_least` from now, if it would not keep it for longer anyway.
+    /// Makes the store keep the ticket for `at_least` from now, unless it would keep it longer anyway.
     pub(crate) fn keep(&self, at_least: Duration, now: Instant) {
         let kept = now.after(at_least).as_nanos();
         self.kept.fetch_max(kept, Ordering::AcqRel);
     }
 
-    /// Lets `expire` count again, from now.
+    /// Restarts `expire` now.
     pub(crate) fn restart(&self, expire: Option<Duration>, now: Instant) {
         let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
         self.expires.store(expires.as_nanos(), Ordering::Release);
@@ -176,18 +176,18 @@ impl Hold {
         now.until(Instant::from_nanos(self.kept.load(Ordering::Acquire)))
     }
 
-    /// Whether the lock may belong to somebody else by now. Once true, always true.
+    /// Whether another client may hold the lock by now. Stays true once it was true.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost_at(Instant::now())
     }
 
     fn is_lost_at(&self, now: Instant) -> bool {
-        // In the child of a fork this is a copy: the parent goes on holding.
+        // In the child of a fork this is a copy: the parent keeps the hold.
         if self.queue.member().is_forked() {
             return true;
         }
         match self.state.load(Ordering::SeqCst) {
-            // The engine looks at this deadline too, and wakes the listeners.
+            // The engine checks this deadline too, and wakes the listeners.
             HELD if now >= self.deadline() => self.mark_lost(),
             state => state == LOST,
         }
@@ -197,14 +197,14 @@ impl Hold {
         self.state.load(Ordering::SeqCst) == RELEASED
     }
 
-    /// Held by the local clock, neither lost nor released.
+    /// Whether it is held by the local clock, neither lost nor released.
     pub(crate) fn is_valid(&self) -> bool {
         !self.is_lost() && self.state.load(Ordering::SeqCst) == HELD
     }
 
     /// Marks it as lost, unless it was released, and wakes its listeners.
     pub(crate) fn lose(&self, wakes: &mut DeferredWakes) {
-        // Marked before the listeners are taken: one that registers in between sees it.
+        // Marked before the listeners are taken, so a listener that registers in between sees the mark.
         let lost = self.mark_lost();
         self.listeners.wake(wakes);
         if lost {
@@ -213,7 +213,7 @@ impl Hold {
         }
     }
 
-    /// DeferredWakes its listeners, to look at a bound that ends before the hold.
+    /// Wakes its listeners, so that they check a bound that ends before the hold.
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         self.listeners.wake(wakes);
     }
@@ -228,7 +228,7 @@ impl Hold {
         }
     }
 
-    /// Marks it as released; `false` if it was lost or released before. Guards that still live learn of it.
+    /// Marks it as released; `false` if it was lost or released before. Guards that still exist see the mark.
     #[inline]
     pub(crate) fn end(&self, now: Instant, wakes: &mut DeferredWakes) -> bool {
         let ended = !self.is_lost_at(now)
@@ -264,7 +264,7 @@ impl Hold {
             return Poll::Ready(());
         }
         self.listeners.register(cx, key);
-        // Between the first look and the registration it may have ended.
+        // It may have ended between the first check and the registration.
         if over(self) {
             Poll::Ready(())
         } else {
@@ -288,7 +288,7 @@ impl Hold {
         }
     }
 
-    /// One more guard uses this hold; `false` if the last one is gone, which has released it.
+    /// Adds a guard; `false` if the last guard was dropped, which has released the hold.
     pub(crate) fn share(&self) -> bool {
         self.guards
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |guards| {
@@ -308,7 +308,7 @@ impl Hold {
     }
 }
 
-/// See [`Hold::ended`]. It takes its waker back when dropped: a hold may last for days, with many listeners.
+/// See [`Hold::ended`]. Removes its waker when dropped: a hold may last for days, with many listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     hold: &'a Hold,

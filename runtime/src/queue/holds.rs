@@ -1,4 +1,4 @@
-//! [`Holds`]: what one guard has, of one name or of several.
+//! [`Holds`]: the holds of one guard, of one name or of several.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -12,11 +12,11 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Bounds;
 
-/// One hold or several, cheap to clone. Never none.
+/// One or more holds, cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Holds {
     holds: Inner,
-    /// Until when a nested call may use them, if they do not end before.
+    /// Until when a nested call may use the holds, if they do not end earlier.
     bounds: Bounds,
 }
 
@@ -49,13 +49,13 @@ impl Holds {
         self
     }
 
-    /// Why they are lost, if one of them is. What was released is not lost.
+    /// Why they are lost, if one of them is. A released hold is not lost.
     pub(crate) fn lost(&self) -> Option<LockError> {
         let lost = self.all().iter().find(|hold| hold.is_lost());
         lost.map(|hold| hold.lost_error()).or_else(|| self.over())
     }
 
-    /// Whether all of them are held, and the call that has them is not over.
+    /// Whether all of them are held, and the bounds of the call have not ended.
     pub(crate) fn check(&self) -> Result<(), LockError> {
         match self.all().iter().find(|hold| !hold.is_valid()) {
             Some(hold) => Err(hold.lost_error()),
@@ -63,14 +63,14 @@ impl Holds {
         }
     }
 
-    /// The bounds of nested calls count again from now, as `expire`, if all is still held.
+    /// Restarts the bounds of nested calls now, with `expire`, if all holds are valid.
     pub(crate) fn restart_bounds(&self, expire: Duration) -> Result<(), LockError> {
         self.check()?;
         self.bounds.restart(expire, Instant::now());
         Ok(())
     }
 
-    /// As an error, that a nested call is over, whose lock is still held.
+    /// The error of a nested call whose bound has ended while the lock is still held.
     fn over(&self) -> Option<LockError> {
         let bound = self.bounds.over()?;
         let hold = self.first();
@@ -80,7 +80,7 @@ impl Holds {
         })
     }
 
-    /// How much longer they may be held before an `expire` ends it.
+    /// How much longer they may be held before the first `expire` ends.
     pub(crate) fn expires_in(&self) -> Duration {
         let ends = self.all().iter().map(|hold| hold.expires());
         match ends.fold(self.bounds.expires(), Instant::min) {
@@ -116,8 +116,8 @@ impl Holds {
         .await;
     }
 
-    /// Whoever listens to the holds is woken when a bound is over, too. To be called after that and before looking at them:
-    /// one that is over between is seen.
+    /// Makes the listeners of the holds wake when a bound ends, too. Call this after registering and before checking
+    /// the holds: then no end in between is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();

@@ -1,4 +1,4 @@
-//! Where a caller runs: on a runtime with a single thread, in a task of it, or on a thread of its own.
+//! Where a caller runs: in a task of a single-threaded runtime, in another task, or on a thread of its own.
 
 use std::future::Future;
 use std::pin::pin;
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::thread::{self, ThreadId};
 
-/// Whether this task lives on a runtime with one thread, which is then this one.
+/// The current thread, if this task runs on a single-threaded runtime.
 ///
-/// Blocking that thread for a lock that one of its own tasks holds would never end.
+/// If that thread blocked for a lock that one of its own tasks holds, it would wait for ever.
 pub(crate) fn home() -> Option<ThreadId> {
     use tokio::runtime::{Handle, RuntimeFlavor};
     let handle = Handle::try_current().ok()?;
     (handle.runtime_flavor() == RuntimeFlavor::CurrentThread).then(|| thread::current().id())
 }
 
-/// Whether a task of tokio runs on this thread. On a thread for blocking calls none does, although its runtime
-/// is found there. A task that yields leaves its waker to the scheduler of its thread, for later; where there is
-/// none, it is woken at once. (Not asked: how much budget there is. A task may be unconstrained.)
+/// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. The
+/// check: a task that yields leaves its waker to the scheduler of its thread; without a scheduler, the waker is
+/// called at once. The coop budget is no test, since a task may be unconstrained.
 pub(super) fn runs_a_task() -> bool {
     struct Woken(AtomicBool);
     impl Wake for Woken {

@@ -1,4 +1,4 @@
-//! A hold ends or is prolonged. A ticket that must leave the store sends its release until the store has answered.
+//! A hold ends or is prolonged. A leaving ticket sends its release until the store has answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::store::Ticket as TicketId;
 use crate::wait::{DeferredWakes, Promise};
 
 impl LockQueue {
-    /// The last guard is gone. Does not wait for the store.
+    /// The last guard was dropped. Does not wait for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, false);
     }
 
-    /// As [`release`](Self::release), for one that did nothing with what it got: a signal goes to the next.
+    /// As [`release`](Self::release), for a holder that did not use its grant: a signal goes to the next waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, true);
     }
@@ -44,8 +44,8 @@ impl LockQueue {
         });
     }
 
-    /// Releases and says what can be had now, if the lock was still held. Wait on the promise; the store answers, unless
-    /// the lock is handed on here.
+    /// Releases, and returns what is free afterwards, if the lock was still held. Wait on the promise: the store
+    /// answers it, unless this process hands the lock on.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, false, self.member().settings().patience)
     }
@@ -77,12 +77,12 @@ impl LockQueue {
         promise
     }
 
-    /// How long somebody is kept waiting for an answer of the store who does not want to wait.
+    /// How long a call that does not wait waits for an answer.
     pub(super) fn moment(&self) -> Duration {
         self.member().settings().patience.min(BRIEF)
     }
 
-    /// The hold ends here, but not in the store: another member will take it over. `false` if it is over already.
+    /// The hold ends here but stays in the store, for another client to adopt. `false` if it has ended already.
     pub(crate) fn hand_over(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
         if self.member().is_forked() {
             return false;
@@ -122,13 +122,13 @@ impl LockQueue {
         })?
     }
 
-    /// Gives units back and keeps `units`; the store is told. `None` if it is lost or released.
+    /// Gives units back and keeps `units`; the store is notified. `None` if it is lost or released.
     pub(crate) fn downgrade(self: &Arc<Self>, hold: &Arc<Hold>, units: u32) -> Option<Confirmed> {
         hold.downgrade(units);
         self.renew(hold)
     }
 
-    /// `expire` counts again from now; the store is told. `None` if it is lost or released.
+    /// Restarts `expire` now; the store is notified. `None` if it is lost or released.
     pub(crate) fn refresh(
         self: &Arc<Self>,
         hold: &Arc<Hold>,
@@ -142,21 +142,21 @@ impl LockQueue {
         Ok(self.renew(hold))
     }
 
-    /// The call that has `hold` begins now, or waits for more: `expire` counts again from now.
+    /// The call that has `hold` begins now, or waits for more locks: restarts `expire`.
     pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
         let now = Instant::now();
         hold.restart(terms.expire, now);
         hold.keep(terms.at_least, now);
-        // The lease was cut to what was left of `expire`: the store must hear of it before the next beat.
+        // The lease was cut to the rest of `expire`: the store must extend it before the next renewal is due.
         if hold.valid() < self.next_renewal_after(now).min(hold.expires()) {
             self.renew(hold);
         } else if hold.expires() < self.next_renewal_after(now) {
-            // The engine must look here before that, to tell the loss.
+            // The new deadline is earlier: the engine must run before it, to report the loss.
             self.step(|_| {});
         }
     }
 
-    /// Whoever listens to `hold` is woken when one of `bounds` is over, too.
+    /// Makes the listeners of `hold` wake when one of `bounds` ends, too.
     pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
         if self.member().is_forked() {
             return;
@@ -177,7 +177,7 @@ impl LockQueue {
     }
 }
 
-/// Whether somebody can hold for so long.
+/// Rejects an `expire` that is too short.
 pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
     if expire < SHORTEST_EXPIRE {
         return Err(LockError::InvalidOption {
@@ -189,7 +189,7 @@ pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
 }
 
 impl Transition<'_> {
-    /// Where the ticket of `hold` is; `None` if it is gone, or has gone on to the next waiter.
+    /// The index of the ticket of `hold`; `None` if it has left, or went to the next waiter.
     fn find_hold(&self, hold: &Arc<Hold>) -> Option<usize> {
         let is_of = |held: &Held| Arc::ptr_eq(&held.hold, hold);
         let mut tickets = self.state.tickets.iter();
@@ -205,7 +205,7 @@ impl Transition<'_> {
         unlocker: Option<Unlocker>,
     ) {
         let Some(index) = self.find_hold(hold) else {
-            // It was lost or released before, and the store knows.
+            // It was lost or released before; the store has been told.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(None), self.wakes);
             }
@@ -220,7 +220,7 @@ impl Transition<'_> {
             self.now
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // The lease says that it was held, and now the next one has all of it.
+            // The lease proves that it was held, and now the next holder has all of it.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(Some(0)), self.wakes);
             }
@@ -229,7 +229,7 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return;
         };
-        // The ticket may have been handed on and granted anew meanwhile: that signal nobody used.
+        // The ticket may have been handed on and granted again meanwhile: then nobody used that signal.
         let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
@@ -242,7 +242,7 @@ impl Transition<'_> {
         self.send(index);
     }
 
-    /// The ticket at `index`, which the store has not kept, goes: it matters only if a copy of its acquire may still arrive.
+    /// Removes the ticket at `index`, which the store does not have, unless a copy of its acquire may still arrive.
     pub(super) fn forget(&mut self, index: usize) {
         if self.state.tickets[index].log.late {
             self.withdraw(index);
@@ -251,7 +251,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Nobody wants the ticket at `index` any more: it leaves the store, whatever it is there.
+    /// Nobody wants the ticket at `index` any more: it leaves the store in whatever state it is there.
     pub(super) fn withdraw(&mut self, index: usize) {
         let leaving = self.unused(self.now);
         self.leave(index, leaving);
@@ -263,8 +263,8 @@ impl Transition<'_> {
         }
     }
 
-    /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until it is out of the store: no longer than the
-    /// caller would wait for the answer to the attempt.
+    /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. It waits no
+    /// longer than it would for the answer to the attempt.
     fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let since = self.state.tickets[index].log.since;
@@ -276,7 +276,7 @@ impl Transition<'_> {
         promise
     }
 
-    /// As [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is given back.
+    /// As [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is released.
     pub(super) fn give_up_attempt(&mut self, index: usize) -> Option<Unlocked> {
         match self.state.tickets[index].attempting() {
             Some(attempt) if attempt.resting => {
@@ -287,7 +287,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The attempt at `index` ends without a result. One that rests is not in the store.
+    /// The attempt at `index` ends without a result. Between two attempts, the store has no ticket of it.
     pub(super) fn drop_attempt(&mut self, index: usize) {
         match self.state.tickets[index].attempting() {
             Some(attempt) if attempt.resting => drop(self.state.tickets.remove(index)),
@@ -295,7 +295,7 @@ impl Transition<'_> {
         }
     }
 
-    /// How a ticket leaves that nobody used.
+    /// The state of a leaving ticket that nobody used.
     fn unused(&self, park_until: Instant) -> Leaving {
         Leaving {
             park_until,
@@ -313,7 +313,7 @@ impl Transition<'_> {
         self.send(index);
     }
 
-    /// The lock is lost: its holder is told, and the store is told to forget the ticket.
+    /// The lock is lost: notifies its holder, and tells the store to remove the ticket.
     pub(super) fn lose(&mut self, index: usize) {
         self.lose_but_keep(index, Duration::ZERO);
     }

@@ -24,23 +24,23 @@ pub(crate) struct LockQueue {
     name: Name,
     member: Arc<Member>,
     schedule: RenewalSchedule,
-    /// How long a grant of the whole lease is valid.
+    /// How long a grant of a full lease is valid.
     validity: Duration,
     state: Mutex<State>,
 }
 
-/// What is under the lock.
+/// The state that the lock protects.
 #[derive(Default)]
 pub(super) struct State {
-    /// Taken out of the registry: whoever still has it must look the name up again.
+    /// Removed from the registry: a caller that still has it must look the name up again.
     pub(super) retired: bool,
-    /// Of a store that only this process uses: what is held, and only that, is unknown to the store.
+    /// For a store that only this process uses. While it is set, the store does not know of the holds.
     pub(super) loan: Option<Loan>,
     /// When the engine will look here next.
     pub(super) armed: Option<Instant>,
-    /// Nobody is given up before that because the store says nothing.
+    /// Until then, an unresponsive store fails no waiter.
     pub(super) spared: Option<Instant>,
-    /// Not later than the first deadline of `waiters`.
+    /// At most the earliest deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
     /// Some of `waiters` may have an owner that the store knows.
@@ -48,24 +48,24 @@ pub(super) struct State {
     /// All tickets. Those that wait are in the order of their waiters.
     pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
-    /// What this transition asks of the store; sent in this order when it ends.
+    /// The requests of this transition, sent in this order when it ends.
     outbox: VecDeque<Request>,
     /// Answers that came at once and are not handled yet.
     answers: VecDeque<Answer>,
 }
 
 impl State {
-    /// Whether nothing is held, wanted or being released.
+    /// Whether the name has no holds, no waiters and no pending releases.
     pub(super) fn is_idle(&self) -> bool {
         self.tickets.is_empty() && self.has_no_demand()
     }
 
-    /// Whether nobody waits for anything but an answer to an attempt or a release.
+    /// Whether nothing is in progress but attempts and releases.
     pub(super) fn has_no_demand(&self) -> bool {
         self.waiters.is_empty() && self.queries.is_empty()
     }
 
-    /// Whether nobody wants anything any more, and the leases of what is being released have ended.
+    /// Whether the name has no holds and no waiters, and the leases of its pending releases have ended.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let over = |ticket: &Ticket| match &ticket.state {
             TicketState::Leaving(leaving) => leaving.unlocker.is_none() && leaving.over <= now,
@@ -79,7 +79,7 @@ impl State {
     }
 }
 
-/// A question about the name.
+/// A query about the name.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) id: RequestId,
@@ -90,11 +90,11 @@ pub(super) struct Query {
     pub(super) promise: Answered,
 }
 
-/// Told what the store answers.
+/// Resolved with the store's answer.
 pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
 
-/// One transition: the state, the time it happens at, and what follows from it. Requests are sent when it ends, while
-/// nobody else can begin another; tasks are woken after that, when no lock is held.
+/// One transition: the state, the time at which it happens, and its effects. Requests are sent when it ends, before
+/// another transition can begin. Tasks are woken after that, when no lock is held.
 pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
@@ -163,7 +163,7 @@ impl LockQueue {
         Some(self.go_on(state, Instant::now(), DeferredWakes::default(), run))
     }
 
-    /// Runs one transition that has begun already, and carries out what follows from it.
+    /// Runs a transition on a state that is already locked, and carries out its effects.
     pub(super) fn go_on<T>(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
@@ -186,7 +186,7 @@ impl LockQueue {
         result
     }
 
-    /// Sees to it that the engine looks here at `due` at the latest.
+    /// Makes the engine run this queue at `due` at the latest.
     pub(super) fn arm(self: &Arc<Self>, state: &mut State, due: Instant) {
         if state.armed.is_none_or(|armed| due < armed) {
             state.armed = Some(due);
@@ -219,13 +219,13 @@ impl Transition<'_> {
         }
     }
 
-    /// A new ticket, whose request is sent.
+    /// Adds a ticket and sends its first request.
     pub(super) fn begin(&mut self, lease: Duration, state: TicketState) {
         self.state.tickets.push(Ticket::new(self.now, lease, state));
         self.send(self.state.tickets.len() - 1);
     }
 
-    /// What every transition ends with.
+    /// Ends a transition.
     fn settle(&mut self) {
         loop {
             self.exchange();
@@ -239,7 +239,7 @@ impl Transition<'_> {
         self.queue.arm(self.state, due);
     }
 
-    /// Hands over what is to be sent, and handles the answers that come at once.
+    /// Submits the collected requests, and handles the answers that come at once.
     fn exchange(&mut self) {
         loop {
             while let Some(request) = self.state.outbox.pop_front() {

@@ -1,14 +1,14 @@
-//! The local queue: what one process wants of one name.
+//! The local queue: the waiters and holds of one process for one name.
 //!
-//! A [`LockQueue`] holds the FIFO of this process's waiters and speaks to the store for them. One ticket at a
-//! time waits in the store, for the first of them (or one for each that could hold together). When it is granted, its
-//! waiter gets a [`Hold`], and a new ticket asks for the next one. A [`Ticket`](ticket::Ticket) stays here, through all its
-//! states, until the store has answered its release.
+//! A [`LockQueue`] has the FIFO of this process's waiters and sends their requests to the store. One ticket at a time
+//! waits in the store, for the first waiter. Waiters that could hold together have a ticket each. When a ticket is
+//! granted, its waiter gets a [`Hold`], and a new ticket asks for the next waiter. A [`Ticket`](ticket::Ticket) stays
+//! here through all its states, until the store has answered its release.
 //!
-//! Everything happens in short [transitions](lock_queue::Transition) under one lock per name: somebody enters the queue,
-//! cancels or releases; the store answers or tells; a point in time comes. A transition changes the state, collects requests
-//! to send and tasks to wake, and does neither itself: the requests are sent in order at its end, the tasks woken when
-//! no lock is held. It never waits, and runs no code of users.
+//! Everything happens in short [transitions](lock_queue::Transition) under one lock per name: a caller joins, cancels
+//! or releases; the store answers or sends a message; a timer fires. A transition changes the state and collects the
+//! requests to send and the tasks to wake. At its end the requests are sent in order; then the lock is released and
+//! the tasks are woken. It never waits, and runs no user code.
 //!
 //! | file | idea |
 //! |---|---|
@@ -17,19 +17,19 @@
 //! | `send_log` | when each request of a ticket was sent |
 //! | `waiter` | one local waiter |
 //! | `acquire` | waiting for a lock |
-//! | `hold`, `holds` | one grant; what one guard has of them |
-//! | `enter` | a waiter comes or goes |
+//! | `hold`, `holds` | one grant; the grants of one guard |
+//! | `enter` | a waiter joins or leaves |
 //! | `places` | how many tickets wait in the store, and for whom |
-//! | `deliver` | a grant goes to its waiter |
+//! | `deliver` | a grant is delivered to its waiter |
 //! | `leave` | a hold ends: release, refresh, withdrawing |
 //! | `handoff` | a hold goes to the next waiter here |
-//! | `uncontended`, `recent` | the fast path for a name that nobody else has to do with |
-//! | `events` | what the client tells: answers, messages, points in time, its end |
+//! | `uncontended`, `recent` | the fast path for an uncontended name |
+//! | `events` | events of the client: answers, messages, timers, shutdown |
 //! | `answer` | the store answers a request |
-//! | `hint` | the store tells something unasked |
-//! | `due` | a point in time has come |
+//! | `hint` | the store sends a message |
+//! | `due` | a timer fires |
 //! | `query` | asking about a name, breaking its lock |
-//! | `home` | where a caller runs |
+//! | `home` | the thread or runtime of a caller |
 
 mod acquire;
 mod answer;

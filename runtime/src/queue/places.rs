@@ -1,7 +1,7 @@
-//! How many tickets wait in the store, and for which of the local waiters each of them is.
+//! How many tickets wait in the store, and which local waiter each of them serves.
 //!
-//! For a mutex that is one ticket: it waits for the first waiter, whoever that is by then. Waiters that could hold
-//! together, readers for example, have one each, which goes to nobody who comes later: see
+//! A mutex has one such ticket, for the first waiter at the time of the grant. Waiters that could hold together, for
+//! example readers, have one each; such a ticket serves no later waiter: see
 //! [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
 
 use std::collections::HashSet;
@@ -12,12 +12,12 @@ use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 
-/// How many tickets wait in the store at most for waiters that could hold together. Signals are not limited: whoever
-/// signals to all must know of everybody who waits for one.
+/// The maximum number of tickets that wait in the store for waiters that could hold together. Signals have no
+/// maximum: a notification of all must reach every waiter.
 const TOGETHER: usize = 64;
 
 impl Transition<'_> {
-    /// Sees to it that as many tickets wait in the store as waiters here could hold together, for what they want.
+    /// Makes the number of tickets in the store match the waiters here that could hold together.
     pub(super) fn match_tickets(&mut self) {
         if self.match_first() {
             return;
@@ -59,7 +59,7 @@ impl Transition<'_> {
         }
     }
 
-    /// A new ticket waits for `waiter`; since then the store owes an answer.
+    /// Adds a ticket that waits for `waiter`; the store has owed an answer since `unanswered_since`.
     fn begin_waiting(&mut self, waiter: Arc<Waiter>, unanswered_since: Instant) {
         let lease = self.lease_for(&waiter.want);
         let waiting = Waiting {
@@ -74,14 +74,14 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Waiting(waiting));
     }
 
-    /// Gives each of `first` a ticket that may serve it, or a new one, and withdraws those that are left.
+    /// Gives each waiter in `first` a ticket that may serve it, or a new one, and withdraws the remaining tickets.
     fn match_anew(&mut self, first: Vec<Arc<Waiter>>) {
         let waiting = |ticket: &mut Ticket| ticket.waiting().is_some();
         let tickets = self.state.tickets.extract_if(.., waiting);
         let mut spare: Vec<_> = tickets.map(Some).collect();
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
-        // Mostly one came or went, of many that want the same: the others go together in order.
+        // Usually one waiter came or left, of many that want the same: the other tickets stay in order.
         for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
             let found = order.find_map(|index| {
@@ -122,7 +122,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Whether one ticket waits for the first of waiters who exclude each other, or does from now on: mostly so.
+    /// The usual case: the first waiter excludes all others. Whether one ticket waits for it, from now on if not before.
     fn match_first(&mut self) -> bool {
         let State {
             waiters,
@@ -159,13 +159,13 @@ impl Transition<'_> {
             share.capacity == capacity && (capacity == 0 || left.is_some())
         };
         let limit = if capacity == 0 { usize::MAX } else { TOGETHER };
-        // What asks for more than there is gets its answer all the same.
+        // A request for more than the capacity gets its answer too.
         let together = self.state.waiters.iter().take_while(fits).take(limit);
         together.count().max(1)
     }
 
-    /// Those behind the first `wanted` waiters who want what their owner may hold in another process, one for each owner:
-    /// the store lets them in, whatever their place.
+    /// The waiters behind the first `wanted` ones whose owner may hold in another process, one for each owner: the
+    /// store grants them regardless of their place.
     fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
         if !self.state.owners {
             return Vec::new();
@@ -181,7 +181,7 @@ impl Transition<'_> {
             .collect()
     }
 
-    /// Where the waiter is that a waiting ticket is for, or else the first one that it may serve.
+    /// The index of the waiter that a waiting ticket is for, or else of the first one that it may serve.
     pub(super) fn waiter_of(&self, ticket: &Ticket) -> Option<usize> {
         let own = ticket.waiting()?.waiter.as_ref();
         let own = own.filter(|own| ticket.may_serve(own));
@@ -191,13 +191,13 @@ impl Transition<'_> {
         })
     }
 
-    /// Takes [`waiter_of`](Self::waiter_of) out of the queue.
+    /// Removes [`waiter_of`](Self::waiter_of) from the queue.
     pub(super) fn take_waiter_of(&mut self, index: usize) -> Option<Arc<Waiter>> {
         let own = self.waiter_of(&self.state.tickets[index])?;
         self.state.waiters.remove(own)
     }
 
-    /// Waiters that the store is known to have in its queue may rely on that.
+    /// Notifies the waiters that the store has in its queue, if they rely on their place.
     pub(super) fn note_registered(&mut self) {
         let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;
         if !self.state.waiters.front().is_some_and(waits_for_signals) {
@@ -213,7 +213,7 @@ impl Transition<'_> {
 }
 
 impl State {
-    /// Where `waiter` is, if it is in the queue. Waiters mostly stand in the order they came, so there is little to look at.
+    /// The index of `waiter`, if it is in the queue. Waiters are mostly in order of arrival, so the search is short.
     pub(super) fn find_waiter(&self, waiter: &Arc<Waiter>) -> Option<usize> {
         let waiters = &self.waiters;
         let from = waiters.partition_point(|other| other.started < waiter.started);
@@ -242,7 +242,8 @@ impl Waiting {
     }
 }
 
-/// A place that the store has given is worth more than one that is only asked for: exchanges `spare` for such a one.
+/// Exchanges `spare` for a kept ticket that has no place yet: a place that the store has given is worth more than a
+/// pending request.
 fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
     let queued = |ticket: &Ticket| ticket.waiting().is_some_and(|waiting| waiting.queued);
     if !queued(spare) {

@@ -1,4 +1,4 @@
-//! Asking about a name, and breaking its lock.
+//! Queries about a name, and breaking its lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
 
-/// How long a signal is sent again: the store knows for 30 s that it was there before.
+/// How long a signal is sent again: the store remembers for 30 s that it has executed it.
 const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
 impl LockQueue {
-    /// Sends `op`, which is about the name and not about a ticket; `None` if the name was retired.
+    /// Sends `op`, which concerns the name and no ticket of this queue; `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
@@ -48,9 +48,9 @@ impl Transition<'_> {
         let harmless_twice = is_harmless_twice(&queries[index].op);
         let result = match result {
             Ok(reply) => Ok(reply),
-            // Asked again when the connection is back.
+            // Sent again when the connection is back.
             Err(error) if error.is_disconnected() && harmless_twice => return,
-            // It was not carried out, and that passes.
+            // The store did not execute it; the cause is temporary.
             Err(error) if error.kind() == StoreErrorKind::Busy => {
                 queries[index].again = self.now.after(RETRY);
                 return;
@@ -61,7 +61,7 @@ impl Transition<'_> {
         let _ = query.promise.complete(result, self.wakes);
     }
 
-    /// A new connection: what may be carried out twice is asked again.
+    /// A new connection: sends again the queries that may be executed twice.
     pub(super) fn ask_queries_again(&mut self) {
         self.send_again(|query| is_harmless_twice(&query.op));
     }
@@ -97,8 +97,8 @@ impl Transition<'_> {
     }
 }
 
-/// Whether a second copy does no harm. That of a force could break the lock of the next holder, that of a delete
-/// could drop what was signalled since.
+/// Whether a second execution is harmless. A second force could break the lock of the next holder; a second delete
+/// could drop signals that were added since.
 fn is_harmless_twice(op: &Op) -> bool {
     !matches!(op, Op::Force { .. } | Op::Delete)
 }

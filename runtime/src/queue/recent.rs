@@ -1,4 +1,4 @@
-//! The queues that a thread uses again and again: found without the locks of the client's registry.
+//! The queues that a thread used recently: found without the locks of the client's registry.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -9,11 +9,11 @@ use crate::name::Name;
 /// More than most threads use at once.
 const PLACES: usize = 8;
 
-/// The last queue used of those that share a place.
+/// The last queue that was used in this slot of the cache.
 struct Recent {
     member: u64,
     hash: u64,
-    /// Keeps neither the queue nor its client alive.
+    /// Weak: keeps neither the queue nor its client alive.
     queue: Weak<LockQueue>,
 }
 
@@ -26,8 +26,7 @@ fn place(member: u64, name: &Name) -> usize {
 }
 
 impl LockQueue {
-    /// The queue of `name`, if this thread used it recently and the store is in this process. It may have been retired
-    /// since.
+    /// The queue of `name`, if this thread used it recently and the store is in this process. It may have been retired since.
     #[inline]
     pub(crate) fn recent(member: &Member, name: &Name) -> Option<Arc<Self>> {
         let found = RECENT.try_with(|recent| {
@@ -37,11 +36,11 @@ impl LockQueue {
                 .then(|| known.queue.upgrade())
                 .flatten()
         });
-        // If it is another one, it is dropped when nothing is borrowed.
+        // If it is the queue of another name, it is dropped after the borrow has ended.
         found.ok().flatten().filter(|queue| queue.name() == name)
     }
 
-    /// This thread used the queue. A thread that is ending remembers nothing.
+    /// Notes that this thread used the queue. A thread that is ending remembers nothing.
     pub(super) fn remember(self: &Arc<Self>) {
         let member = self.member();
         if !member.store().is_here() {

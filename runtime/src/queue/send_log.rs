@@ -5,13 +5,13 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::store::Ticket as TicketId;
 
-/// What was sent for one ticket.
+/// The requests that were sent for one ticket.
 #[derive(Debug)]
 pub(super) struct SendLog {
     pub(super) id: TicketId,
     /// When the ticket was made.
     pub(super) since: Instant,
-    /// Counter and time of the requests that can still be answered: mostly one, so the others are apart.
+    /// Counter and time of the requests that can still be answered. There is mostly one, so the others are stored separately.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,
@@ -48,19 +48,19 @@ impl SendLog {
         sent.find(|sent| sent.0 == counter).map(|sent| sent.1)
     }
 
-    /// Until when a grant of `lease` that answers `counter` is valid; in the past if it was never sent.
+    /// Until when a grant of `lease` that answers `counter` is valid; in the past if that request was never sent.
     pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
         let sent = self.at(counter);
         sent.map_or(Instant::START, |sent| sent.validity(lease))
     }
 
-    /// The store executed `counter`: no earlier request will be answered with its own time.
+    /// The store executed `counter`: answers to earlier requests no longer count from their own time.
     pub(super) fn executed(&mut self, counter: u64) {
         self.one.take_if(|sent| sent.0 < counter);
         self.more.retain(|sent| sent.0 >= counter);
     }
 
-    /// How often the store was asked.
+    /// How many requests were sent.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.last).unwrap_or(u32::MAX)
     }

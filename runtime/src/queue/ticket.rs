@@ -1,7 +1,7 @@
 //! [`Ticket`]: one ticket of this process, from its first request to the answer to its release.
 //!
-//! It waits in the store, or asks for what is free now, or holds, or leaves: see [`TicketState`]. Its methods change it and
-//! return the request to send; they send nothing and wake nobody.
+//! A ticket waits in the store, attempts to take what is free, holds, or leaves: see [`TicketState`]. Its methods
+//! change it and return the request to send; they send nothing and wake nobody.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,43 +15,43 @@ use crate::lease::Bound;
 use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
 
-/// One ticket, whatever its state.
+/// One ticket, in any state.
 #[derive(Debug)]
 pub(super) struct Ticket {
     pub(super) log: SendLog,
     /// The lease asked for.
     pub(super) lease: Duration,
-    /// When to send its request again: to ask, to renew, to release.
+    /// When to send its request again: an acquire, a renewal or a release.
     pub(super) again: Instant,
     pub(super) state: TicketState,
 }
 
-/// How far a ticket has come.
+/// The state of a ticket.
 #[derive(Debug)]
 pub(super) enum TicketState {
-    /// It waits in the queue of the store, or is on the way there.
+    /// It waits in the queue of the store, or its request is in flight.
     Waiting(Waiting),
-    /// It asks for what is free now, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
+    /// It takes the name only if it is free, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
     Attempting(Attempting),
-    /// It holds.
+    /// It holds the name.
     Held(Held),
-    /// It leaves the store; kept until the store has answered.
+    /// It leaves the store, and is kept until the store has answered.
     Leaving(Leaving),
 }
 
 /// See [`TicketState::Waiting`].
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// The waiter that it is for. None while nobody waits: then it keeps the place of this process.
+    /// The waiter that it serves. Without one, it keeps the place of this process.
     pub(super) waiter: Option<Arc<Waiter>>,
     pub(super) share: Share,
-    /// Unless it is `queued`: since when the store owes an answer, about this ticket or the one that it replaces.
+    /// Since when the store owes an answer about this ticket or the one that it replaces. Irrelevant once it is `queued`.
     pub(super) unanswered_since: Instant,
     /// The store has put it into its queue.
     pub(super) queued: bool,
-    /// Who held the name at the last answer.
+    /// The holder of the name, as of the last answer.
     pub(super) holder: Option<HolderRecord>,
-    /// Grants in a row that were over when they arrived.
+    /// How many grants in a row had ended when they arrived.
     pub(super) stale: u32,
     /// Why the store did not serve the last request.
     pub(super) trouble: Option<StoreError>,
@@ -61,9 +61,9 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct Attempting {
     pub(super) waiter: Arc<Waiter>,
-    /// The ticket of another client that it takes over.
+    /// The ticket of another client whose hold it takes over.
     pub(super) adopts: Option<TicketId>,
-    /// Which attempt of the waiter this is, from 1.
+    /// The number of this attempt of the waiter, from 1.
     pub(super) number: u32,
     /// The attempt has failed; `again` is the time of the next one, with a ticket of its own.
     pub(super) resting: bool,
@@ -75,20 +75,20 @@ pub(super) struct Attempting {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) hold: Arc<Hold>,
-    /// The counter that the store had executed when it granted: answers up to it are older than the grant.
+    /// The last request that the store had executed when it granted: answers to requests up to it are older than the grant.
     pub(super) granted: u64,
     /// When the store's grant arrived.
     pub(super) since: Instant,
-    /// The latest end of all leases that were asked for. No later request asks for an earlier end: answers under way, and
-    /// the next holder of this process, count on it.
+    /// The latest end of all leases that were asked for. No later request asks for an earlier end: answers in flight,
+    /// and the next holder in this process, rely on it.
     pub(super) leased: Instant,
-    /// How often it was handed to the next waiter of this process.
+    /// How often it was handed to another waiter of this process.
     pub(super) handed: u32,
-    /// The store knows an owner of it.
+    /// The hold has an owner in the store.
     pub(super) owned: bool,
-    /// Those who wait for the store to confirm a renewal.
+    /// Callers that wait for the store to confirm a renewal.
     pub(super) refreshers: Vec<Refresher>,
-    /// The bounds of nested calls whose end somebody waits for.
+    /// The bounds of nested calls whose end a listener waits for.
     pub(super) bounds: Vec<Weak<Bound>>,
 }
 
@@ -96,38 +96,38 @@ pub(super) struct Held {
 #[derive(Debug)]
 pub(super) struct Leaving {
     pub(super) park_until: Instant,
-    /// The fencing time of the grant whose signal was used.
+    /// The token of the grant whose signal was used.
     pub(super) used: Option<u64>,
-    /// It was held, by the local clock, until it was released.
+    /// It was still held, by the local clock, when it was released.
     pub(super) held: bool,
-    /// A release was not answered: the store may have executed it.
+    /// A release got no answer: the store may have executed it.
     pub(super) unanswered: bool,
-    /// When the store has forgotten the ticket even if no release arrives.
+    /// When the store drops the ticket even if no release arrives.
     pub(super) over: Instant,
-    /// Who waits for the answer, and for how long.
+    /// The caller that waits for the answer, and its deadline.
     pub(super) unlocker: Option<Unlocker>,
 }
 
-/// Told whether the store confirms a hold.
+/// Resolved with whether the store confirms a hold.
 pub(crate) type Confirmed = Arc<Promise<Result<(), LockError>>>;
-/// Told what can be had after the release; `None` if the lock was not held until then.
+/// Resolved with what is free after the release; `None` if the lock was lost before.
 pub(crate) type Unlocked = Arc<Promise<Result<Option<u64>, LockError>>>;
-/// Who waits for a release, and until when.
+/// A caller that waits for a release, and its deadline.
 pub(super) type Unlocker = (Instant, Unlocked);
 
-/// Somebody who wants the store to confirm a hold.
+/// A caller that wants the store to confirm a hold.
 #[derive(Debug)]
 pub(super) struct Refresher {
-    /// Confirmed by the answer to this request or a later one.
+    /// The answer to this request or a later one confirms the hold.
     pub(super) counter: u64,
-    /// When patience ends.
+    /// When the store timeout of the caller ends.
     pub(super) deadline: Instant,
     pub(super) promise: Confirmed,
 }
 
 impl Waiting {
-    /// Whether its grant may be for `waiter`. It may have been made by now: then others may have been granted what fits
-    /// beside it, with later tokens, and a waiter that came after that must not get an earlier one.
+    /// Whether its grant may serve `waiter`. The store may have made the grant already. Then it may since have
+    /// granted others beside it, with later tokens, so a waiter that came later must not get this earlier token.
     pub(super) fn may_serve(&self, since: Instant, waiter: &Waiter) -> bool {
         let share = &waiter.want.share;
         *share == self.share && (share.excludes_all() || waiter.started <= since)
@@ -144,7 +144,7 @@ impl Ticket {
         }
     }
 
-    /// What the store calls it.
+    /// Its id in the store.
     pub(super) fn id(&self) -> TicketId {
         self.log.id
     }
@@ -191,19 +191,19 @@ impl Ticket {
         }
     }
 
-    /// Whether it waits, and its grant may be for `waiter`.
+    /// Whether it waits, and its grant may serve `waiter`.
     pub(super) fn may_serve(&self, waiter: &Waiter) -> bool {
         let waiting = self.waiting();
         waiting.is_some_and(|waiting| waiting.may_serve(self.log.since, waiter))
     }
 
-    /// Whether it attempts to get what `waiter` wants.
+    /// Whether it is the attempt of `waiter`.
     pub(super) fn is_attempt_of(&self, waiter: &Arc<Waiter>) -> bool {
         let attempt = self.attempting();
         attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
     }
 
-    /// If it rests between two attempts, the next one begins, with a ticket of its own.
+    /// If it pauses between two attempts, the next one begins, with a new ticket.
     pub(super) fn end_rest(&mut self, now: Instant) {
         if let TicketState::Attempting(attempt) = &mut self.state
             && attempt.resting
@@ -215,7 +215,7 @@ impl Ticket {
         }
     }
 
-    /// In which order tickets are sent again on a new connection: first those that wait, in the order of their waiters.
+    /// The order in which tickets are sent again on a new connection: waiting tickets first, in the order of their waiters.
     pub(super) fn rank(&self) -> u8 {
         match self.state {
             TicketState::Waiting(_) => 0,
@@ -225,8 +225,8 @@ impl Ticket {
         }
     }
 
-    /// The request to send at `now`, for the first time or again: a copy does no harm. `None`: there is nothing to ask.
-    /// `lease` is that of the client.
+    /// The request to send at `now`, for the first time or again: a second copy is harmless. `None`: there is nothing
+    /// to send. `lease` is the client's.
     pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Option<Op> {
         if self.attempting().is_some_and(|attempt| attempt.resting) {
             return None;
@@ -282,7 +282,7 @@ impl Ticket {
         }
     }
 
-    /// Asks again for the place of a waiting ticket.
+    /// The request that renews the place of a waiting ticket.
     pub(super) fn touch_waiting(&mut self, now: Instant, lease: Duration) -> Op {
         self.again = Instant::NEVER;
         Op::Touch {
@@ -315,7 +315,7 @@ impl Ticket {
 }
 
 impl Held {
-    /// The store granted `lease` at `now`, and had executed the request `granted` then.
+    /// A grant of `lease` arrived at `now`. `granted`: the last request that the store had executed when it granted.
     #[inline]
     pub(super) fn new(hold: Arc<Hold>, granted: u64, lease: Duration, now: Instant) -> Self {
         Self {
@@ -330,7 +330,7 @@ impl Held {
         }
     }
 
-    /// A renewal was answered: those who asked for it or an earlier one may go on.
+    /// A renewal was answered: confirms it to the callers that wait for it or an earlier one.
     pub(super) fn refreshed(&mut self, counter: u64, wakes: &mut DeferredWakes) {
         for done in self
             .refreshers
@@ -340,7 +340,7 @@ impl Held {
         }
     }
 
-    /// The hold is gone: nobody will confirm it.
+    /// The hold has ended: fails the callers that wait for its confirmation.
     pub(super) fn fail_refreshers(&mut self, wakes: &mut DeferredWakes) {
         for refresher in self.refreshers.drain(..) {
             let error = self.hold.lost_error();

@@ -1,8 +1,8 @@
-//! The fast path: a name that nobody else has to do with, in a store that only this client uses.
+//! The fast path: an uncontended name in a store that only this client uses.
 //!
-//! Such a store lends the name. While it does, this process grants and releases it by itself, with no ticket for the store,
-//! and the store hears what became of it before it is asked for anything else. It leaves the same behind as the general
-//! path, or nothing; then the caller takes the general path.
+//! Such a store lends the name. While it does, this process grants and releases the name by itself, without a ticket
+//! in the store. The store learns the result before it gets another request for the name. The fast path either has
+//! the same effect as the general path or does nothing; then the caller takes the general path.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::clock::Instant;
 use crate::store::{Mode, Op, Share};
 
 impl LockQueue {
-    /// Takes what is free, or does nothing; then the caller enters the queue. `None` also if the name was retired.
+    /// Takes the name if it is free, or does nothing; then the caller enters the queue. `None` also if the name was retired.
     #[inline]
     pub(crate) fn take_uncontended(self: &Arc<Self>, want: &Want) -> Option<Arc<Hold>> {
         let mut state = self.open()?;
@@ -63,7 +63,7 @@ impl LockQueue {
         Some(hold)
     }
 
-    /// Releases `hold`, which has just ended, if the name is lent and nobody here has to do with anything else.
+    /// Releases `hold`, which has just ended, if the name is lent and nothing else is in progress for it here.
     #[inline]
     pub(super) fn release_lent(&self, state: &mut State, hold: &Arc<Hold>, now: Instant) -> bool {
         let State {
@@ -81,7 +81,7 @@ impl LockQueue {
             return false;
         };
         let is_plain = held.refreshers.is_empty() && hold.park(now).is_zero();
-        // A lease that is over is the store's matter.
+        // The store handles a lease that has ended.
         if !Arc::ptr_eq(&held.hold, hold) || !is_plain || now >= held.leased {
             return false;
         }
@@ -90,7 +90,7 @@ impl LockQueue {
         true
     }
 
-    /// Tells the store what became of a name that it has lent: before it is asked for anything.
+    /// Returns a lent name to the store with its current state, before any request for it.
     #[inline]
     pub(super) fn end_loan(&self, state: &mut State) {
         if state.loan.is_some() {

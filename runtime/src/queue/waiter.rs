@@ -1,4 +1,4 @@
-//! One local waiter: what it wants, and for how long.
+//! One local waiter: its request, and how long it waits.
 
 use std::sync::Arc;
 use std::thread::ThreadId;
@@ -14,11 +14,11 @@ use crate::wait::{DeferredWakes, Promise};
 /// How long to wait for a lock, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// In the queue, at most this long; `None`: as long as it takes.
+    /// Wait in the queue, at most this long; `None`: without a limit.
     Queue(Option<Duration>),
-    /// Not at all. A store that says nothing may take so long to answer; `None`: as long as with anything else.
+    /// Do not wait. `silence` is how long the call tolerates an unresponsive store; `None`: as long as any other call.
     Once { silence: Option<Duration> },
-    /// Not at all, but try again this often after such a pause.
+    /// Do not wait, but retry this often after such a pause.
     Poll {
         retries: u32,
         interval: Duration,
@@ -41,33 +41,32 @@ impl Patience {
     }
 }
 
-/// What a call has behind it that was granted a lock and lost it before it could look.
+/// The history of a call that lost its grant before it could see it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Past {
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
 }
 
-/// What somebody wants of a name.
+/// A caller's request for a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
     pub(crate) share: Share,
     pub(crate) owner: Option<Owner>,
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
-    /// Who asks, in the form of the store.
+    /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// The thread of the single-threaded runtime that the caller's task lives on.
+    /// The thread of the single-threaded runtime that the caller's task runs on.
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.
     pub(crate) blocking: bool,
-    /// It must be in the store's queue all the time once it is registered: others are told of something only while
-    /// they wait.
+    /// After its registration it must never leave the store's queue: notifications reach only the waiters of that moment.
     pub(crate) relies: bool,
     pub(crate) past: Past,
 }
 
-/// A place in the local queue.
+/// A waiter in the local queue.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub(crate) want: Want,
@@ -75,7 +74,8 @@ pub(crate) struct Waiter {
     /// When `block` ends.
     pub(super) deadline: Instant,
     pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
-    /// The store has it in its queue, or there is nothing to wait for any more. Only who relies on it is told.
+    /// Resolved when the store has it in its queue, or when it needs no place any more. Only set for a waiter that
+    /// relies on its place.
     pub(super) registered: Promise<()>,
 }
 
@@ -99,7 +99,8 @@ impl Waiter {
         self.want.past.waited + self.started.until(now)
     }
 
-    /// What is wanted once more, after so many attempts, in what is left of `block`. Nothing left: what is free all the same.
+    /// The same request again after so many attempts, for the rest of `block`. If nothing is left, one that takes
+    /// what is free.
     pub(super) fn again(&self, attempts: u32, now: Instant) -> Want {
         let left = now.until(self.deadline);
         let patience = match self.want.patience {
@@ -129,13 +130,13 @@ impl Waiter {
         }
     }
 
-    /// It has what it wants; `false` if it is gone.
+    /// Gives it its hold; `false` if it has left.
     pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut DeferredWakes) -> bool {
         self.note_registered(wakes);
         self.promise.complete(Ok(hold), wakes).is_ok()
     }
 
-    /// It will not get what it wants.
+    /// Fails it.
     pub(super) fn fail(&self, error: LockError, wakes: &mut DeferredWakes) {
         self.note_registered(wakes);
         let _ = self.promise.complete(Err(error), wakes);

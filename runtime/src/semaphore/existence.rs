@@ -1,4 +1,4 @@
-//! What is free of a semaphore, whether it exists, and deleting it.
+//! The free permits of a semaphore, whether it exists, and deleting it.
 
 use super::Semaphore;
 use crate::error::LockError;
@@ -6,7 +6,7 @@ use crate::store::{NameRecord, Op, Reply};
 use crate::wait::block_on;
 
 impl Semaphore {
-    /// The number of free permits, and of tokens, as the store says. True for that moment only.
+    /// The number of free permits and tokens, as the store reports it. It may change at any time.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! [`Semaphore`]: a number of holders in the whole cluster.
+//! [`Semaphore`]: limits the number of holders in the whole cluster.
 //!
-//! [`acquire`] takes permits, [`existence`] says what is free and deletes the semaphore, [`signal`] adds tokens. What
-//! all locks have in common is in [`handle`](crate::handle).
+//! [`acquire`] takes permits, [`existence`] counts the free ones and deletes the semaphore, [`signal`] adds tokens.
+//! The parts that all locks share are in [`handle`](crate::handle).
 
 mod acquire;
 mod existence;
@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::error::{LockError, kind};
 use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
-/// A number of permits for the whole cluster.
+/// A fixed number of permits for the whole cluster.
 ///
 /// Waiters are served in order of arrival: small requests that would fit do not overtake a large one. All
 /// users of a name must give the same number of permits; a name in use with another number is
@@ -98,7 +98,7 @@ pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
     if units == 0 {
         return Err(invalid("asked for none: acquire at least one"));
     }
-    // A semaphore without permits hands out tokens, one by one.
+    // A semaphore without permits grants only tokens, one at a time.
     if units > permits.max(1) {
         return Err(invalid("more permits asked for than the semaphore has"));
     }

@@ -65,7 +65,7 @@ impl Permit {
     }
 }
 
-/// How many permits are free beside `hold`, which other guards still share.
+/// The number of free permits while other guards still share `hold`.
 async fn shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     if !hold.is_valid() {
         return Err(hold.lost_error());

@@ -1,4 +1,4 @@
-//! [`GrantBlock`]: a store that can be reached but grants nothing yet.
+//! [`GrantBlock`]: the time in which a connected store grants nothing.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct GrantBlock {
     pub(crate) cause: Cause,
 }
 
-/// What happened to a store.
+/// The reason for the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Restart,

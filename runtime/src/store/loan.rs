@@ -1,13 +1,13 @@
-//! [`Loan`]: a free name of a store that only one member uses, in the hands of that member.
+//! [`Loan`]: an idle name that a store lends to its only member.
 //!
-//! Who else could ask for it comes by the same local queue, so the store need not hear of every grant and release: it is
-//! told what became of the name before it is asked for anything else.
+//! Every other caller uses the same local queue, so the store need not see each grant and release. The member reports
+//! the name's state before its next request for the name.
 
 use std::time::SystemTime;
 
 use crate::clock::Instant;
 
-/// The clock of a store in this process: the wall clock at the start plus what the steady clock says since.
+/// The clock of a store in this process: the wall clock at the start plus the monotonic time since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     epoch_us: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Shows the wall clock's time, or the one after `last` if that is later.
+    /// Starts at the wall clock's time, or just after `last` if that is later.
     pub(crate) fn start(last: u64) -> Self {
         let epoch = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -36,13 +36,13 @@ impl Clock {
     }
 }
 
-/// What the store would know of a name if it had been told of each grant and release.
+/// The state that the name would have if the store had seen each grant and release.
 #[derive(Clone, Debug)]
 pub(crate) struct Loan {
     clock: Clock,
-    /// The last fencing time given.
+    /// The last token given.
     token: u64,
-    /// When that was, or the release of it. (The time of a step may have been read before that of the one before.)
+    /// The time of the last grant or release. A step may have read its time before the previous step did.
     last: u64,
 }
 
@@ -51,7 +51,7 @@ impl Loan {
         Self { clock, token, last }
     }
 
-    /// Grants the name, which nobody holds, and answers with the token.
+    /// Grants the idle name and returns the token.
     #[inline]
     pub(crate) fn grant(&mut self, now: Instant) -> u64 {
         self.pass(now);
@@ -59,7 +59,7 @@ impl Loan {
         self.token
     }
 
-    /// What was granted last is free again.
+    /// Releases the last grant.
     #[inline]
     pub(crate) fn release(&mut self, now: Instant) {
         self.pass(now);
@@ -69,7 +69,7 @@ impl Loan {
         self.last = self.last.max(self.clock.micros(now));
     }
 
-    /// The last fencing time given.
+    /// The last token given.
     pub(crate) fn token(&self) -> u64 {
         self.token
     }

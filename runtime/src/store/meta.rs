@@ -1,4 +1,4 @@
-//! Who made a request, as the store keeps it: [`Meta`]; and for whom: [`Owner`].
+//! The requester as the store keeps it: [`Meta`]; and the owner that a call names: [`Owner`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use super::{HolderRecord, SharedStr};
 use crate::error::Holder;
 
-/// The owner that a call names, instead of the calling task.
+/// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Shared by all calls of this client that name it.
+    /// All calls of this client with this owner share a hold.
     Here(Arc<str>),
-    /// Shared by all calls in the cluster that name it.
+    /// All calls in the cluster with this owner share a hold.
     Anywhere(Arc<str>),
 }
 
@@ -22,7 +22,7 @@ impl Owner {
         }
     }
 
-    /// The owner as the store keeps it: escaped, and empty for one of this client only.
+    /// The owner as the store keeps it: escaped, and empty for an owner within this client.
     pub(crate) fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
             Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
@@ -31,7 +31,7 @@ impl Owner {
     }
 }
 
-/// Who holds or waits, as text in the store.
+/// The holder or waiter, as text in the store.
 ///
 /// Three percent-escaped words: host, process id, site; with an owner, a fourth.
 pub(crate) struct Meta;
@@ -89,6 +89,6 @@ impl Meta {
     }
 }
 
-/// The text before an owner. No escaped word contains a colon or a space.
+/// The separator before a client's own owner. No escaped word contains a colon or a space.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";

@@ -34,7 +34,7 @@ use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 
-/// An operation on a name, and who gets the reply.
+/// An operation on a name, and the id that the answer carries.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) name: Name,
@@ -53,7 +53,7 @@ pub(crate) struct Answer {
     pub(crate) result: Result<Reply, StoreError>,
 }
 
-/// A server of a store, which is connected or not independently of the others. Most stores have one.
+/// A server of a store; each can be connected or not. Most stores have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -64,36 +64,37 @@ impl Node {
 /// The events that a store reports to its member. Called on the engine's thread, one at a time, never from inside
 /// [`Store::submit`].
 pub(crate) trait Events: Send + Sync + 'static {
-    /// A request was answered. With `StoreError::is_disconnected` it may or may not have run; the member sends it again if
-    /// it still matters.
+    /// A request was answered. With `StoreError::is_disconnected` it may or may not have run; the member sends it
+    /// again if it still matters.
     fn answered(&self, answer: Answer);
 
     /// A message about `name` came on the member's channel.
     fn told(&self, name: &Name, message: Message);
 
-    /// `node` is connected, and the member's channel subscribed there: every ticket of the node should be touched.
-    /// Called for each connection, also the first; `generation` grows with each, and is 1 for the first connection to a node that
-    /// was asked nothing before.
+    /// `node` is connected, and subscribed to the member's channel: touch every ticket of the node. Called for each
+    /// connection, including the first. `generation` grows with each, and is 1 for the first connection to a node
+    /// that had no requests before.
     fn connected(&self, node: Node, generation: u64);
 
     /// The connection to `node` is lost; requests for its names fail until `connected`.
     fn disconnected(&self, node: Node, error: StoreError);
 
-    /// `node` is reached but grants nothing until then; `None`: it grants. Called before `connected`, and when it changes.
+    /// `node` is connected but grants nothing while `closing` lasts; `None`: it grants. Called before `connected`,
+    /// and on every change.
     fn closed(&self, node: Node, closing: Option<GrantBlock>);
 
     /// Another attempt to connect failed; `error` is the latest cause.
     fn still_disconnected(&self, node: Node, error: StoreError);
 
-    /// `node` has no names any more, nor will it have any.
+    /// `node` has no names any more and will never have any.
     fn gone(&self, _node: Node) {}
 }
 
-/// A place where locks are kept.
+/// An implementation of the lock operations.
 pub(crate) trait Store: Send + Sync + 'static {
-    /// Submits a request. While a connection lasts, it executes the requests of one member in the order of submission. A store
-    /// in this process returns the answer at once. Any other returns `None`, and calls [`Events::answered`] exactly
-    /// once for each request.
+    /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
+    /// submission. A store in this process returns the answer at once. Any other returns `None`, and calls
+    /// [`Events::answered`] exactly once for each request.
     ///
     /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
@@ -101,10 +102,10 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// Sends the requests that this thread submitted. Never blocks, but may make system calls: the caller should hold no lock.
     fn flush(&self) {}
 
-    /// Stops taking requests. The driver ends when those already submitted are answered.
+    /// Stops accepting requests. The driver ends when those already submitted are answered.
     fn close(&self);
 
-    /// The guarantees found at set-up.
+    /// The guarantees that the set-up found.
     fn guarantees(&self) -> Guarantees {
         Guarantees::unknown()
     }
@@ -119,12 +120,12 @@ pub(crate) trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Lends `name`, where the store is in this process, nobody but this member uses it, and nobody has to do with the
-    /// name. From now on the member grants and releases it, and gives it back before it submits anything.
+    /// Lends `name` if the store is in this process, only this member uses it, and the name is idle. From now on the
+    /// member grants and releases it, and gives it back before it submits a request for it.
     fn lend(&self, _name: &Name) -> Option<Loan> {
         None
     }
 
-    /// Takes back what was lent; `held`: the acquire that the last grant answered, if that is still held.
+    /// Takes a lent name back. `held`: the acquire that the last grant answered, if that is still held.
     fn take_back(&self, _name: &Name, _loan: &Loan, _held: Option<&Op>) {}
 }

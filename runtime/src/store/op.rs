@@ -6,24 +6,24 @@ use std::time::Duration;
 use super::{SharedStr, Ticket};
 use crate::error::kind::RW_LOCK;
 
-/// Whether an acquire that does not fit joins the queue.
+/// Whether an acquire that cannot be granted at once joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Joins the queue.
     Queue,
-    /// Does not stay in the store; the reply names the holder.
+    /// Leaves no trace in the store; the reply names the holder.
     Try,
 }
 
-/// What an acquire asks for, and of how much.
+/// What an acquire asks for: units, of a capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) units: u32,
     /// Zero: only signals are granted.
     pub(crate) capacity: u32,
-    /// A signal is as good as the units.
+    /// Accepts a signal instead of the units.
     pub(crate) takes: bool,
-    /// Tickets of one owner share a hold, in the whole cluster. Escaped; empty: no owner.
+    /// Tickets of one owner share a hold in the whole cluster. Escaped; empty without an owner.
     pub(crate) owner: SharedStr,
 }
 
@@ -44,20 +44,20 @@ impl Share {
         whole && !self.takes && self.owner.is_empty()
     }
 
-    /// Whether the capacity has as many units.
+    /// Whether the request is at most the capacity.
     pub(crate) fn fits(&self) -> bool {
         (1..=self.capacity).contains(&self.units)
     }
 }
 
-/// What [`Op::Signal`] adds.
+/// The kind of signal that [`Op::Signal`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// A token, kept until a ticket takes it. Added only once for the same ticket.
     Token(Arc<str>),
-    /// One for the first waiter, if there is one.
+    /// A signal for the first waiter, if there is one.
     One,
-    /// One for each waiter.
+    /// A signal for each waiter.
     All,
 }
 
@@ -71,37 +71,37 @@ pub(crate) enum Op {
         hold: Duration,
         place: Duration,
         mode: Mode,
-        /// Who asks: see [`Meta`]. Opaque to the store.
+        /// The requester: see [`Meta`]. Opaque to the store.
         meta: SharedStr,
     },
     Touch {
         ticket: Ticket,
         counter: u64,
-        /// A holder gives back the units that it has beyond these; zero: none.
+        /// A holder gives back the units that it has beyond these; zero: it keeps all.
         units: u32,
         hold: Duration,
         place: Duration,
     },
     Release {
         ticket: Ticket,
-        /// How long the released ticket stays, so that no other is granted (`at_least`); zero: not at all.
+        /// How long the released ticket stays and blocks other grants (`at_least`); zero: not at all.
         park: Duration,
-        /// Leave a tombstone: a copy of an acquire may still arrive.
+        /// Leaves a tombstone, since a copy of an acquire may still arrive.
         tomb: bool,
-        /// The fencing time of the grant whose signal was used; the signal of any other grant goes to the next waiter. Zero: none.
+        /// The token of the grant whose signal was used. The signal of any other grant goes to the next waiter. Zero: none.
         used: u64,
     },
-    /// The hold of `old` goes to `ticket`.
+    /// Moves the hold of `old` to `ticket`.
     Adopt {
         old: Ticket,
         ticket: Ticket,
         counter: u64,
         hold: Duration,
         place: Duration,
-        /// Who asks: see [`Meta`].
+        /// The requester: see [`Meta`].
         meta: SharedStr,
     },
-    /// Drops the holders: those of `owner`, or all of them if it is empty.
+    /// Removes the holders of `owner`, or all holders if it is empty.
     Force {
         owner: SharedStr,
     },
@@ -110,8 +110,8 @@ pub(crate) enum Op {
         owner: SharedStr,
         expire: Duration,
     },
-    /// The fencing time of a holder becomes `token`, or the next one that was not given: the servers of a quorum give one token for
-    /// one grant.
+    /// Raises the token of a holder to `token`, or to the next one that was not given. With it, the servers of a
+    /// quorum agree on one token for one grant.
     Raise {
         ticket: Ticket,
         token: u64,

@@ -1,4 +1,4 @@
-//! [`open`]: the store that an [`Endpoint`] names; the one place that knows which kinds there are.
+//! [`open`]: opens the store of an [`Endpoint`]. Only this file knows all kinds of stores.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::error::SetupError;
 
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A store that is ready, and what has to run for it.
+/// An open store, and the driver that must run for it.
 pub(crate) struct Opened {
     store: Arc<dyn Store>,
     driver: Box<dyn FnOnce(Arc<dyn Events>) -> Running + Send>,

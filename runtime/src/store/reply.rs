@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::{MemberId, SharedStr, Ticket};
 
-/// What the store answers to an [`Op`].
+/// The answer of a store to an [`Op`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
     Granted {
         token: u64,
-        /// What it was granted instead of a unit.
+        /// The signal that was granted instead of a unit.
         signal: Option<Arc<str>>,
     },
     /// The ticket waits at `position` (from 1) and should touch again after `again`.
@@ -20,13 +20,13 @@ pub(crate) enum Reply {
         again: Duration,
         holder: Option<HolderRecord>,
     },
-    /// `Mode::Try` only: there is no room now.
+    /// `Mode::Try` only: not granted, since the name is in use.
     Busy {
         holder: Option<HolderRecord>,
     },
-    /// A tombstone: this ticket was released or cancelled.
+    /// A tombstone refuses the ticket: it was released or cancelled.
     Refused,
-    /// More units than the capacity.
+    /// The request exceeds the capacity.
     TooMany,
     /// The name is in use with another capacity.
     Mismatch {
@@ -71,7 +71,7 @@ pub(crate) struct HolderRecord {
     pub(crate) meta: SharedStr,
 }
 
-/// A ticket as `Op::Inspect` reports it.
+/// A ticket in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TicketRecord {
     pub(crate) ticket: Ticket,
@@ -80,12 +80,12 @@ pub(crate) struct TicketRecord {
     /// Zero for a waiter.
     pub(crate) token: u64,
     pub(crate) meta: SharedStr,
-    /// Until the lease (of a holder) or the place (of a waiter) ends, unless it is renewed.
+    /// How long the lease of a holder or the place of a waiter still lasts.
     pub(crate) left: Duration,
     pub(crate) parked: bool,
 }
 
-/// The state of a name as `Op::Inspect` reports it.
+/// The state of a name in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameRecord {
     /// The last fencing time handed out, in microseconds; zero if forgotten.
@@ -112,7 +112,7 @@ pub(crate) enum Message {
         token: u64,
         counter: u64,
         hold: Duration,
-        /// What was granted instead of a unit.
+        /// The signal that was granted instead of a unit.
         signal: Option<Arc<str>>,
     },
     Near {

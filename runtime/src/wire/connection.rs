@@ -1,4 +1,4 @@
-//! [`Connection`]: questions and their replies, one after the other: for the set-up, and for what stands beside it.
+//! [`Connection`]: requests and replies in turn: for the set-up, and for connections beside the main one.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,10 +14,10 @@ use super::words::{Words, command};
 use crate::config::{Address, Tls};
 use crate::error::TlsError;
 
-/// A timer takes it for the far future.
+/// A timer takes it for a time in the far future.
 const NO_LIMIT: Duration = Duration::MAX;
 
-/// A socket that nobody else uses yet.
+/// A socket with a single user.
 #[derive(Debug)]
 pub(in super::super) struct Connection {
     pub(in super::super) reading: Reading,
@@ -25,14 +25,14 @@ pub(in super::super) struct Connection {
     pub(in super::super) inbox: Inbox,
     /// How long an awaited reply may make no progress.
     silence: Duration,
-    /// The size of what was sent last, and may still be on its way.
+    /// How many bytes were sent last; they may still be in transit.
     sent: usize,
     /// The longest time that a reply took.
     pub(in super::super) slowest: Duration,
 }
 
 impl Connection {
-    /// Connects; what goes wrong with TLS is a [`TlsError`] inside.
+    /// Connects; a TLS failure is a [`TlsError`] inside the error.
     pub(in super::super) async fn open(
         address: &Address,
         tls: Option<&Tls>,
@@ -49,7 +49,7 @@ impl Connection {
         })
     }
 
-    /// From now on it has no limit of its own.
+    /// Removes all time limits.
     pub(in super::super) fn lift_limits(&mut self) {
         self.silence = NO_LIMIT;
     }
@@ -80,7 +80,7 @@ impl Connection {
         self.reply().await
     }
 
-    /// The next reply; pushes before it are forgotten.
+    /// The next reply; drops pushes before it.
     pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
             let began = Instant::now();
@@ -99,7 +99,7 @@ impl Connection {
         self.taken()
     }
 
-    /// The next reply or push, whenever it comes. It may be dropped before.
+    /// The next reply or push, without a time limit. Cancel safe.
     pub(in super::super) async fn whenever(&mut self) -> io::Result<Value<'_>> {
         self.arrival(NO_LIMIT).await?;
         self.taken()

@@ -1,22 +1,22 @@
-//! [`Frame`]: where a value ends that comes in pieces. Looks at each byte once, however small the pieces are.
+//! [`Frame`]: finds the end of a value that arrives in pieces. It reads each byte once, however small the pieces are.
 
 use super::value::{Garbage, number};
 
-/// More than any reply to this library's commands: a name with a hundred thousand waiters has 20 MB.
+/// Larger than any reply that this library gets: a name with a hundred thousand waiters has 20 MB.
 const LARGEST: usize = 64 << 20;
-/// How many values there may be in one.
+/// The maximum number of values within one.
 const MOST: u64 = 1 << 21;
-/// How long a line may be: numbers, errors.
+/// The maximum length of a line, for example of a number or an error.
 const LONGEST: usize = 64 << 10;
 
-/// The value at the beginning of a buffer, as far as it is known.
+/// The value at the start of a buffer, as far as it has arrived.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// Where the first value begins that has not come completely.
+    /// The start of the first value that is incomplete.
     at: usize,
-    /// How many bytes of its first line have come for sure.
+    /// How many bytes of its first line have certainly arrived.
     seen: usize,
-    /// How many values are still to come.
+    /// How many values are missing.
     missing: u64,
 }
 
@@ -29,7 +29,7 @@ impl Frame {
         }
     }
 
-    /// Looks at what has come since. Returns the length of the value once it is complete.
+    /// Reads the new bytes. Returns the length of the value once it is complete.
     pub(super) fn look(&mut self, bytes: &[u8]) -> Result<Option<usize>, Garbage> {
         while self.missing > 0 {
             if self.at > LARGEST || self.missing > MOST {
@@ -56,7 +56,7 @@ impl Frame {
             let mut length = end + 1;
             let (mut ends, mut begins) = (1, 0);
             match value[0] {
-                // A length of -1 is a nil of old.
+                // A length of -1 is the nil of RESP2.
                 b'$' | b'*' if line == b"-1" => {}
                 b'$' | b'=' | b'!' => {
                     length += size(line, LARGEST as u64)? as usize + 2;
@@ -69,7 +69,7 @@ impl Frame {
                 }
                 b'*' | b'~' | b'>' => begins = size(line, MOST)?,
                 b'%' => begins = 2 * size(line, MOST)?,
-                // An attribute stands before a value, and does not count as one.
+                // An attribute precedes a value, and is not counted as one.
                 b'|' => (ends, begins) = (0, 2 * size(line, MOST)?),
                 _ => {}
             }

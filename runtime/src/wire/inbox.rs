@@ -1,4 +1,4 @@
-//! [`Inbox`]: bytes that came in, cut into values.
+//! [`Inbox`]: received bytes, split into values.
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -7,14 +7,14 @@ use super::frame::Frame;
 use super::stream::Reading;
 use super::value::{Garbage, Value, parse};
 
-/// How large the buffer is when nothing large has to be read, and how large it may stay after a burst.
+/// The initial size of the buffer, and the maximum that it keeps after a burst.
 const SMALL: usize = 16 << 10;
 const KEPT: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(in super::super) struct Inbox {
     buffer: Vec<u8>,
-    /// What is in it, and was not taken.
+    /// The start of the bytes that were not taken yet.
     start: usize,
     end: usize,
     first: Frame,
@@ -30,7 +30,7 @@ impl Inbox {
         }
     }
 
-    /// Reads what there is, once. Zero bytes: the end.
+    /// Reads the available bytes, once. Zero bytes: the end of the stream.
     pub(in super::super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -42,7 +42,7 @@ impl Inbox {
         Poll::Ready(Ok(count))
     }
 
-    /// Whether a TLS alert comes next: the server expects TLS.
+    /// Whether the next bytes are a TLS alert: then the server expects TLS.
     pub(super) fn is_alert(&self) -> bool {
         self.buffer[self.start..self.end].starts_with(&[0x15, 3])
     }
@@ -53,12 +53,12 @@ impl Inbox {
         Ok(length.is_some())
     }
 
-    /// Whether what comes next is a push.
+    /// Whether the next value is a push.
     pub(super) fn is_push(&self) -> bool {
         self.buffer[self.start..self.end].first() == Some(&b'>')
     }
 
-    /// The next value that came completely.
+    /// The next complete value.
     pub(in super::super) fn next(&mut self) -> Result<Option<Value<'_>>, Garbage> {
         let bytes = &self.buffer[self.start..self.end];
         let Some(length) = self.first.look(bytes)? else {
@@ -81,7 +81,7 @@ impl Inbox {
                 self.end -= self.start;
                 self.start = 0;
             }
-            // What is left of one value fills it by more than half: more will come.
+            // An incomplete value fills more than half of the buffer: more bytes will come.
             if self.end > self.buffer.len() / 2 {
                 self.buffer.resize(2 * self.buffer.len(), 0);
             }
@@ -91,7 +91,7 @@ impl Inbox {
 
 #[cfg(any(test, fuzzing))]
 impl Inbox {
-    /// As if `bytes` had been read.
+    /// Appends `bytes` as if they had been read.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             self.make_room();

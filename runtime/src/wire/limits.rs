@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent before an attempt is given up, unless that was too short for it before.
+/// How long a server may be silent before an attempt is given up. Later attempts wait longer if that was too short.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
-/// Bytes a second on the slowest link: what was sent may be on its way for so long.
+/// Bytes a second on the slowest supported link: it limits how long sent bytes may be in transit.
 const SLOWEST: f64 = 8192.0;
 
-/// An attempt ends when it makes no more progress, or at its end: the server may be busy, and the link slow.
+/// An attempt ends when it makes no progress for too long, or at its deadline: the server may be busy, and the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) end: Instant,
@@ -20,10 +20,10 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// From now on.
+    /// Counts from now.
     pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
-        // (A timer has an end; so far away, nobody sees which.)
+        // Timers have a maximum; this one is far enough away.
         let whole = whole.min(Duration::from_secs(86_400));
         Self {
             end: Instant::now() + whole,
@@ -31,7 +31,7 @@ impl Limits {
         }
     }
 
-    /// What is left, and not longer than `most`.
+    /// The remaining time, at most `most`.
     pub(crate) fn at_most(self, most: Duration) -> Self {
         Self {
             end: self.end.min(Instant::now() + most),
@@ -39,7 +39,7 @@ impl Limits {
         }
     }
 
-    /// The output of `attempt`, if it is complete before the end.
+    /// The output of `attempt`, if it completes before the deadline.
     pub(crate) async fn within<T, E: From<io::Error>>(
         self,
         attempt: impl Future<Output = Result<T, E>>,
@@ -48,7 +48,7 @@ impl Limits {
         done.unwrap_or_else(|_| Err(silent().into()))
     }
 
-    /// `step`, if it is complete before the silence has lasted too long, where `sent` bytes are on their way.
+    /// The output of `step`, if it completes before the silence is too long, with `sent` bytes in transit.
     pub(crate) async fn step<T>(
         silence: Duration,
         sent: usize,

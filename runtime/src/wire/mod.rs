@@ -1,10 +1,9 @@
-//! The wire: sockets, bytes, and the protocol RESP3 that is spoken over them. Which commands are sent and what their
-//! replies mean is not known here.
+//! The wire: sockets, bytes, and the protocol RESP3. This folder does not know which commands are sent or what replies mean.
 //!
-//! - `stream/`: a socket, opened, and its two halves; which kinds there are, TLS among them. `connection.rs`: question and answer over it;
-//!   `limits.rs`: for how long.
-//! - `words.rs`: a command as bytes. `outbox.rs`: bytes on their way out.
-//! - `inbox.rs`: bytes that came in; `frame.rs` finds where a reply ends, `value.rs` reads it.
+//! - `stream/`: opens a socket, plain or TLS, and splits it in two halves. `connection.rs`: requests and replies over
+//! it; `limits.rs`: the time limits.
+//! - `words.rs`: encodes a command. `outbox.rs`: bytes to send.
+//! - `inbox.rs`: received bytes; `frame.rs` finds the end of a reply, `value.rs` decodes it.
 
 mod connection;
 mod frame;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::stream::Writing;
 
-/// How large a buffer may stay after a burst.
+/// The maximum capacity that a buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
 /// The bytes that nobody has taken yet, and those that are being written.
@@ -13,11 +13,11 @@ const KEPT: usize = 64 << 10;
 pub(in super::super) struct Outbox {
     socket: Option<Arc<Writing>>,
     filling: Vec<u8>,
-    /// `None` while somebody writes.
+    /// `None` while a thread writes.
     chunk: Option<Vec<u8>>,
     /// How much of `chunk` is written.
     written: usize,
-    /// Counts the sockets: bytes for an earlier one are dropped.
+    /// The number of the socket: bytes for an earlier one are dropped.
     generation: u64,
 }
 
@@ -30,7 +30,7 @@ pub(in super::super) struct Chunk {
 }
 
 impl Outbox {
-    /// Begins with this socket, and nothing to write.
+    /// Starts with this socket and an empty buffer.
     pub(in super::super) fn open(&mut self, socket: Option<Writing>) {
         *self = Self {
             socket: socket.map(Arc::new),
@@ -40,7 +40,7 @@ impl Outbox {
         };
     }
 
-    /// Where to append what shall be written.
+    /// The buffer to append to.
     pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
         &mut self.filling
     }
@@ -49,17 +49,17 @@ impl Outbox {
         self.socket.is_some()
     }
 
-    /// How many bytes nobody has taken.
+    /// How many bytes no writer has taken.
     pub(in super::super) fn len(&self) -> usize {
         self.filling.len() + self.left()
     }
 
-    /// Whether the socket took less than it was given.
+    /// Whether the socket took only a part of the bytes.
     pub(in super::super) fn is_stuck(&self) -> bool {
         self.left() > 0
     }
 
-    /// Whether somebody writes.
+    /// Whether a thread is writing.
     pub(in super::super) fn is_taken(&self) -> bool {
         self.chunk.is_none()
     }
@@ -72,7 +72,7 @@ impl Outbox {
         self.chunk.as_ref().map_or(0, Vec::len) - self.written
     }
 
-    /// Takes the bytes to write. The writer puts them back; nobody else gets any until then.
+    /// Takes the bytes to write. The writer must put them back; no other writer gets bytes until then.
     pub(in super::super) fn take(&mut self) -> Option<Chunk> {
         if self.len() == 0 {
             return None;
@@ -92,7 +92,7 @@ impl Outbox {
         })
     }
 
-    /// Whether what is put back belongs to this socket.
+    /// Takes a chunk back; returns whether it belongs to the current socket.
     pub(in super::super) fn put_back(&mut self, mut chunk: Chunk) -> bool {
         if chunk.generation != self.generation {
             return false;
@@ -111,7 +111,7 @@ impl Outbox {
 }
 
 impl Chunk {
-    /// Writes as much as the socket takes without waiting; errors mean that it takes no more at all.
+    /// Writes as much as the socket takes without blocking. After an error the socket takes no more bytes.
     pub(in super::super) fn write(&mut self) -> io::Result<()> {
         while self.written < self.bytes.len() {
             match self.socket.try_write(&self.bytes[self.written..]) {

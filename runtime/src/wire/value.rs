@@ -1,10 +1,9 @@
-//! [`Value`]: what a server says, borrowed from the buffer that it was read into.
-//!
-//! `frame.rs` finds out how long a value is, however it comes; here it is read once it is complete.
+//! [`Value`]: a reply or push, borrowed from the receive buffer. `frame.rs` finds the length of a value while it
+//! arrives; this file decodes it once it is complete.
 
 use std::borrow::Cow;
 
-/// How deep values may lie in one another; four levels are in use.
+/// The maximum nesting of values; replies use four levels.
 pub(super) const DEEPEST: usize = 16;
 
 /// One reply, one push, or a part of them.
@@ -12,18 +11,18 @@ pub(super) const DEEPEST: usize = 16;
 pub(crate) enum Value<'a> {
     Nil,
     Integer(i64),
-    /// Strings of all kinds, and numbers that no integer can hold.
+    /// Strings of all kinds, and numbers that fit no integer.
     Text(&'a [u8]),
     /// Arrays and sets.
     List(Vec<Value<'a>>),
     Map(Vec<(Value<'a>, Value<'a>)>),
     Error(ErrorReply<'a>),
-    /// What nobody asked for.
+    /// A push message.
     Push(Vec<Value<'a>>),
 }
 
 impl Value<'_> {
-    /// As text, if it is.
+    /// The value as text, if it is text.
     pub(in super::super) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(bytes) => std::str::from_utf8(bytes).ok(),
@@ -31,7 +30,7 @@ impl Value<'_> {
         }
     }
 
-    /// As a number that is not negative, if it is.
+    /// The value as a non-negative number, if it is one.
     pub(in super::super) fn as_number(&self) -> Option<u64> {
         match self {
             Self::Integer(number) => u64::try_from(*number).ok(),
@@ -39,7 +38,7 @@ impl Value<'_> {
         }
     }
 
-    /// The value of a field, if this is a map that has it.
+    /// The field of a map, if this is a map with it.
     pub(in super::super) fn field(&self, name: &str) -> Option<&Self> {
         let Self::Map(fields) = self else {
             return None;
@@ -72,12 +71,12 @@ impl<'a> ErrorReply<'a> {
     }
 }
 
-/// The bytes are not RESP3, or more than is ever sent to us.
+/// The bytes are not RESP3, or exceed a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what the server sent is not the Redis protocol, or too large")]
 pub(in super::super) struct Garbage;
 
-/// The value that `bytes` are.
+/// Decodes `bytes`, which must be exactly one value.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value<'_>, Garbage> {
     let mut rest = bytes;
     let value = match rest.split_first() {
@@ -117,7 +116,7 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
         }
         b'$' => Value::Text(bulk(rest)?),
         b'!' => Value::Error(ErrorReply::new(bulk(rest)?)),
-        // Three letters before the text say how to show it.
+        // A verbatim string has a prefix of three letters for its format.
         b'=' => match bulk(rest)? {
             [_, _, _, b':', text @ ..] => Value::Text(text),
             _ => return Err(Garbage),
@@ -136,7 +135,7 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
 }
 
 fn values<'a>(rest: &mut &'a [u8], count: usize, depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
-    // Each takes three bytes at least, so that what is announced is not believed.
+    // Each value takes three bytes at least, which limits the allocation for an announced count.
     let mut values = Vec::with_capacity(count.min(rest.len() / 3));
     for _ in 0..count {
         values.push(value(rest, depth)?);
@@ -173,7 +172,7 @@ fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Garbage> {
     line.strip_suffix(b"\r").ok_or(Garbage)
 }
 
-/// An integer as the protocol writes it.
+/// Parses an integer of the protocol.
 pub(super) fn number(line: &[u8]) -> Result<i64, Garbage> {
     std::str::from_utf8(line)
         .ok()

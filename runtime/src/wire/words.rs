@@ -1,9 +1,9 @@
-//! Commands as bytes: an array of strings.
+//! Encodes commands as arrays of strings.
 
 use std::fmt::Display;
 use std::io::Write as _;
 
-/// Appends a command, whose words `write` writes, to `out`.
+/// Appends a command to `out`; `write` writes its words.
 pub(in super::super) fn command(out: &mut Vec<u8>, write: impl FnOnce(&mut Words<'_>)) {
     let count = reserve(out, b'*');
     let mut words = Words { out, count: 0 };
@@ -29,7 +29,7 @@ impl Words<'_> {
         }
     }
 
-    /// One word of several parts.
+    /// Appends one word that consists of several parts.
     pub(in super::super) fn joined(&mut self, parts: &[&str]) {
         self.count += 1;
         let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -47,7 +47,7 @@ impl Words<'_> {
         self.built(|out| drop(write!(out, "{word}")));
     }
 
-    /// One word, which `write` appends.
+    /// Appends one word; `write` produces it.
     pub(in super::super) fn built(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.count += 1;
         let length = reserve(self.out, b'$');
@@ -69,13 +69,13 @@ impl Words<'_> {
     }
 }
 
-/// Room for two digits, which mostly suffice. Returns where they are.
+/// Reserves room for two digits, which mostly suffice. Returns its position.
 fn reserve(out: &mut Vec<u8>, kind: u8) -> usize {
     out.extend_from_slice(&[kind, b'0', b'0', b'\r', b'\n']);
     out.len() - 4
 }
 
-/// Writes the number into the room that was left for it. The server takes no leading zeros.
+/// Writes the number into the reserved room. The server accepts no leading zeros.
 fn settle(out: &mut Vec<u8>, at: usize, number: usize) {
     let mut text = [0; 20];
     let digits = decimal(&mut text, number as u64);

@@ -1,4 +1,4 @@
-//! The answer to an attempt that does not wait, and whether there is another.
+//! The answer to an attempt that does not wait, and whether another attempt follows.
 
 use std::time::Duration;
 
@@ -29,9 +29,10 @@ impl Transition<'_> {
                 };
                 self.attempt_granted(index, &granted);
             }
-            // (An adoption is answered so only while nothing is granted; by the opening the old lease has ended.)
+            // The store answers an adoption like this only while it grants nothing. By the time it grants, the old
+            // lease has ended.
             Ok(Reply::Busy { holder }) => self.attempt_failed(index, holder),
-            // No store refuses a ticket that was sent only once.
+            // No store refuses a ticket whose request was sent only once.
             Ok(Reply::Refused | Reply::Gone)
                 if attempt.adopts.is_none() && ticket.log.count() > 1 =>
             {
@@ -61,14 +62,14 @@ impl Transition<'_> {
         } else if !self.deliver(id, &waiter, granted, number) {
             self.withdraw_by_id(id);
         } else if adopted && let Some(index) = self.state.find(id) {
-            // What was taken over may have an owner in the store.
+            // An adopted hold may have an owner in the store.
             if let Some(held) = self.state.tickets[index].held_mut() {
                 held.owned = true;
             }
         }
     }
 
-    /// The store did not serve the attempt, or did not answer.
+    /// The store did not serve the attempt, or did not answer it.
     fn attempt_unanswered(&mut self, index: usize, error: StoreError) {
         let again = self.now.after(RETRY);
         let ticket = &mut self.state.tickets[index];
@@ -90,7 +91,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Somebody else holds: plans the next attempt, or says why there is none.
+    /// Another ticket holds the name: plans the next attempt, or fails the waiter.
     fn attempt_failed(&mut self, index: usize, holder: Option<HolderRecord>) {
         let ticket = &self.state.tickets[index];
         let Some(attempt) = ticket.attempting() else {
@@ -137,7 +138,7 @@ impl Transition<'_> {
         waiter.fail(error, self.wakes);
     }
 
-    /// Why the store has not granted.
+    /// Why the store granted nothing.
     fn attempt_error(&self, attempt: &Attempting, reply: &Reply) -> LockError {
         let name = self.queue.name().to_string();
         match reply {

@@ -13,7 +13,7 @@ impl Transition<'_> {
             return;
         };
         match asked.result {
-            // Another token: the store had passed it on and granted it anew. Ours is over.
+            // With another token, the store had passed the lock on and granted it again: our hold has ended.
             Ok(Reply::Granted { token, .. }) if token == held.hold.grant().token / 1024 => {
                 if let Some(sent) = ticket.log.at(asked.counter) {
                     held.hold.renewed(sent.validity(asked.hold));
@@ -28,7 +28,7 @@ impl Transition<'_> {
             Ok(_) => self.lose(index),
             Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose(index),
             Err(error) => {
-                // Until its deadline the lock is ours; after a reconnect everything is touched anyway.
+                // The lock is ours until its deadline; after a reconnect every ticket is touched anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));
                 self.warn_of_renewal(error);
             }

@@ -1,4 +1,4 @@
-//! The store answers a request: here, whose answer it is.
+//! The store answers a request: finds the ticket or query that the answer belongs to.
 
 mod attempt;
 mod held;
@@ -12,13 +12,13 @@ use super::ticket::TicketState;
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::store::{Answer, Mode, Op, Reply};
 
-/// How soon a refused renewal or release is sent again.
+/// The delay before a refused renewal or release is sent again.
 pub(super) const RETRY: Duration = Duration::from_millis(200);
 
-/// An answer to a request of a ticket, reduced to what matters here.
+/// An answer to a ticket's request, reduced to the fields that matter here.
 struct Asked {
     counter: u64,
-    /// The lease that was asked for.
+    /// The lease that the request asked for.
     hold: Duration,
     result: Result<Reply, StoreError>,
 }
@@ -64,7 +64,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The answer to a request of the ticket at `index`; `acquires`: how, if the request was to acquire it.
+    /// Handles the answer to a request of the ticket at `index`. `acquires`: the mode, if the request was an acquire.
     fn answer_ticket(&mut self, index: usize, acquires: Option<Mode>, asked: Asked) {
         let ticket = &mut self.state.tickets[index];
         let unanswered = matches!(&asked.result, Err(error) if error.is_disconnected());
@@ -74,11 +74,11 @@ impl Transition<'_> {
         match &ticket.state {
             TicketState::Attempting(_) if tries => self.answer_attempt(index, asked),
             TicketState::Waiting(_) if !tries => self.answer_waiting(index, asked),
-            // Replies and messages overtake each other: what is older than the grant says nothing about it.
+            // Replies and messages overtake each other: an answer to a request before the grant says nothing about the hold.
             TicketState::Held(held) if !tries && asked.counter > held.granted => {
                 self.answer_held(index, asked);
             }
-            // It was withdrawn meanwhile, and its release is under way; or it is an old answer.
+            // The ticket was withdrawn meanwhile and its release is in flight, or the answer is old.
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::TicketState;
 use crate::store::{Reply, Ticket as TicketId};
 
-/// How soon a release is sent again that met foreign data.
+/// The delay before a release that met foreign data is sent again.
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Transition<'_> {
@@ -22,14 +22,14 @@ impl Transition<'_> {
         let (held, unanswered) = (leaving.held, leaving.unanswered);
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
-            // Gone may be the work of the copy before: then the local clock knows.
+            // An earlier copy of the release may have removed the ticket: then the local clock decides whether it was held.
             Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
             Ok(_) => self.left(index, Ok(None)),
             Err(error) => self.release_failed(index, error),
         }
     }
 
-    /// The ticket at `index` is out of the store: who waits for that is told.
+    /// The store no longer has the ticket at `index`: reports that to the caller that waits for it.
     fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
         if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state
             && let Some((_, promise)) = leaving.unlocker
@@ -45,8 +45,8 @@ impl Transition<'_> {
         };
         match error.kind() {
             StoreErrorKind::Disconnected => leaving.unanswered = true,
-            // Whoever waits is told. But the hold may still be there beside what is foreign, and nothing but its end
-            // would end it then: it is tried again until that.
+            // The caller gets the error. But the hold may still exist beside the foreign data, and only its lease
+            // would end it. So the release is sent again until the lease has ended.
             StoreErrorKind::Foreign if self.now < leaving.over && self.queue.member().is_open() => {
                 ticket.again = self.now.after(FOREIGN);
                 let unlocker = leaving.unlocker.take();

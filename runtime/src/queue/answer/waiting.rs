@@ -1,4 +1,4 @@
-//! The answer about a ticket that waits.
+//! The answer about a waiting ticket.
 
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreError, StoreErrorKind};
@@ -6,7 +6,7 @@ use crate::queue::deliver::Granted;
 use crate::queue::lock_queue::Transition;
 use crate::store::Reply;
 
-/// How many grants in a row may be over when they arrive.
+/// How many grants in a row may have ended when they arrive.
 const STALE: u32 = 5;
 
 impl Transition<'_> {
@@ -41,7 +41,7 @@ impl Transition<'_> {
                     waiting.holder = holder;
                 }
             }
-            // The store lost the ticket, or refuses it: ask anew. No store does that to a new one.
+            // The store lost or refuses the ticket: continue with a new one. No store does that to a new ticket.
             Reply::Gone | Reply::Refused if ticket.log.count() > 1 => {
                 self.misplaced(index);
                 self.forget(index);
@@ -68,7 +68,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The answer took as long as the lease: what it says cannot be shown any more.
+    /// The answer took as long as the lease, so the grant cannot be proved valid any more.
     fn granted_too_late(&mut self, index: usize) {
         let ticket = &mut self.state.tickets[index];
         let Some(waiting) = ticket.waiting_mut() else {
@@ -90,26 +90,26 @@ impl Transition<'_> {
             return;
         };
         match error.kind() {
-            // Asked again when the connection is back; `due` knows when patience ends.
+            // Sent again after the reconnect; `due` ends the wait when the store timeout is over.
             StoreErrorKind::Disconnected => {}
-            // It passes.
+            // A temporary error.
             StoreErrorKind::Busy => {
                 waiting.trouble = Some(error);
                 ticket.again = self.now.after(RETRY);
             }
-            // A place in the queue is worth another try.
+            // Retry, to keep the place in the queue.
             StoreErrorKind::Refused if waiting.queued => {
                 waiting.trouble = Some(error);
                 ticket.again = self.now.after(RETRY);
             }
-            // Of the name as it is, or of the rights of this client: whatever is asked for would meet it.
+            // The name's data or the client's rights are wrong: every other request would fail the same way.
             StoreErrorKind::Foreign | StoreErrorKind::Forbidden => {
                 self.withdraw(index);
                 let error = self.lock_error(error);
                 self.fail_all(&error);
             }
-            // Of this ticket: others may have places, or meet a server that has memory again. The next waiter gets a ticket
-            // of its own.
+            // Only this ticket failed: others may have places, or reach a server that has memory again. The next
+            // waiter gets a ticket of its own.
             _ => {
                 let error = self.lock_error(error);
                 self.refuse(index, error);
@@ -118,8 +118,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The store has lost the place that it had given to the ticket at `index`. A waiter that must stay in the queue of the
-    /// store may have missed something.
+    /// The store has lost the place of the ticket at `index`. A waiter that must stay in the store's queue may have
+    /// missed a signal.
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
         let queued = ticket.waiting().is_some_and(|waiting| waiting.queued);
@@ -133,7 +133,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The waiter of the ticket at `index` cannot have it.
+    /// Fails the waiter of the ticket at `index`.
     fn refuse(&mut self, index: usize, error: LockError) {
         if let Some(waiter) = self.take_waiter_of(index) {
             waiter.fail(error, self.wakes);

@@ -1,4 +1,4 @@
-//! [`Connector`]: how the nodes of the cluster are reached.
+//! [`Connector`]: makes connections to the nodes of the cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, S
 use crate::store::redis::{self, Driver, Guard, Scripts, TermKeys};
 use crate::store::{MemberId, Node};
 
-/// Makes connections of one member, and knows where to ask.
+/// Makes the connections of one member, and chooses the nodes to ask for the topology.
 pub(super) struct Connector {
     seeds: Vec<Address>,
     access: Access,
@@ -36,7 +36,7 @@ impl Connector {
         }
     }
 
-    /// A node of `topology` that nobody is connected to yet. `first`: nothing is asked before somebody is.
+    /// A node of `topology` without a connection. `first`: the node has had no requests yet.
     pub(super) fn primary(
         &mut self,
         address: Address,
@@ -64,7 +64,7 @@ impl Connector {
         (Arc::new(primary), driver)
     }
 
-    /// The nodes to ask who serves what, of those that are known and those that the URL names: the connected ones first.
+    /// The nodes to ask for the topology, from the known ones and those in the URL: the connected ones first.
     pub(super) fn candidates(
         &self,
         primaries: &[Arc<Primary>],

@@ -1,4 +1,4 @@
-//! [`epoch_keys`]: where the guard of a node keeps its notes, in slots that the node serves.
+//! [`epoch_keys`]: the keys for the term notes of a node, in slots that the node serves.
 
 use std::sync::LazyLock;
 
@@ -6,22 +6,22 @@ use super::slot::Slot;
 use super::topology::Topology;
 use crate::config::Address;
 
-/// How many keys a node can do with: one whose slot is on its way elsewhere does not serve.
+/// How many keys a node gets: a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;
 
-/// All members of a cluster choose the same ones. Slots that come or go seldom change that: the order of choice has nothing
-/// to do with that of their numbers.
+/// All members of a cluster choose the same keys. Moving a few slots seldom changes the choice, since it does not
+/// follow the order of slot numbers.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = topology.slots_of(address).collect();
-    // (Not the product alone: 0 would always come first.)
+    // The XOR keeps slot 0 from always coming first, as it would by the product alone.
     slots.sort_by_key(|slot| (slot.0 ^ 0x2545).wrapping_mul(40503));
     slots.truncate(SPARE);
     slots.into_iter().map(key).collect()
 }
 
-/// A key in the slot that is no name's.
+/// A key in the slot that belongs to no lock.
 fn key(slot: Slot) -> String {
-    /// A number for each slot that hashes to it.
+    /// For each slot, a number that hashes to it.
     static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         let mut tags = vec![u32::MAX; usize::from(Slot::COUNT)];
         let mut left = tags.len();

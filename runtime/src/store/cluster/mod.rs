@@ -1,13 +1,13 @@
 //! Redis Cluster: the Redis store, once for every node that serves slots.
 //!
-//! - `store.rs`: requests from any thread, to the node of their name. `redirector.rs`: what a node answers, and requests
-//!   that go on to another node.
-//! - `slot.rs`, `slot_map.rs`, `primary.rs`: which slot a name belongs to, and which node serves it.
-//! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: who serves what, as the nodes say.
-//! - `open.rs`, `connector.rs`: the first connections, and how others are made. `epoch.rs`: where the guard of each node
-//!   keeps its notes.
+//! - `store.rs`: takes requests from any thread, and sends each to the node of its name. `redirector.rs`: answers of
+//! a node, and redirects.
+//! - `slot.rs`, `slot_map.rs`, `primary.rs`: the slot of a name, and the node that serves it.
+//! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
+//! reports.
+//! - `open.rs`, `connector.rs`: the first connections, and later ones. `epoch.rs`: the keys for the term notes of each node.
 //!
-//! This folder knows neither the rules of locks nor how to talk to one node: that is `store/redis`.
+//! This folder contains neither the lock rules nor the protocol of one node: see `store/redis`.
 
 mod connector;
 mod epoch;

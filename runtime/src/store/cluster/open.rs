@@ -1,4 +1,4 @@
-//! [`open`]: the first look at a cluster, and the first connections to it.
+//! [`open`]: the first survey of a cluster, and the first connections to it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::store::MemberId;
 use crate::store::redis::{Driver, probe_name};
 use crate::wait;
 
-/// How long one node may be silent that is asked who serves what.
+/// How long one node may take to report the topology.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Finds the nodes that serve slots, connects to them and checks them, for the connect timeout at most. One that cannot be
-/// reached is left to the refresher, if others can.
+/// Finds the nodes that serve slots, connects to them and checks them, within the connect timeout. If some are
+/// unreachable, it leaves them to the refresher.
 pub(crate) async fn open(
     endpoint: &ClusterEndpoint,
     settings: &Settings,
@@ -94,9 +94,9 @@ async fn first(
     (primary, driver, result)
 }
 
-/// A name of the member's own, in one of the slots.
+/// A name of the member's own, in one of these slots.
 fn probe(member: MemberId, slots: &HashSet<Slot>) -> Name {
-    // More than enough numbers to meet any slot.
+    // Far more numbers than needed to hit any slot.
     let mut names = (0..1 << 20).map(|number| probe_name(member, number));
     let name = names.find(|name| slots.contains(&Slot::of(name)));
     name.unwrap_or_else(|| probe_name(member, 0))

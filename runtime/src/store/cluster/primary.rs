@@ -1,4 +1,4 @@
-//! [`Primary`]: a node of the cluster that this member talks to.
+//! [`Primary`]: a node of the cluster that this member sends requests to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,32 +11,32 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::wait::lock;
 
-/// No attempt to connect has ended yet.
+/// No attempt to connect has finished yet.
 const NEW: u8 = 0;
 const UP: u8 = 1;
 const DOWN: u8 = 2;
 
-/// How long a node is kept that serves no slot, after it was last asked for one that was on its way.
+/// How long a node without slots is kept after the last request for a slot that it was importing.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// A node that serves slots, or will.
+/// A node that serves slots, or soon will.
 #[derive(Debug)]
 pub(super) struct Primary {
-    /// Its own, for ever.
+    /// A unique id that is never reused.
     pub(super) node: Node,
     pub(super) address: Address,
     pub(super) store: Arc<RedisStore>,
     pub(super) epoch: TermKeys,
     link: AtomicU8,
-    /// It answers that the cluster does not work.
+    /// It answers that the cluster is down.
     pub(super) refuses: AtomicBool,
     generation: AtomicU64,
-    /// Until when it is of use although it may serve no slot.
+    /// Until when it is kept although it may serve no slot.
     wanted: Mutex<Instant>,
 }
 
 impl Primary {
-    /// `first`: nothing was asked before it is there.
+    /// `first`: the node has had no requests yet.
     pub(super) fn new(
         node: Node,
         address: Address,
@@ -56,7 +56,7 @@ impl Primary {
         }
     }
 
-    /// The connection is there, or an attempt to make one has failed.
+    /// A connection was made, or an attempt has failed.
     pub(super) fn set_up(&self, up: bool) {
         self.link
             .store(if up { UP } else { DOWN }, Ordering::Release);
@@ -66,22 +66,22 @@ impl Primary {
         self.link.load(Ordering::Acquire) == UP
     }
 
-    /// Whether it serves what it should.
+    /// Whether it is connected and serves requests.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && !self.refuses.load(Ordering::Acquire)
     }
 
-    /// Whether nobody knows yet if it can be reached.
+    /// Whether no attempt to connect has finished yet.
     pub(super) fn is_new(&self) -> bool {
         self.link.load(Ordering::Acquire) == NEW
     }
 
-    /// The number of the next connection, or of what is as good as one.
+    /// The number of the next connection, or of an event that requires the same resends.
     pub(super) fn next_generation(&self) -> u64 {
         self.generation.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// It was asked, or is to be, for a slot that is on its way.
+    /// Keeps the node for a request for a slot that it is importing.
     pub(super) fn want(&self) {
         *lock(&self.wanted) = Instant::now().after(KEPT);
     }

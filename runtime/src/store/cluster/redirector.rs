@@ -1,5 +1,4 @@
-//! [`Redirector`]: passes on what one node answers and says to the member, and sends requests on where the node redirects
-//! them.
+//! [`Redirector`]: passes the answers and messages of one node to the member, and follows the node's redirects.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,17 +12,17 @@ use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store as _};
 
-/// Where a request should go instead. It was not executed.
+/// The target of a redirect. The request was not executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// The slot is served there, from now on.
+    /// The slot has moved there.
     Moved(Slot, Address),
-    /// The slot is on its way there, and this name has arrived.
+    /// The slot is being migrated there, and this name has arrived.
     Ask(Address),
 }
 
 impl Redirect {
-    /// `MOVED 3999 127.0.0.1:6381`, `ASK 3999 127.0.0.1:6381`, as the node at `asked` says it.
+    /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`.
     pub(super) fn of(error: &StoreError, asked: &Address) -> Option<Self> {
         let code = error
             .code()
@@ -46,7 +45,7 @@ pub(super) struct Redirector {
 }
 
 impl Redirector {
-    /// Requests that certainly were not executed may go on; the member deals with all others.
+    /// Redirects a request that certainly was not executed; the member handles all others.
     fn failed(&self, request: Request, error: StoreError) {
         let refused = match Redirect::of(&error, &self.primary.address) {
             Some(Redirect::Moved(slot, address)) => self.moved(slot, &address, request),
@@ -58,7 +57,7 @@ impl Redirector {
         }
     }
 
-    /// The slot is at `address` now. Given back: the request must wait.
+    /// The slot has moved to `address`. Returns the request if it must wait.
     fn moved(&self, slot: Slot, address: &Address, request: Request) -> Option<Request> {
         self.store.schedule(|work| work.refresh = true);
         let map = self.store.map();
@@ -68,14 +67,14 @@ impl Redirector {
         }
     }
 
-    /// The slot is on its way to `address`, and this name has arrived. Given back: the request must wait.
+    /// The slot is being migrated to `address`, and this name has arrived. Returns the request if it must wait.
     fn asked(&self, address: Address, request: Request) -> Option<Request> {
         let map = self.store.map();
         let Some(target) = map.find(&address) else {
             self.store.schedule(|work| work.connect.extend([address]));
             return Some(request);
         };
-        // What went elsewhere before this one was answered must not be overtaken.
+        // A request must not overtake earlier ones that were redirected.
         if !target.is_up() || !map.is_at(Slot::of(&request.name), &self.primary) {
             return Some(request);
         }
@@ -92,14 +91,14 @@ impl Redirector {
         let name = error.is_disconnected().then(|| request.name.clone());
         let result = Err(error);
         self.events.answered(Answer { request, result });
-        // The name is at another node by now, which has no reason of its own to be asked again.
+        // Another node serves the name by now, and has no event of its own that would resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
             self.ask_again(node);
         }
     }
 
-    /// The node is there, and does nothing: it counts as lost until it answers again.
+    /// The node is connected but serves nothing: it counts as lost until it serves again.
     fn refused(&self, error: &StoreError) {
         if !self.primary.refuses.swap(true, Ordering::AcqRel) {
             self.events.disconnected(self.primary.node, error.clone());
@@ -127,8 +126,9 @@ impl Events for Redirector {
     }
 
     fn told(&self, name: &Name, message: Message) {
-        // Every node passes on what it is told to publish; those copies are late. The first one of a grant counts, whoever
-        // sends it: while a slot moves, others than its owner grant too. Of the rest that of the owner will do.
+        // Every node forwards published messages, so copies arrive late. The first copy of a grant counts from any
+        // node: during a migration, other nodes than the slot's owner grant too. Other messages count from the owner
+        // only.
         let granted = matches!(message, Message::Grant { .. });
         let counts = || {
             let map = self.store.map();
@@ -149,7 +149,7 @@ impl Events for Redirector {
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        // Of one that is new nobody knows whether it can be reached.
+        // A new node may or may not be reachable.
         if self.primary.is_up() {
             self.primary.set_up(false);
         }

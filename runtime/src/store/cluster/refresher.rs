@@ -20,36 +20,36 @@ use crate::store::redis::{Driver, jittered};
 use crate::store::{Events, Node, Store as _};
 use crate::wait;
 
-/// How long a node may be silent that is asked what it knows.
+/// How long a node may take to report the topology.
 const ANSWER: Duration = Duration::from_secs(1);
-/// Between two surveys while all is well.
+/// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
-/// Between two surveys while something is wrong: doubles from the first to the second.
+/// The pause between two surveys otherwise: doubles from the first value to the second.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// Between the beginnings of two surveys at least.
+/// The minimum time between the starts of two surveys.
 const LEAST: Duration = Duration::from_millis(50);
-/// How long all nodes must know of fewer changes before it is another cluster. By then a part that was cut off knows that
-/// it is.
+/// How long all nodes must report a lower epoch before it counts as a new cluster. By then a partitioned minority has
+/// noticed that it is one.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
     store: Arc<ClusterStore>,
     connector: Connector,
     topology: Topology,
-    /// When the topology was asked for.
+    /// When the topology was requested.
     seen: Instant,
-    /// Since when all nodes that answer know of fewer changes than the topology.
+    /// Since when all nodes that answer report a lower epoch than the topology.
     behind: Option<Instant>,
-    /// Of nodes that are not talked to yet.
+    /// The drivers of nodes that do not run yet.
     new: Vec<(Arc<Primary>, Driver)>,
-    /// The survey that is under way.
+    /// The survey in progress.
     surveys: JoinSet<()>,
     /// When the next survey begins, and when the last one began.
     due: Instant,
     began: Instant,
-    /// How long to wait after the next survey, if something is wrong.
+    /// The pause after the next survey, if the cluster is not well.
     backoff: Duration,
-    /// The survey under way may be out of date when it ends.
+    /// The result of the survey in progress may be out of date.
     stale: bool,
 }
 
@@ -79,7 +79,7 @@ impl Refresher {
         refresher
     }
 
-    /// Runs until the store is closed and everything answered.
+    /// Runs until the store is closed and all requests are answered.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
         loop {
@@ -106,12 +106,12 @@ impl Refresher {
             self.work(&*events);
             while running.try_join_next().is_some() {}
         }
-        // Those that came after the store was closed.
+        // Those that were added after the store was closed.
         self.store.close();
         while running.join_next().await.is_some() {}
     }
 
-    /// Asks the nodes who serves what.
+    /// Asks the nodes for the topology.
     fn begin_survey(&mut self) {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
@@ -181,11 +181,11 @@ impl Refresher {
             self.backoff = (wait * 2).min(BACKOFF.1);
             wait
         };
-        // Members should not ask all at once.
+        // Members should not all ask at the same time.
         self.due = Instant::now().after(jittered(wait));
     }
 
-    /// Makes the map what the topology says, as far as the nodes can be reached, and connects to those that are new.
+    /// Makes the slot map match the topology, as far as the nodes are reachable, and connects to new nodes.
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();
@@ -218,19 +218,21 @@ impl Refresher {
         }
     }
 
-    /// Has the member ask again for what lives at `node`: it came from a node that answers nothing, or its answer was lost.
+    /// Makes the member resend its requests for `node`: the name came from a node that does not answer, or the answer
+    /// was lost.
     fn ask_again(&self, node: Node, events: &dyn Events) {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
-        // The member asks one that is not there yet as soon as it is.
+        // The member resends to a node without a connection as soon as that is connected.
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
             events.connected(node, primary.next_generation());
         }
     }
 }
 
-/// Whether `topology` is news to a member that has heard of `epoch` changes. A node that has heard of fewer knows nothing
-/// new, unless no node has heard of more for a long time (`behind`: since when): a new cluster counts from the beginning.
+/// Whether `topology` is news to a member that knows `epoch`. A node with a lower epoch is out of date, unless no
+/// node has reported a higher one for a long time (`behind`: since when): then it is a new cluster, which counts from
+/// the beginning.
 fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
     if topology.epoch >= epoch {
         *behind = None;
@@ -267,7 +269,7 @@ mod tests {
         assert!(is_newer(7, true, 7, 0));
         assert!(!is_newer(3, true, 7, 1));
         assert!(!is_newer(3, true, 7, 30));
-        // Somebody of before is there still.
+        // A node of the old cluster still answers.
         assert!(is_newer(8, true, 7, 31));
         assert!(!is_newer(3, true, 8, 32));
         assert!(!is_newer(3, false, 8, 70));

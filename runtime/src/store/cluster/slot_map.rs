@@ -10,21 +10,21 @@ use crate::clock::Instant;
 use crate::config::Address;
 use crate::store::Node;
 
-/// Slot → primary. Changed by making a new one.
+/// Slot → primary. Immutable; a change makes a new map.
 #[derive(Clone, Debug)]
 pub(super) struct SlotMap {
     /// Indexes of `primaries`.
     slots: Vec<u16>,
-    /// Those without a slot too.
+    /// Includes primaries without a slot.
     primaries: Vec<Arc<Primary>>,
-    /// Slots that a redirect has moved since the last survey, and when.
+    /// The slots that a redirect has moved since the last survey, and when.
     moved: HashMap<Slot, Instant>,
 }
 
 const NOBODY: u16 = u16::MAX;
 
 impl SlotMap {
-    /// Nobody serves anything. (There are not more nodes than slots.)
+    /// A map in which no slot is served. Primaries are never more than slots.
     pub(super) fn new(primaries: Vec<Arc<Primary>>) -> Self {
         Self {
             slots: vec![NOBODY; usize::from(Slot::COUNT)],
@@ -33,8 +33,9 @@ impl SlotMap {
         }
     }
 
-    /// What `topology` says, which was asked for at `seen`, corrected by later redirects. A slot goes to a new node when that
-    /// is there, or cannot be reached; until then the old one answers. Nodes that are of no use are left out.
+    /// The map for `topology`, which was requested at `seen`, corrected by later redirects. A slot goes to a new node
+    /// once that is connected or known to be unreachable; until then the old node keeps it. Leaves out primaries that
+    /// are no longer needed.
     pub(super) fn next(
         &self,
         topology: &Topology,
@@ -70,7 +71,7 @@ impl SlotMap {
         map
     }
 
-    /// Nodes that took over slots from others that will not answer what they were asked.
+    /// The nodes that took over slots from nodes that will not answer their pending requests.
     pub(super) fn taken_over(&self, old: &Self) -> HashSet<Node> {
         let changed = (0..Slot::COUNT).map(Slot).filter_map(|slot| {
             let (before, now) = (old.primary(slot)?, self.primary(slot)?);
@@ -95,7 +96,7 @@ impl SlotMap {
             .find(|primary| primary.address == *address)
     }
 
-    /// From now on `primary`, one of those of this map, serves the slots.
+    /// Assigns the slots to `primary`, which must be in this map.
     pub(super) fn set(&mut self, slots: impl IntoIterator<Item = Slot>, primary: &Arc<Primary>) {
         let Some(index) = self.index(primary) else {
             return;
@@ -105,7 +106,7 @@ impl SlotMap {
         }
     }
 
-    /// From now on the slots are served as in `other`, if they are served there.
+    /// Assigns the slots as in `other`, if they are served there.
     fn copy(&mut self, slots: impl IntoIterator<Item = Slot>, other: &Self) {
         for slot in slots {
             if let Some(primary) = other.primary(slot) {
@@ -114,7 +115,7 @@ impl SlotMap {
         }
     }
 
-    /// A redirect says that the slot is at `to`.
+    /// Notes a redirect of the slot to `to`.
     pub(super) fn note_moved(&mut self, slot: Slot, to: &Arc<Primary>, now: Instant) {
         self.set([slot], to);
         self.moved.insert(slot, now);

@@ -1,4 +1,4 @@
-//! [`ClusterStore`]: takes requests from any thread, and finds the node of their name.
+//! [`ClusterStore`]: takes requests from any thread, and sends each to the node of its name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,9 +20,10 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
 
-/// Where names are that no node serves at present.
+/// The node of names whose slot no node serves at present.
 const NOWHERE: Node = Node(u32::MAX);
-/// How soon a slot may move again because one node says so: two that disagree must not pass a request on for ever.
+/// The minimum time between two moves of a slot by redirects: two nodes that disagree must not pass a request back
+/// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A member's access to a cluster.
@@ -35,18 +36,18 @@ pub(crate) struct ClusterStore {
     has_work: Notify,
 }
 
-/// What the refresher should do.
+/// Work for the refresher.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// The map may be out of date.
+    /// The slot map may be out of date.
     pub(super) refresh: bool,
-    /// A connection came or went.
+    /// A connection was made or lost.
     pub(super) changed: bool,
-    /// Nodes where the member should ask for everything again that lives there.
+    /// Nodes for whose names the member should resend all requests.
     pub(super) ask_again: HashSet<Node>,
-    /// Nodes that are needed and have no connection.
+    /// Nodes that need a connection.
     pub(super) connect: HashSet<Address>,
-    /// What the last survey found.
+    /// The result of the last survey.
     pub(super) surveyed: Option<Result<Topology, SetupError>>,
 }
 
@@ -55,7 +56,7 @@ impl ClusterStore {
         let nodes = map.primaries().iter();
         let guarantees = nodes.map(|primary| primary.store.guarantees());
         Self {
-            // A name may be on any of them.
+            // Any node may serve a name, so the weakest guarantee counts.
             guarantees: guarantees
                 .reduce(Guarantees::and)
                 .unwrap_or_else(Guarantees::unknown),
@@ -88,15 +89,15 @@ impl ClusterStore {
         std::mem::take(&mut *lock(&self.work))
     }
 
-    /// Until there is work.
+    /// Completes when there is work.
     pub(super) async fn has_work(&self) {
         self.has_work.notified().await;
     }
 
-    /// A node says of `request` that its slot has moved to `to`: the request goes on there. Given back: it must wait.
+    /// `from` redirects `request`, since its slot has moved to `to`: sends it there. Returns the request if it must wait.
     ///
-    /// All requests for the slot that are under way are at `from`, so the first of them that goes on overtakes none.
-    /// Nobody finds the new node before the request is there.
+    /// All pending requests for the slot are at `from`, so the first one that is redirected overtakes none. The map
+    /// shows the new node only after that request was sent to it.
     pub(super) fn follow_move(
         &self,
         slot: Slot,
@@ -143,7 +144,7 @@ impl Store for ClusterStore {
             if self.is_closed() {
                 return Some(answer);
             }
-            // It serves nothing any more: the map is another one by now.
+            // It serves no slot any more, so the map is replaced.
             last = Some(primary.clone());
             request = answer.request;
         }

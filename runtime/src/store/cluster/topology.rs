@@ -1,4 +1,4 @@
-//! [`Topology`]: who serves what, as one node of a cluster says; and [`survey`], which asks the nodes.
+//! [`Topology`]: the slots and primaries, as one node reports them; and [`survey`], which asks the nodes.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use crate::config::{Address, RedisEndpoint};
 use crate::error::{SetupError, StoreError};
 use crate::store::redis::{self, Limits, Value};
 
-/// How many are asked at the same time.
+/// How many nodes are asked at the same time.
 const ABREAST: usize = 3;
-/// How many are asked at most.
+/// How many nodes are asked at most.
 const MOST: usize = 12;
 
-/// Who serves which slots, as one node sees it.
+/// The primaries and their slots, as one node reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Topology {
     /// First and last slot, and the primary that serves them.
     pub(super) ranges: Vec<(Slot, Slot, Address)>,
     pub(super) replicas: Vec<Address>,
-    /// The node is a part of a cluster that works.
+    /// The node reports that the cluster is up.
     pub(super) works: bool,
-    /// How many changes the node has heard of.
+    /// The configuration epoch that the node reports.
     pub(super) epoch: u64,
 }
 
 impl Topology {
-    /// What to ask; the replies go to [`read`](Self::read).
+    /// The commands to send; [`read`](Self::read) takes the replies.
     pub(super) const QUESTIONS: [&[&str]; 2] = [&["CLUSTER", "SLOTS"], &["CLUSTER", "INFO"]];
 
-    /// The reply to the question with this index, of the node at `asked`.
+    /// Reads the reply to the command with this index, from the node at `asked`.
     pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
         match (index, reply) {
             (0, Value::List(ranges)) => {
@@ -65,7 +65,7 @@ impl Topology {
         self.ranges.iter().map(|range| &range.2)
     }
 
-    /// First and last slot, the primary, its replicas. What makes no sense is left out.
+    /// Reads first and last slot, the primary, its replicas. Ignores malformed ranges.
     fn range(&mut self, range: &Value<'_>, asked: &Address) {
         let Value::List(words) = range else {
             return;
@@ -94,7 +94,7 @@ impl Topology {
     }
 }
 
-/// Host, port, id, and more about it.
+/// Reads host, port, id and metadata.
 fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     let Value::List(words) = value else {
         return None;
@@ -103,7 +103,7 @@ fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
         return None;
     };
     let host = match host {
-        // Its name is not known; it may say more about itself.
+        // The node's host name is unknown; the metadata may have its address.
         Value::Text(b"?") => words.get(3).and_then(ip).unwrap_or_default(),
         Value::Text(host) => std::str::from_utf8(host).ok()?,
         _ => "",
@@ -111,7 +111,7 @@ fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     address(host, (*port).try_into().ok()?, asked)
 }
 
-/// What stands behind `ip` in a map or a list of pairs.
+/// The value of `ip` in a map or a list of pairs.
 fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
     let of = |key: &Value<'a>, value: &Value<'a>| match (key, value) {
         (Value::Text(b"ip"), Value::Text(ip)) => std::str::from_utf8(ip).ok(),
@@ -126,7 +126,7 @@ fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
     }
 }
 
-/// A node as another one names it. Without a host it is where the other one was asked.
+/// The address of a node that another node names. Without a host, it is the host of the node at `asked`.
 pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address> {
     let host = match (host, asked) {
         ("", Address::Tcp { host, .. }) => host,
@@ -137,9 +137,8 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
     Some(Address::Tcp { host, port })
 }
 
-/// Asks `candidates`, the first ones first, until one knows of a cluster that works and has heard of `epoch` changes at
-/// least; otherwise returns the answer that has heard of most. Each has `connect_timeout` to answer, and may be silent for
-/// `silence`.
+/// Asks `candidates` in order, until one reports a cluster that is up with `epoch` or a higher one. Otherwise returns
+/// the answer with the highest epoch. Each node has `connect_timeout` to answer, and may be silent for `silence`.
 pub(super) async fn survey(
     candidates: Vec<RedisEndpoint>,
     epoch: u64,
@@ -178,7 +177,7 @@ pub(super) async fn survey(
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
 }
 
-/// Whether another node may do, or the same one later.
+/// Whether another node, or the same one later, may answer instead.
 pub(super) fn is_passing(error: &SetupError) -> bool {
     matches!(
         error,
@@ -204,7 +203,7 @@ fn nobody() -> SetupError {
     }
 }
 
-/// In any order, so that the members of a cluster do not all ask the same node.
+/// Shuffles, so that the members of a cluster do not all ask the same node.
 pub(super) fn shuffle<T>(items: &mut [T]) {
     for last in (1..items.len()).rev() {
         let chosen = Uuid::new_v4().as_u128() % (last as u128 + 1);

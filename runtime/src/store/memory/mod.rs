@@ -1,8 +1,8 @@
 //! The memory store: locks within one process.
 //!
-//! It is the reference for every other store, and the store of users' tests. `memory://` belongs to one client;
-//! all clients of the process with the URL `memory://some-name` share one. The rules of a name are in [`state`]; this file has the
-//! names, the members that listen and the clock.
+//! It is the reference for every other store, and the store for users' tests. `memory://` belongs to one client; all
+//! clients of the process with the URL `memory://some-name` share one. The rules for a name are in [`state`]; this
+//! file has the map of names, the subscribed members and the clock.
 
 mod record;
 pub(crate) mod state;
@@ -68,8 +68,8 @@ impl Space {
     }
 }
 
-/// The highest fencing time of all closed stores. Each grant takes a microsecond, so grants in a tight loop bring it ahead of the
-/// clock; the clock of a store that is opened later starts beyond it.
+/// The highest token of all closed stores. Each grant takes at least a microsecond of token, so a tight loop of
+/// grants runs ahead of the clock; a store that is opened later starts its clock beyond it.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A member's access to a [`Space`].
@@ -105,7 +105,7 @@ impl MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        // The store still exists here, so no client opens a new one before `LAST` is set.
+        // A client opens a new store of this name only when this one is gone, which is after `LAST` is set.
         let last = lock(&self.space.inner)
             .names
             .values()
@@ -122,7 +122,8 @@ impl Store for MemoryStore {
 
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
-        // Read under the lock: a time from before another operation would look like a step back of the clock.
+        // Read under the lock: an earlier time than that of the previous operation would look like a clock that was
+        // stepped back.
         let now = self.space.clock.micros(Instant::now());
         let Inner {
             names, listeners, ..
@@ -170,7 +171,7 @@ impl Store for MemoryStore {
 
     fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Op>) {
         let mut inner = lock(&self.space.inner);
-        // It may have been swept meanwhile.
+        // A sweep may have removed it meanwhile.
         let state = inner.names.entry(name.clone()).or_default();
         state.take_back(self.member, loan, held);
         inner.count(loan.last());

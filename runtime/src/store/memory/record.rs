@@ -1,11 +1,11 @@
-//! What the memory store keeps of one ticket.
+//! The memory store's record of a ticket.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::store::{MemberId, SharedStr};
 
-/// How a ticket holds; a waiter is `Plain`.
+/// The state of a holder; a waiter is `Plain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flag {
     Plain,
@@ -47,12 +47,12 @@ impl Record {
         self.token == 0
     }
 
-    /// When it loses its place in the queue, unless its member is heard of before.
+    /// When its place in the queue ends, unless its member touches it before.
     pub(super) fn place_ends(&self) -> u64 {
         self.heard + self.place_ms * 1000
     }
 
-    /// The units that it uses, unless another holder of its owner covers them.
+    /// The units that it uses, unless another holder of the same owner covers them.
     pub(super) fn weight(&self) -> u64 {
         if self.signal.is_some() {
             0

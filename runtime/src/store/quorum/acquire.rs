@@ -1,5 +1,5 @@
-//! A round of an acquire: all nodes are asked at once, and when enough have granted, the highest of their tokens is
-//! written back before the grant counts. If too few have, they get it back at once.
+//! A round of an acquire asks all nodes at once. When enough have granted, the member writes the highest of their
+//! tokens back to the nodes before the grant counts. If too few have granted, it releases at once.
 
 use std::time::Duration;
 
@@ -10,16 +10,17 @@ use super::votes::{Vote, Votes, is_granted};
 use crate::error::StoreError;
 use crate::store::{Mode, Op, Reply, Request, Ticket};
 
-/// How long slow nodes are waited for while others have refused: three times as long as the majority took, within this.
+/// How long a round waits for slow nodes after others have refused: three times the time that the majority took,
+/// within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// How far a token that is written back is ahead of the given ones, in microseconds: nodes that grant later have it too, and
-/// all nodes give the same next one, if it comes soon.
+/// How far the written token is ahead of the granted ones, in microseconds. A node that grants later gets the same
+/// token, and all nodes give the same next one, if it comes soon.
 const AHEAD: u64 = 10_000;
-/// And by how much more at most: two members that write at the same time seldom write the same.
+/// The maximum random addition: two members that write at the same time seldom write the same token.
 const SPREAD: u64 = 1_000;
 
 impl Quorum {
-    /// An acquire, an adoption or a touch.
+    /// Starts an acquire, an adoption or a touch.
     pub(super) fn ticket_asked(&mut self, request: Request) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -56,8 +57,8 @@ impl Quorum {
         }
     }
 
-    /// Answers the request of a ticket whose job is over. Without a grant or a place the member forgets the ticket, and so
-    /// does the quorum; otherwise what was asked meanwhile is next.
+    /// Answers the request of a ticket whose job has ended. Without a grant or a place, the member and the quorum
+    /// forget the ticket. Otherwise the next queued request starts.
     pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -138,7 +139,8 @@ impl Quorum {
                 self.took = took;
                 return self.won(job.request, token);
             }
-            // Shares of an owner have one token: a node that lags behind must not cause another one while the rest may agree.
+            // Holders of one owner share one token. If one node lags behind, it must not cause a new token while the
+            // others may agree.
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(self.now, grace) {
                 self.raise(&mut job);
@@ -152,8 +154,8 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Enough have granted, but no majority the same token: a greater one is written to each node. If a node has given
-    /// that to another ticket meanwhile it answers with the next one, and the member writes again.
+    /// Enough nodes have granted, but no majority gave the same token: writes a greater one to each node. A node that
+    /// has meanwhile given that token to another ticket answers with the next one; then the member writes again.
     fn raise(&mut self, job: &mut Job) {
         let Some(ticket) = job.request.op.ticket() else {
             return;
@@ -188,7 +190,7 @@ impl Quorum {
         state.collisions = 0;
         let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
         self.leave_wake_queue(ticket, true);
-        // There may be room for the next one beside it.
+        // Another waiter may fit beside it.
         if may_share {
             self.wake_one(&request.name);
         }
@@ -204,7 +206,7 @@ fn token_of(reply: &Reply) -> Option<u64> {
     }
 }
 
-/// The token that most nodes have granted, and how many have.
+/// The token that most nodes have granted, and their number.
 fn most_frequent_token(votes: &Votes) -> (u64, usize) {
     let tokens = votes.replies().filter_map(token_of);
     let all = tokens.clone();

@@ -1,4 +1,4 @@
-//! What an answer or a message says about a ticket on one node, whichever job waits for it.
+//! The effect of an answer or a message on the state of a ticket at one node, regardless of the job that waits for it.
 
 use super::machine::Quorum;
 use super::nodes::NOBODY;
@@ -11,7 +11,7 @@ impl Quorum {
     pub(super) fn note(&mut self, node: usize, answer: &Answer) {
         let Answer { request, result } = answer;
         match (&request.op, result) {
-            // Places in a wake queue end by themselves within seconds.
+            // Places in a wake queue expire within seconds.
             (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
             (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
             (Op::Release { .. }, Err(_)) => self.note_unreleased(node, answer),
@@ -47,7 +47,7 @@ impl Quorum {
             (_, Ok(Reply::Granted { token, .. })) if on.open => {
                 self.keep_up(node, ticket, *token);
             }
-            // What is older than the last acquire says nothing any more.
+            // An answer to an older request than the last acquire is outdated.
             (Op::Touch { counter, .. }, Ok(Reply::Gone)) if *counter >= on.acquired => {
                 on.open = false;
             }
@@ -55,7 +55,7 @@ impl Quorum {
                 on.late |= error.is_disconnected();
             }
             (_, Ok(Reply::Granted { .. } | Reply::Queued { .. })) => {}
-            // Refused, and no other one is on its way.
+            // The node refused it, and no other acquire is in flight.
             (Op::Acquire { .. } | Op::Adopt { .. }, Ok(_)) if on.unanswered == 0 => {
                 on.open = false;
             }
@@ -63,7 +63,7 @@ impl Quorum {
         }
     }
 
-    /// `node` has refused a release, or was lost before it answered.
+    /// `node` refused a release, or was lost before it answered.
     fn note_unreleased(&mut self, node: usize, answer: &Answer) {
         let (Op::Release { ticket, .. }, Err(error)) = (&answer.request.op, &answer.result) else {
             return;
@@ -80,7 +80,7 @@ impl Quorum {
         self.nodes.note_unreleased(node, name, &op, error, self.now);
     }
 
-    /// A node that granted later than enough others gets the token that they all have.
+    /// Raises the token at a node that granted later than enough others, to the token that those have.
     fn keep_up(&mut self, node: usize, ticket: Ticket, granted: u64) {
         if let Some(state) = self.tickets.get(&ticket)
             && let Phase::Held(token) = state.phase
@@ -112,7 +112,7 @@ impl Quorum {
                 return self.notified(node, ticket, (token, signal), Some(message));
             }
             Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
-            // Each node tells it; the member hears of it once.
+            // Each node reports the loss; the member gets one message.
             Message::Lost { .. } => {
                 let lost = |state: &TicketState| state.on.iter().filter(|on| on.lost).count();
                 let before = lost(state);

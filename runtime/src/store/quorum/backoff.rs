@@ -1,5 +1,5 @@
-//! How long to wait so that members do not collide: a random pause after a round that nobody won, and a head start for
-//! those whom a release has woken. Otherwise the releasing member would mostly be the first to ask again.
+//! Delays that keep members from colliding: a random pause after a round that nobody won, and a head start for
+//! waiters that a release has woken. Without it, the releasing member would mostly be the first to ask again.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use super::wake::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 
-/// The first pause after a collision is no longer than this, or twice the time that a round takes.
+/// The first pause after a collision is at most this, or twice the duration of a round.
 const FIRST: Duration = Duration::from_millis(4);
-/// How often it doubles at most.
+/// The maximum number of doublings.
 const DOUBLINGS: u32 = 8;
-/// No pause is longer.
+/// The maximum pause.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How long after a release its member gives way.
+/// How long after its release a member gives way to others.
 const SOON: Duration = Duration::from_millis(20);
-/// How long it gives way at least.
+/// The minimum time of giving way.
 const HEAD_START: Duration = Duration::from_millis(2);
-/// How long a release is remembered, and of how many names at most.
+/// How long a release is remembered, and for how many names.
 const REMEMBERED: (Duration, usize) = (Duration::from_secs(1), 1024);
 
 /// A small generator (xorshift64*).
@@ -44,13 +44,13 @@ impl Jitter {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) % limit.max(1)
     }
 
-    /// Anything from `from` to `to`.
+    /// A random duration from `from` to `to`.
     pub(super) fn between(&mut self, from: Duration, to: Duration) -> Duration {
         let micros = to.saturating_sub(from).as_micros() as u64;
         from + Duration::from_micros(self.below(micros + 1))
     }
 
-    /// How long to wait after so many collisions in a row, of rounds that take `round`: from a few milliseconds to a second.
+    /// The pause after so many collisions in a row, of rounds that take `round`: from a few milliseconds to a second.
     pub(super) fn backoff(&mut self, collisions: u32, round: Duration) -> Duration {
         let doublings = collisions.clamp(1, DOUBLINGS) - 1;
         let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
@@ -62,12 +62,12 @@ impl Jitter {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastRelease {
     at: Instant,
-    /// When it turned out to have woken a waiter, if it has.
+    /// When a node reported that it had woken a waiter.
     woke: Option<Instant>,
 }
 
 impl Quorum {
-    /// This member has released; `queue`: where others wait for that.
+    /// Notes a release of this member; `queue`: the wake queue of the name.
     pub(super) fn note_release(&mut self, queue: &Name) {
         let (at, (remembered, names)) = (self.now, REMEMBERED);
         if self.releases.len() >= names {
@@ -80,14 +80,14 @@ impl Quorum {
         }
     }
 
-    /// A node has woken so many who waited in `queue`.
+    /// A node has woken `count` waiters in `queue`.
     pub(super) fn note_woken(&mut self, queue: &Name, count: u64) {
         if let Some(release) = self.releases.get_mut(queue) {
             release.woke = (count > 0).then_some(self.now);
         }
     }
 
-    /// How long a new request for `name` gives way to waiters whom this member's release has probably woken.
+    /// How long a new request for `name` gives way to waiters that this member's release has probably woken.
     pub(super) fn head_start(&mut self, name: &Name) -> Option<Duration> {
         if self.releases.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What follows a lost round: another one, at once or after a pause, or an answer without a grant.
+//! The end of a lost round: another round, at once or after a pause, or an answer without a grant.
 
 use std::time::Duration;
 
@@ -9,25 +9,26 @@ use super::votes::{Vote, Votes, is_granted};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Reply, Request};
 
-/// How long a request goes on trying by itself while rounds collide.
+/// How long a request retries by itself while rounds collide.
 const PERSISTENCE: Duration = Duration::from_millis(200);
-/// How often an attempt that does not wait is made again when nobody has won.
+/// How many rounds an attempt without waiting makes when no member wins.
 const TRIES: u32 = 6;
-/// When a waiter looks again, if nobody wakes it before.
+/// When a waiter retries without being woken.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
 const TOO_FEW_ADOPTED: &str =
     "too few servers have handed the lock over; the others grant nothing yet, or are slow";
 
 impl Quorum {
-    /// Too few have granted: they get it back.
+    /// Too few nodes have granted: releases those grants.
     pub(super) fn lost(&mut self, job: Job) {
         let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
         let (enough, adopts) = (state.needed(), state.adopts.is_some());
         let is_first = state.counter <= 1;
-        // Where it has taken over, the old ticket is gone: given back, nobody would have the lock. The member asks again.
+        // Some nodes have adopted, so the old ticket is gone there. If they released it, nobody would hold the lock.
+        // The member asks again.
         if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
             let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
             let error = match is_reached {
@@ -49,7 +50,7 @@ impl Quorum {
         if adopts {
             return self.end(job.request, Ok(Reply::Gone));
         }
-        // What has not answered by the end counts as unreachable.
+        // A node that has not answered by the end counts as unreachable.
         let is_over = job.ends <= self.now;
         let unanswered = if is_over { 0 } else { job.votes.unanswered() };
         if job.votes.answered() + unanswered < enough {
@@ -71,7 +72,7 @@ impl Quorum {
         self.end(job.request, result);
     }
 
-    /// The name is held by others, or nobody got enough nodes.
+    /// Other tickets hold the name, or no member got enough nodes.
     fn after_collision(&mut self, job: Job) {
         let request = job.request;
         let (holder, is_held) = holder(&job.votes, self.nodes.majority());
@@ -97,12 +98,13 @@ impl Quorum {
             return self.pause(request, wait);
         }
         if is_held && state.wake_queue.is_none() {
-            // Another round once it would be told of a release: there may have been one in between.
+            // Joins the wake queue, then makes another round: a release in between would wake nobody.
             state.join_wake_queue();
             return self.round(request);
         }
         if collisions > 1 {
-            // It is told of releases from the next round on: there may be many, and each round may fall between two.
+            // The ticket is in the wake queues from the next round on: several releases may come, and each could fall
+            // between two rounds.
             state.join_wake_queue();
         }
         let wait = match is_held {
@@ -124,7 +126,7 @@ impl Quorum {
         self.end(request, Ok(queued));
     }
 
-    /// The next round begins in a while.
+    /// Starts the next round after a pause.
     pub(super) fn pause(&mut self, request: Request, wait: Duration) {
         let mut job = self.new_job(request, Kind::Pause);
         job.ends = self.now.after(wait);
@@ -134,7 +136,7 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Somebody has released: if this job is a pause, the next round begins now.
+    /// Another member released: if this job is a pause, the next round starts now.
     pub(super) fn end_pause(&mut self, number: u64) {
         if self
             .jobs
@@ -151,7 +153,7 @@ fn refuses_adoption(reply: &Reply) -> bool {
     !is_granted(reply) && !matches!(reply, Reply::Busy { .. })
 }
 
-/// What no further round would change.
+/// Whether another round could not change the reply.
 fn is_final(reply: &Reply) -> bool {
     matches!(
         reply,
@@ -159,7 +161,7 @@ fn is_final(reply: &Reply) -> bool {
     )
 }
 
-/// The holder that most nodes name, and whether enough nodes name it for it to be so.
+/// The holder that most nodes name, and whether a majority names it.
 fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
     let holders = votes.replies().filter_map(|reply| match reply {
         Reply::Busy { holder } => holder.as_ref(),

@@ -1,8 +1,8 @@
-//! Waiting for a notification: the ticket queues on every node, and the first node that notifies it wakes it. A notification
-//! reaches a majority of the nodes, and so at least one on which the ticket waits.
+//! Waiting for a notification: the ticket queues on every node, and the first node that notifies it wakes it. A
+//! notification reaches a majority of the nodes, and so at least one node on which the ticket waits.
 //!
-//! Every node sends the same notification, with the same text: it counts once. Another one, or one that comes after the
-//! ticket has left, goes to the next waiter of that node.
+//! Every node sends the same notification with the same text; it counts once. A different one, or one that comes
+//! after the ticket has left, goes to the next waiter of that node.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Quorum {
                 continue;
             }
             if touches && !state.on[node].open {
-                // A place that was lost does not count: a notification may have passed it.
+                // A lost place does not count: the node may have given a notification to others meanwhile.
                 self.acquire_on(node, ticket, NOBODY);
                 continue;
             }
@@ -62,8 +62,8 @@ impl Quorum {
         };
         let result = match job.votes.of(node) {
             Vote::Unanswered => return self.keep(job),
-            // The node takes itself for closed and does not let the notification be claimed: it may go to somebody else,
-            // and this ticket waits nowhere else.
+            // The node grants nothing now, so the notification cannot be claimed. It may go to another waiter, and
+            // this ticket waits nowhere else.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
             Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),
@@ -121,7 +121,7 @@ impl Quorum {
         }
     }
 
-    /// `node` is back: a ticket that waits there may have missed its notification.
+    /// `node` is connected again: a ticket that waits there may have missed its notification.
     pub(super) fn listen_again(&mut self, node: usize) {
         let waits = |state: &TicketState| state.phase == Phase::Listening && state.on[node].open;
         let waiting = self.tickets.iter().filter(|(_, state)| waits(state));

@@ -17,20 +17,20 @@ use crate::guarantees::Guarantees;
 use crate::store::redis::{Guard, Route};
 use crate::store::{Events, MemberId, Store, redis};
 
-/// How long the others are waited for when a majority is connected.
+/// How long the driver waits for the other nodes once a majority is connected.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long slow nodes have to answer the last requests.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Runs the nodes and their quorum. When it ends, be it with its runtime, the store is closed.
+/// Runs the nodes and their quorum. When it ends, or its runtime does, the store is closed.
 pub(crate) struct Driver {
     store: Arc<QuorumStore>,
-    /// Each with whether it is connected already.
+    /// Each node, and whether it is connected already.
     nodes: Vec<(Arc<dyn Store>, bool)>,
     drivers: Vec<redis::Driver>,
 }
 
-/// Opens the nodes: a majority must be there within `connect_timeout`; the others are connected to when they are.
+/// Opens the nodes. A majority must connect within `connect_timeout`; the others may connect later.
 pub(crate) async fn connect(
     nodes: &[RedisEndpoint],
     connect_timeout: Duration,
@@ -91,8 +91,8 @@ pub(crate) async fn connect(
     Ok((store, driver))
 }
 
-/// Any of the nodes may be the one that makes a second majority: the weakest counts. Those that are not there yet are not
-/// waited for.
+/// The weakest guarantee of the connected nodes counts, since any node may complete a second majority. Unconnected
+/// nodes are ignored.
 fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
     let connected = nodes.iter().filter(|(_, connected)| *connected);
     let found = connected
@@ -130,7 +130,7 @@ impl Driver {
                 break;
             }
             if !idle {
-                // The member may have asked for more when it was told.
+                // The member may have sent requests when it got the events.
                 continue;
             }
             match quorum.next() {

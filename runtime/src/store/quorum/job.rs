@@ -1,4 +1,4 @@
-//! [`Job`]: one request of the member that the nodes are asked about.
+//! [`Job`]: one request of the member, and the answers of the nodes.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ pub(super) struct Job {
     pub(super) number: u64,
     pub(super) request: Request,
     pub(super) kind: Kind,
-    /// What each node answered.
+    /// The answer of each node.
     pub(super) votes: Votes,
-    /// What each node answered to a second question: the raise of a round, or what waits beside the name of a query.
+    /// Each node's answer to a second request: the raise of a round, or the wake queue of a query.
     pub(super) second: Votes,
-    /// The token that a round writes back; 0: none yet.
+    /// The token that a round writes back; 0: not chosen yet.
     pub(super) token: u64,
     pub(super) began: Instant,
-    /// When the job is decided, whatever has been answered.
+    /// When the job is decided, with whatever answers have come.
     pub(super) ends: Instant,
-    /// Until when slow nodes are waited for, once others have answered.
+    /// Until when the job waits for slow nodes, once others have answered.
     grace: Option<Instant>,
     /// The timer of this job, while it waits.
     due: Instant,
@@ -31,23 +31,23 @@ pub(super) struct Job {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// All nodes are asked for a ticket.
+    /// All nodes are asked to grant a ticket.
     Round,
-    /// Between two rounds.
+    /// A pause between two rounds.
     Pause,
     Renew,
     Listen,
     Release {
-        /// It was held, and not only asked for.
+        /// The ticket was held, not only requested.
         held: bool,
-        /// So many nodes must have released it.
+        /// How many nodes must have released it.
         enough: usize,
     },
     Query,
 }
 
 impl Job {
-    /// Notes what `node` answered to `op` about `name`.
+    /// Records the answer of `node` to `op` about `name`.
     pub(super) fn put(
         &mut self,
         node: usize,
@@ -58,14 +58,14 @@ impl Job {
             _ if *name != self.request.name => self.second.put(node, result),
             Op::Raise { .. } => {
                 self.second.put(node, result.clone());
-                // The newer answer about the ticket.
+                // The newer answer about the ticket replaces the older one.
                 self.votes.put(node, result);
             }
             _ => self.votes.put(node, result),
         }
     }
 
-    /// Whether slow nodes are still waited for; the first call starts the time.
+    /// Whether the job still waits for slow nodes; the first call starts that time.
     pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
         *self.grace.get_or_insert(now.after(grace)) > now
     }
@@ -94,7 +94,7 @@ impl Quorum {
         self.nodes.send(node, job.number, &job.request.name, op);
     }
 
-    /// Keeps `job` until a node answers or its time is over.
+    /// Keeps `job` until a node answers or its timer fires.
     pub(super) fn keep(&mut self, mut job: Job) {
         let grace = job.grace.filter(|grace| *grace > self.now);
         job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
@@ -109,7 +109,7 @@ impl Quorum {
         Some(job)
     }
 
-    /// Ends a job, or keeps it.
+    /// Ends a job if it is decided; otherwise keeps it.
     pub(super) fn decide(&mut self, mut job: Job) {
         let result = match job.kind {
             Kind::Round => return self.decide_round(job),

@@ -1,6 +1,6 @@
-//! [`Quorum`]: one member's tickets and jobs. Here: which input goes where; the other files say what is done about it.
+//! [`Quorum`]: one member's tickets and jobs. This file dispatches each input; the other files handle it.
 //!
-//! It knows neither threads nor sockets nor the time: the driver brings what happened, and the time when it did.
+//! It uses no threads, no sockets and no clock: the driver passes in events and their time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::store::{
     Answer, Events, GrantBlock, Message, Node, Op, Reply, Request, Ticket, TicketMap,
 };
 
-/// With so many tickets the first search begins for those that nobody asks for any more.
+/// How many tickets cause the first search for abandoned ones.
 const SWEEP: usize = 64;
 
-/// What comes at a point in time.
+/// An event at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
-    /// The job with this number is decided.
+    /// The job with this number must be decided.
     Job(u64),
-    /// The ticket, which was notified and is released, leaves the other nodes too.
+    /// The ticket was notified and released; now it leaves the other nodes too.
     Withdraw(Ticket),
 }
 
@@ -39,18 +39,18 @@ pub(super) struct Quorum {
     pub(super) timers: BTreeSet<(Instant, Due)>,
     pub(super) now: Instant,
     pub(super) jitter: Jitter,
-    /// This member's last releases, by the queue of those who wait for one.
+    /// This member's last releases, by wake queue.
     pub(super) releases: NameMap<LastRelease>,
-    /// How long the last round took that was won.
+    /// The duration of the last round that was won.
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
     /// How often a majority became reachable.
     generation: u64,
     connected: bool,
-    /// What the member was told last.
+    /// The block that was last reported to the member.
     closing: Option<GrantBlock>,
-    /// The next search begins with so many tickets.
+    /// How many tickets cause the next search.
     sweep_at: usize,
 }
 
@@ -113,7 +113,7 @@ impl Quorum {
         }
     }
 
-    /// Tells the member if a majority has become reachable.
+    /// Tells the member when a majority has become reachable.
     fn connect(&mut self) {
         if self.nodes.are_connected() && !self.connected {
             self.connected = true;
@@ -145,7 +145,7 @@ impl Quorum {
         }
     }
 
-    /// Does what is due at this time.
+    /// Handles what is due now.
     pub(super) fn tick(&mut self) {
         self.nodes.retry(self.now);
         while let Some(&(at, due)) = self.timers.first()
@@ -174,7 +174,7 @@ impl Quorum {
         self.jobs.is_empty()
     }
 
-    /// The member asks for nothing more: tickets are withdrawn now.
+    /// The member sends no more requests: tickets are withdrawn now.
     pub(super) fn close(&mut self) {
         for (at, due) in std::mem::take(&mut self.timers) {
             match due {
@@ -190,7 +190,7 @@ impl Quorum {
         }
     }
 
-    /// Forgets tickets that the member will not release, when there are many.
+    /// Drops tickets that the member will not release, when there are many.
     pub(super) fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
             let now = self.now;
@@ -211,7 +211,7 @@ impl Quorum {
         StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
     }
 
-    /// Why fewer than `enough` nodes have answered with `votes`.
+    /// The error when fewer than `enough` nodes have answered.
     pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
         let trouble = votes.trouble().cloned();
         trouble.unwrap_or_else(|| self.unreachable(enough))
@@ -221,7 +221,7 @@ impl Quorum {
         if !self.connected {
             return self.disconnected();
         }
-        // As an error of the connection it would make the member wait for a reconnect, and there is a connection.
+        // As an error of the connection it would make the member wait for a reconnect, but a connection exists.
         StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
     }
 }

@@ -1,4 +1,4 @@
-//! What several nodes say, as one answer: what a majority says, where a node that is silent might agree with anything.
+//! Merges the answers of several nodes: the majority counts, and a silent node may agree with any answer.
 
 use super::votes::{Votes, majority};
 use crate::store::{NameRecord, Reply, TicketRecord};
@@ -53,12 +53,12 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     }
 }
 
-/// How many nodes have said nothing.
+/// How many nodes have not answered.
 fn silent(votes: &Votes) -> usize {
     votes.len() - votes.answered()
 }
 
-/// At least so many as a majority says, or might say.
+/// The greatest number that a majority reports or exceeds, if the silent nodes agree with it.
 fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
     let mut numbers: Vec<_> = votes.replies().filter_map(number).collect();
     numbers.sort_unstable_by(|a, b| b.cmp(a));
@@ -66,7 +66,7 @@ fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
     numbers.get(index).copied().unwrap_or(0)
 }
 
-/// What is counted.
+/// The number in a reply.
 fn number(reply: &Reply) -> Option<u64> {
     match reply {
         Reply::Freed { holders } | Reply::Told { holders } | Reply::InUse { holders, .. } => {
@@ -84,7 +84,7 @@ fn info(reply: &Reply) -> Option<&NameRecord> {
     }
 }
 
-/// The tickets that are on most nodes, in order of token, each for as long as it lasts anywhere.
+/// The tickets that most nodes have, in order of token, each with its longest remaining time.
 fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
     let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
     for ticket in votes.replies().filter_map(info).flat_map(which) {
@@ -102,7 +102,7 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// One ticket of what several nodes say of it. The token that most of them have is the quorum's.
+/// Merges the records of one ticket. The token that most of them have is the quorum's.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let same = |ticket: &&&TicketRecord| {
         let others = known.iter().filter(|other| other.token == ticket.token);

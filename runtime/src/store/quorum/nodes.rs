@@ -1,5 +1,4 @@
-//! [`Nodes`]: the servers of the quorum: which can be reached, what is sent to which, and the releases that are pending
-//! on each.
+//! [`Nodes`]: the servers of the quorum: which are reachable, the requests to each, and the pending releases of each.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +10,17 @@ use crate::name::Name;
 use crate::store::limits::LONGEST_LEASE_MS;
 use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap};
 
-/// In place of a job's number: nobody waits for the answer.
+/// Takes the place of a job's number if no job waits for the answer.
 pub(super) const NOBODY: u64 = 0;
 
-/// So many releases are pending on a node at most.
+/// The maximum number of pending releases of a node.
 const MOST_PENDING: usize = 10_000;
-/// How soon a refused release is sent again, and how many of them at a time.
+/// The delay before refused releases are sent again, and how many are sent at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
-/// The longest that a lease can last on a server.
+/// The maximum lease on a server.
 const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 
-/// A release that a node has not executed, as far as is known.
+/// A release that a node may not have executed.
 #[derive(Debug)]
 struct PendingRelease {
     name: Name,
@@ -29,19 +28,19 @@ struct PendingRelease {
     /// A copy of an acquire, or of this release, may arrive at any time.
     tomb: bool,
     used: u64,
-    /// Then there is nothing left to release there. Never, if what was sent may arrive at any time.
+    /// When the ticket has expired there by itself. Never, if an acquire may still arrive at any time.
     until: Instant,
     in_flight: bool,
 }
 
 struct Node {
     store: Arc<dyn Store>,
-    /// Why it cannot be reached; `None` while it can.
+    /// Why it is unreachable; `None` if it is reachable.
     down: Option<StoreError>,
     /// Until when it grants nothing.
     closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
-    /// When the releases are sent again that the node has refused.
+    /// When the releases that the node refused are sent again.
     retry: Option<Instant>,
     /// Something was submitted since the last flush.
     touched: bool,
@@ -49,12 +48,12 @@ struct Node {
 
 pub(super) struct Nodes {
     all: Vec<Node>,
-    /// Answers that came at once: the connection is closed.
+    /// Answers that came at once, because the connection is closed.
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
 impl Nodes {
-    /// Each with whether it is connected already.
+    /// Each store, and whether it is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
         let never = || StoreError::disconnected("it was not reached yet");
         let node = |(store, connected): (_, bool)| Node {
@@ -87,7 +86,7 @@ impl Nodes {
         self.all[node].down.is_none()
     }
 
-    /// How many can be reached.
+    /// How many nodes are reachable.
     pub(super) fn up(&self) -> usize {
         self.all.iter().filter(|node| node.down.is_none()).count()
     }
@@ -101,7 +100,7 @@ impl Nodes {
         self.all[node].closing = closing;
     }
 
-    /// Until when no majority grants, of the nodes that can be reached.
+    /// Until when no majority of the reachable nodes grants.
     pub(super) fn closing(&self, now: Instant) -> Option<GrantBlock> {
         let up = self.all.iter().filter(|node| node.down.is_none());
         let closing = up.filter_map(|node| node.closing);
@@ -116,13 +115,13 @@ impl Nodes {
         self.all[node].down = Some(error);
     }
 
-    /// The node can be reached again: its pending releases are sent.
+    /// The node is reachable again: sends its pending releases.
     pub(super) fn note_up(&mut self, node: usize, now: Instant) {
         self.all[node].down = None;
         self.send_pending(node, now, usize::MAX);
     }
 
-    /// Why fewer than `enough` have answered.
+    /// Why fewer than `enough` nodes have answered.
     pub(super) fn cause(&self, enough: usize) -> String {
         let (up, all) = (self.up(), self.len());
         let down = self.all.iter().find_map(|node| node.down.as_ref());
@@ -151,7 +150,7 @@ impl Nodes {
         }
     }
 
-    /// Sends a release, if the node can be reached; otherwise it is pending until then.
+    /// Sends a release if the node is reachable; otherwise keeps it as pending.
     pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op, now: Instant) {
         if self.is_up(node) {
             self.send(node, job, name, op);
@@ -165,7 +164,7 @@ impl Nodes {
         self.all[node].pending.remove(&ticket);
     }
 
-    /// The node has refused a release, or was lost before it answered.
+    /// The node refused a release, or was lost before it answered.
     pub(super) fn note_unreleased(
         &mut self,
         node: usize,
@@ -215,7 +214,7 @@ impl Nodes {
         }
     }
 
-    /// Sends as many pending releases as that. The others follow a little later.
+    /// Sends at most `most` pending releases. The others follow a little later.
     fn send_pending(&mut self, node: usize, now: Instant, most: usize) {
         let pending = &mut self.all[node].pending;
         pending.retain(|_, release| now < release.until);
@@ -238,7 +237,7 @@ impl Nodes {
         }
     }
 
-    /// Sends refused releases again where that is due.
+    /// Sends refused releases again when they are due.
     pub(super) fn retry(&mut self, now: Instant) {
         for node in self.indices() {
             if self.all[node]

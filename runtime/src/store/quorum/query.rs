@@ -1,4 +1,4 @@
-//! Questions about a name, its forced release and its deletion: all nodes are asked, and what a majority says counts.
+//! Queries about a name, its forced release and its deletion: all nodes are asked, and the majority's answer counts.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::wake::wake_queue;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, Request, Signal};
 
-/// How long the others are waited for when a majority has answered.
+/// How long a query waits for the other nodes once a majority has answered.
 const GRACE: Duration = Duration::from_millis(100);
 
 impl Quorum {
@@ -24,7 +24,7 @@ impl Quorum {
             let error = StoreError::new(StoreErrorKind::Unsupported, what);
             return self.answer(request, Err(error));
         }
-        // Waiters are not in the queue of the name, but in the one beside it.
+        // Waiters are not in the queue of the name, but in its wake queue.
         let asks_beside = matches!(request.op, Op::Inspect | Op::Delete);
         let queue = wake_queue(&request.name);
         let mut job = self.new_job(request, Kind::Query);
@@ -51,7 +51,7 @@ impl Quorum {
         let is_answered = answered >= majority;
         let is_possible = answered + job.votes.unanswered() >= majority;
         let is_complete = job.votes.unanswered() + job.second.unanswered() == 0;
-        // A notification is done when a majority knows of it.
+        // A notification is complete once a majority has it.
         let is_done = is_answered && matches!(job.request.op, Op::Signal { .. });
         let waits = !is_answered || job.is_in_grace(self.now, GRACE);
         if is_possible && !is_complete && !is_done && waits {
@@ -64,7 +64,7 @@ impl Quorum {
             return Some(Ok(merge(&job.votes, &job.second)));
         }
         let error = self.unreachable(majority);
-        // Some nodes may have done it.
+        // Some nodes may have executed it.
         let error = match job.request.op {
             Op::Force { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)

@@ -1,4 +1,4 @@
-//! Releases: every node that may hold the ticket is told; a node that cannot be reached is told when it is back.
+//! Releases go to every node that may hold the ticket. An unreachable node gets the release when it reconnects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::votes::Votes;
 use crate::error::StoreError;
 use crate::store::{Op, Reply, Request, Ticket};
 
-/// How long the other nodes have to tell of a notification that was used.
+/// How long the other nodes have to report a notification that was used.
 const LATER: Duration = Duration::from_millis(250);
 
 impl Quorum {
@@ -22,7 +22,7 @@ impl Quorum {
         self.leave_wake_queue(ticket, false);
         let state = self.tickets.get(&ticket);
         let listens = state.is_some_and(|state| state.listens());
-        // Whether it was held, and not only asked for; and which node sent the notification, if it was used.
+        // Whether the ticket was held and not only requested, and which node sent the notification that was used.
         let (held, used_from) = match (state.map(|state| &state.phase), &request.op) {
             (None | Some(Phase::Held(_)), _) => (true, None),
             (Some(Phase::Notified(by, _)), Op::Release { used: 1.., .. }) => (true, Some(*by)),
@@ -55,14 +55,14 @@ impl Quorum {
             self.wake_one(&job.request.name);
         }
         match used_from {
-            // The others may be about to tell of it too.
+            // The other nodes may be about to report it too.
             Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
             None => drop(self.tickets.remove(&ticket)),
         }
         self.decide(job);
     }
 
-    /// Answers the requests of `ticket` that its release overtakes.
+    /// Answers the pending requests of `ticket`, which its release overtakes.
     fn end_requests(&mut self, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -84,7 +84,7 @@ impl Quorum {
         let mut free: Vec<_> = votes.replies().filter_map(free_of).collect();
         let released = free.len();
         let is_over = votes.unanswered() == 0;
-        // A node that does not answer has held it, as far as is known.
+        // A node that does not answer counts as having held it.
         let unknown = votes.failed();
         if !held {
             let is_done = is_over || votes.answered() >= enough;
@@ -101,7 +101,7 @@ impl Quorum {
         }
     }
 
-    /// Takes `ticket` back from all nodes where it may hold or wait, and forgets it.
+    /// Releases `ticket` on all nodes where it may hold or wait, and forgets it.
     pub(super) fn withdraw(&mut self, ticket: Ticket) {
         self.leave_wake_queue(ticket, false);
         for node in self.nodes.indices() {
@@ -111,7 +111,7 @@ impl Quorum {
         self.tickets.remove(&ticket);
     }
 
-    /// Takes `ticket` back from one node, if it may hold or wait there; `used` is the token of the notification that was
+    /// Releases `ticket` on one node, if it may hold or wait there. `used` is the token of the notification that was
     /// used, or 0.
     pub(super) fn withdraw_from(&mut self, node: usize, ticket: Ticket, used: u64) {
         if let Some(state) = self.tickets.get_mut(&ticket)
@@ -124,7 +124,7 @@ impl Quorum {
     }
 }
 
-/// A release at once.
+/// A release without parking.
 pub(super) fn release_op(ticket: Ticket, tomb: bool, used: u64) -> Op {
     Op::Release {
         ticket,

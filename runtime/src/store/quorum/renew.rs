@@ -1,4 +1,5 @@
-//! Renewals: a held ticket is touched on every node; a node that has lost it is asked to take it again, at the next renewal.
+//! Renewals touch a held ticket on every node. A node that has lost the ticket is asked to grant it again, and counts
+//! from the next renewal on.
 
 use super::job::{Job, Kind};
 use super::machine::Quorum;
@@ -29,14 +30,14 @@ impl Quorum {
                 let op = state.touch(ticket, units);
                 self.ask(&mut job, node, op);
             } else if !state.on[node].tombed {
-                // It does not count yet: somebody else may have had it in between.
+                // The node does not count yet: another ticket may have held it in between.
                 self.acquire_on(node, ticket, NOBODY);
             }
         }
         self.decide(job);
     }
 
-    /// The answer to a renewal. Only nodes count that have held the ticket without a gap.
+    /// The answer to a renewal. Only nodes that have held the ticket without a gap count.
     pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
         let Some((_, state)) = find(&mut self.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
@@ -63,7 +64,7 @@ impl Quorum {
     }
 }
 
-/// The holder keeps no more than these; 0: it keeps what it has.
+/// The maximum number of units that the holder keeps; 0: all that it has.
 fn kept_units(request: &Request) -> u32 {
     match request.op {
         Op::Touch { units, .. } => units,

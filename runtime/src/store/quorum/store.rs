@@ -1,4 +1,4 @@
-//! [`QuorumStore`]: takes requests from any thread and events of the nodes, until the engine handles them.
+//! [`QuorumStore`]: queues requests from any thread and events of the nodes until the engine handles them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// What happened.
+/// An input of the state machine.
 #[derive(Debug)]
 pub(super) enum Input {
-    /// The member asks.
+    /// A request of the member.
     Asked(Request),
-    /// A node answers.
+    /// An answer of a node.
     Answered(usize, Answer),
     Told(usize, Name, Message),
     Up(usize),
-    /// The node grants nothing until then; `None`: it grants.
+    /// The node grants nothing while the block lasts; `None`: it grants.
     Closed(usize, Option<GrantBlock>),
     Down(usize, StoreError),
     StillDown(usize, StoreError),
@@ -38,7 +38,7 @@ pub(crate) struct QuorumStore {
 #[derive(Debug, Default)]
 struct Inbox {
     inputs: VecDeque<Input>,
-    /// The member asks for nothing more.
+    /// The member sends no more requests.
     closed: bool,
 }
 
@@ -51,13 +51,13 @@ impl QuorumStore {
         }
     }
 
-    /// All inputs so far, and whether the member will ask for more.
+    /// All inputs so far, and whether the store is closed.
     pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
         let mut inbox = lock(&self.inbox);
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
     }
 
-    /// Until there is input.
+    /// Completes when there is input.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -94,7 +94,7 @@ impl Store for QuorumStore {
     }
 }
 
-/// Listens to one node.
+/// Receives the events of one node.
 pub(super) struct Listener {
     pub(super) node: usize,
     pub(super) store: Arc<QuorumStore>,

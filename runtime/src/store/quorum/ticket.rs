@@ -1,4 +1,4 @@
-//! [`TicketState`]: what is known of one ticket of this member, and on which nodes.
+//! [`TicketState`]: the state of one ticket of this member, and on which nodes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
 
-/// A waiter asks more often than that.
+/// A waiter retries more often than this.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// A ticket, from its first acquire to its release.
@@ -18,19 +18,19 @@ const SILENT: Duration = Duration::from_secs(2);
 pub(super) struct TicketState {
     pub(super) name: Name,
     pub(super) share: Share,
-    /// The hold of another ticket is taken over.
+    /// The ticket whose hold it takes over.
     pub(super) adopts: Option<Ticket>,
     pub(super) mode: Mode,
     pub(super) meta: SharedStr,
-    /// These three as in the last request.
+    /// These three come from the last request.
     pub(super) counter: u64,
     pub(super) hold: Duration,
     pub(super) place: Duration,
     pub(super) phase: Phase,
     pub(super) on: Vec<OnNode>,
-    /// The job that must end before the next one of this ticket begins.
+    /// The running job of this ticket; the next one begins when it has ended.
     pub(super) job: Option<u64>,
-    /// What was asked meanwhile.
+    /// Requests that arrived while the job runs.
     pub(super) later: VecDeque<Request>,
     /// When the last request began.
     pub(super) asked: Instant,
@@ -40,34 +40,34 @@ pub(super) struct TicketState {
     pub(super) wake_queue: Option<Name>,
     /// It was told of a release since the last round began.
     pub(super) woken: bool,
-    /// Rounds in a row that nobody seems to have won.
+    /// How many rounds in a row no member seems to have won.
     pub(super) collisions: u32,
-    /// How often its `expire` was restarted by others.
+    /// How often another member restarted its `expire`.
     pub(super) refreshed: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has nothing, or not enough.
+    /// It has no grants, or not enough.
     Wanting,
-    /// Enough nodes have granted it, with this token at last.
+    /// Enough nodes have granted it; the value is the token.
     Held(u64),
     /// It waits for a notification.
     Listening,
-    /// It was notified by a node, with a signal of this text.
+    /// A node has notified it, with a signal of this text.
     Notified(usize, Arc<str>),
 }
 
-/// What is known of a ticket on one node.
+/// The state of a ticket on one node.
 #[derive(Debug, Default)]
 pub(super) struct OnNode {
-    /// An acquire was sent, and no release since: it may hold there.
+    /// An acquire was sent, and no release after it: the ticket may hold there.
     pub(super) open: bool,
     /// An acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
     pub(super) late: bool,
-    /// So many acquires are not answered yet.
+    /// How many acquires are not answered yet.
     pub(super) unanswered: u32,
-    /// A release there leaves a tombstone: the ticket cannot be had there again.
+    /// A release left a tombstone there: the node refuses the ticket from now on.
     pub(super) tombed: bool,
     /// The counter of the last acquire.
     pub(super) acquired: u64,
@@ -75,19 +75,19 @@ pub(super) struct OnNode {
     pub(super) queued: Option<Instant>,
     /// The token of the signal that woke it there.
     pub(super) wake: Option<u64>,
-    /// The hold was broken there.
+    /// The hold was broken by force there.
     pub(super) lost: bool,
-    /// How often its `expire` was restarted there.
+    /// How often its `expire` was restarted on that node.
     pub(super) refreshed: u32,
 }
 
 impl OnNode {
-    /// Whether it may hold there, now or when a copy arrives.
+    /// Whether it may hold there, now or when a late copy arrives.
     pub(super) fn may_hold(&self) -> bool {
         self.open || self.late
     }
 
-    /// A release is sent. Whether it must leave a tombstone: an acquire may reach the node after it.
+    /// Records a release; returns whether it must leave a tombstone, since an acquire may reach the node after it.
     pub(super) fn release(&mut self, is_up: bool) -> bool {
         let tomb = self.late || !is_up && self.unanswered > 0;
         (self.open, self.late, self.lost) = (false, false, false);
@@ -97,13 +97,13 @@ impl OnNode {
 }
 
 impl TicketState {
-    /// What an acquire or an adoption asks for.
+    /// The state for an acquire or an adoption; `None` for other requests.
     pub(super) fn new(request: &Request, nodes: usize) -> Option<Self> {
         let (share, adopts, mode, meta) = match &request.op {
             Op::Acquire {
                 share, mode, meta, ..
             } => (share.clone(), None, *mode, meta),
-            // Only mutexes are handed over.
+            // Only mutexes can be adopted.
             Op::Adopt { old, meta, .. } => (Share::of(1, 1), Some(*old), Mode::Try, meta),
             _ => return None,
         };
@@ -129,7 +129,7 @@ impl TicketState {
         })
     }
 
-    /// A request for it begins.
+    /// A request for it starts.
     pub(super) fn begin(&mut self, op: &Op, now: Instant) {
         if let Op::Acquire {
             counter,
@@ -170,8 +170,8 @@ impl TicketState {
         self.on.iter().filter(|on| on.open).count()
     }
 
-    /// Whether every lease and place of it must be over, for lack of requests: the member has handed it over to another
-    /// one, or forgotten it.
+    /// Whether every lease and place of it must have ended for lack of requests: another member has adopted it, or
+    /// the member has forgotten it.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
         let longest = self.hold.max(self.place) + SILENT;
         let is_idle = self.job.is_none() && self.later.is_empty();
@@ -179,7 +179,7 @@ impl TicketState {
         is_idle && asks && self.asked.until(now) > longest
     }
 
-    /// Whether it should go on under a fresh ticket: a release has left a tombstone on some node.
+    /// Whether it should continue under a fresh ticket, since a release has left a tombstone on some node.
     pub(super) fn is_worn(&self) -> bool {
         self.on.iter().any(|on| on.tombed)
     }
@@ -220,7 +220,7 @@ impl TicketState {
         }
     }
 
-    /// From now on it waits for a release.
+    /// Joins the wake queue, to wait for a release.
     pub(super) fn join_wake_queue(&mut self) -> Name {
         let name = &self.name;
         self.wake_queue

@@ -1,22 +1,22 @@
-//! [`Votes`]: what each node has answered to one question, and how many nodes are enough.
+//! [`Votes`]: each node's answer to one request, and how many nodes are enough.
 
 use crate::error::kind::RW_LOCK;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Reply, Share};
 
-/// Any two of these meet in a node.
+/// Any two majorities have a node in common.
 pub(super) fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
 /// How many nodes must have granted `share` before it is held.
 ///
-/// A node has `capacity` units, so no unit of the whole is given twice if the holders' nodes do not fit: with `q` nodes
-/// each, `capacity + 1` holders of one unit would need more than all nodes have, `q * (capacity + 1) > capacity * nodes`.
-/// A mutex needs a majority so. Readers and writers do too, whatever the capacity: a reader meets a writer in a node.
+/// A node has `capacity` units. With `q` nodes each, `capacity + 1` holders of one unit would need more units than
+/// all nodes have: `q * (capacity + 1) > capacity * nodes`. So no unit is given twice. For a mutex, this gives a
+/// majority. Readers and writers need a majority too, whatever the capacity: a reader meets a writer in a node.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
-    // No semaphore has as many permits as a readers-writer lock, which only the writers fill.
+    // No semaphore has as many permits as a readers-writer lock, whose capacity only a writer uses up.
     if share.capacity == 0 || share.capacity >= RW_LOCK {
         return majority;
     }
@@ -26,11 +26,11 @@ pub(super) fn needed(nodes: usize, share: &Share) -> usize {
 
 #[derive(Debug)]
 pub(super) enum Vote {
-    /// It was not asked.
+    /// The node was not asked.
     None,
     Unanswered,
     Answered(Reply),
-    /// It did not run, or nobody knows.
+    /// The request did not run, or may not have run.
     Failed(StoreError),
 }
 
@@ -70,7 +70,7 @@ impl Votes {
         self.0.iter().filter(unanswered).count()
     }
 
-    /// How many have answered, whatever it was.
+    /// How many nodes have answered, with any reply.
     pub(super) fn answered(&self) -> usize {
         self.replies().count()
     }
@@ -105,7 +105,7 @@ pub(super) fn is_granted(reply: &Reply) -> bool {
 mod tests {
     use super::*;
 
-    /// The most holders of one unit that there can be, if each has `each` nodes of `capacity`.
+    /// The maximum number of holders of one unit, if each has `each` nodes of `capacity`.
     fn holders(nodes: usize, capacity: usize, each: usize) -> usize {
         nodes * capacity / each
     }

@@ -1,5 +1,6 @@
-//! Waiting for a release: a ticket waits for a signal on each node, under a name beside the lock's, and each release wakes
-//! the first there. A woken waiter that dies is passed over like everybody who does not claim a signal.
+//! Waiting for a release: a ticket waits for a signal on each node, in a queue beside the lock's, and each release
+//! wakes the first one there. A woken waiter that dies is passed over, like every waiter that does not claim its
+//! signal.
 
 use std::time::Duration;
 
@@ -11,23 +12,23 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
 
-/// How long a place lasts at least: longer than the pause between two rounds.
+/// The minimum lifetime of a place: longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
 const SUFFIX: &str = "wake";
 
-/// The name under which those queue who wait for a release of `name`.
+/// The name of the queue in which tickets wait for a release of `name`.
 pub(super) fn wake_queue(name: &Name) -> Name {
     name.beside(SUFFIX)
 }
 
-/// Whether `name` is a [`wake_queue`]. No user can give a name that ends so.
+/// Whether `name` is a [`wake_queue`]. No name of a user can end like this.
 pub(super) fn is_wake_queue(name: &Name) -> bool {
     let before = name.as_str().strip_suffix(SUFFIX);
     before.is_some_and(|before| before.ends_with(":%"))
 }
 
 impl Quorum {
-    /// Makes sure that `ticket` queues on `node`; a signal that it got there is used up.
+    /// Makes sure that `ticket` queues on `node`. Uses up a signal that it got there.
     pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -40,7 +41,7 @@ impl Quorum {
             self.nodes
                 .send(node, NOBODY, &queue, release_op(ticket, false, used));
         }
-        // It must last until the next look at it.
+        // The place must last until the next check.
         let fresh = |since: Instant| since.until(self.now) < place / 3;
         if on.queued.is_some_and(fresh) {
             return;
@@ -62,7 +63,7 @@ impl Quorum {
         self.nodes.send(node, NOBODY, &queue, op);
     }
 
-    /// `ticket` waits no more. If it has not used what woke it, others are woken instead.
+    /// `ticket` stops waiting. If it did not use its wake-up, another waiter is woken.
     pub(super) fn leave_wake_queue(&mut self, ticket: Ticket, used: bool) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -81,7 +82,7 @@ impl Quorum {
         }
     }
 
-    /// DeferredWakes the first waiter of `name`.
+    /// Wakes the first waiter of `name`.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);
@@ -96,7 +97,7 @@ impl Quorum {
         }
     }
 
-    /// `node` is back, and may have been restarted: the next round renews the places there.
+    /// `node` is connected again, and may have been restarted: the next round renews the places there.
     pub(super) fn look_after_places(&mut self, node: usize) {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
@@ -105,7 +106,7 @@ impl Quorum {
         }
     }
 
-    /// An answer about the place of `ticket` in the wake queue.
+    /// Handles an answer about the place of `ticket` in the wake queue.
     pub(super) fn note_place(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
         if !matches!(answer.request.op, Op::Acquire { .. }) {
             return;
@@ -121,7 +122,7 @@ impl Quorum {
         }
     }
 
-    /// A node told `ticket` that somebody has released.
+    /// A node told `ticket` about a release.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;

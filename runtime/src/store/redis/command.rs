@@ -1,4 +1,4 @@
-//! Operations as a command for the server: [`evaluate`]. What each of them is in bytes stands in `scripts/head.lua`.
+//! Encodes operations as a command for the server: [`evaluate`]. `scripts/head.lua` describes the encoding of each operation.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Signal, Ticket};
 use crate::wire::{self, Words};
 
-/// What comes before a name in its keys; the hash tag keeps all keys of the name in one slot.
+/// The prefix of a name in its keys; the hash tag keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
-/// What comes before a member in its channel.
+/// The prefix of a member's channel.
 pub(super) const CHANNEL: &str = "auto_mutex:member:";
-/// What follows the first key of a name in the channels of its members.
+/// The infix between the first key of a name and a member, in the name of a shard channel.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
 /// The channel of a member.
@@ -20,7 +20,7 @@ pub(super) fn channel(member: MemberId) -> String {
     format!("{CHANNEL}{member}")
 }
 
-/// The channel of a member for one name, in the slot of its keys.
+/// A member's channel for one name, in the slot of the name's keys.
 pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
@@ -31,7 +31,7 @@ pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")
 }
 
-/// Appends EVALSHA of operations of `member` to `out`, which run in this order. Nothing is granted before `opens`.
+/// Appends an EVALSHA that runs operations of `member` in this order. The script grants nothing before `opens`.
 pub(super) fn evaluate(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -57,7 +57,7 @@ pub(super) fn evaluate(
     });
 }
 
-/// The same for one operation, after which all tickets are in other keys than the first one, few as they are.
+/// The same for one operation. After it, all tickets are in the other keys, however few they are.
 pub(super) fn evaluate_spread(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -101,7 +101,7 @@ fn code_of(op: &Op) -> u8 {
     }
 }
 
-/// What the script is told of an operation of `member`.
+/// Appends the script's arguments for an operation of `member`.
 fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
     write_ids(out, op.ticket(), member);
     match op {
@@ -194,7 +194,7 @@ fn number(out: &mut Vec<u8>, number: u64) {
 
 /// Whole milliseconds on the wire.
 fn millis(duration: Duration) -> u64 {
-    // Far beyond every lease, and exact in Lua with microseconds added.
+    // Far beyond every lease, and still exact in Lua when microseconds are added.
     const MOST: u128 = 1 << 42;
     duration.as_millis().min(MOST) as u64
 }

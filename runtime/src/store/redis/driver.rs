@@ -1,4 +1,4 @@
-//! [`Driver`]: keeps a connection for as long as the store is open.
+//! [`Driver`]: keeps a connection open for as long as the store is open.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -24,7 +24,7 @@ use crate::store::{Events, Node, Request};
 use crate::wait;
 use crate::wire::{Inbox, Reading};
 
-/// Runs the connection, and the next one when it is lost.
+/// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
     connector: Arc<Connector>,
     replicas: Option<Replicas>,
@@ -33,18 +33,18 @@ pub(crate) struct Driver {
     first: Option<Serving>,
 }
 
-/// A connection that requests are taken for.
+/// A connection that accepts requests.
 struct Serving {
     server: Primary,
     reading: Reading,
     inbox: Inbox,
     term: Term,
-    /// The longest time that it has taken for a reply.
+    /// The longest time that a reply took.
     slowest: Duration,
 }
 
 impl Driver {
-    /// Without a connection yet.
+    /// Starts without a connection.
     pub(super) fn new(
         connector: Arc<Connector>,
         replicas: Option<Replicas>,
@@ -59,8 +59,8 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection within what is `left` of the connect timeout, with all checks, for which `probe` is used;
-    /// requests are taken for it from now on.
+    /// Opens the first connection with all checks, within the rest of the connect timeout. The checks use the name
+    /// `probe`. The connection accepts requests from now on.
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
         let ready = self.connector.first(left, probe).await?;
         if let Some(replicas) = self.replicas {
@@ -73,7 +73,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs until the store is closed. While there is no connection, requests are answered at once.
+    /// Runs until the store is closed. Without a connection, requests fail at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let connector = self.connector.clone();
         let later = |replicas| Barrier::later(connector.clone(), replicas, self.pipeline.clone());
@@ -86,7 +86,7 @@ impl Driver {
                 None => self.serve(events).await,
             }
         };
-        // The listening has no end of its own.
+        // The watch never completes.
         first(serving, connector.route.watch()).await;
     }
 
@@ -130,7 +130,7 @@ impl Driver {
                 return;
             };
             let (next, refused) = Serving::begin(&pipeline, ready);
-            // What was submitted before the new connection is never taken for part of it.
+            // Requests from before the new connection must not run on it.
             for request in refused {
                 events.answered(lost(request, error.clone()));
             }
@@ -142,7 +142,7 @@ impl Driver {
 }
 
 impl Serving {
-    /// From now on requests are taken for this connection; those that came before it are returned.
+    /// Makes this connection accept requests; returns the requests that came before it.
     fn begin(pipeline: &Pipeline, ready: Ready) -> (Self, VecDeque<Request>) {
         let Ready {
             server,
@@ -161,7 +161,7 @@ impl Serving {
     }
 }
 
-/// Tries until it succeeds.
+/// Retries until a connection is made.
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
     loop {
@@ -192,7 +192,7 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     }
 }
 
-/// The output of whichever is complete first.
+/// The output of the future that completes first.
 pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|cx| match one.as_mut().poll(cx) {
@@ -202,7 +202,7 @@ pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Ou
     .await
 }
 
-/// Waits for a connection; answers every request meanwhile that there is none. `None`: the store was closed.
+/// Waits for a connection; meanwhile fails every request. `None`: the store was closed.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,
@@ -222,7 +222,7 @@ async fn answering(
     .await
 }
 
-/// When the driver ends, and be it with its runtime, requests are refused.
+/// Refuses all requests when the driver ends or is dropped with its runtime.
 struct Abandoned<'a>(&'a Pipeline);
 
 impl Drop for Abandoned<'_> {

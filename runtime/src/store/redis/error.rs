@@ -1,13 +1,13 @@
-//! Errors of the server and of the socket, sorted by what can be done about them.
+//! Errors of the server and of the socket, classified by how to handle them.
 
 use std::borrow::Cow;
 
 use crate::error::{StoreError, StoreErrorKind};
 use crate::wire::ErrorReply;
 
-/// What the codes of errors mean. All others are refusals of one command.
+/// The meaning of error codes. Every other code refuses one command only.
 const KINDS: [(&str, StoreErrorKind); 13] = [
-    // The server is of no use at present: the connection is closed, and the next one is checked from the beginning.
+    // The server cannot be used at present: the connection is closed, and the next one runs all checks.
     ("READONLY", StoreErrorKind::Disconnected),
     ("MASTERDOWN", StoreErrorKind::Disconnected),
     ("LOADING", StoreErrorKind::Disconnected),
@@ -15,7 +15,7 @@ const KINDS: [(&str, StoreErrorKind); 13] = [
     ("NOPERM", StoreErrorKind::Forbidden),
     ("NOAUTH", StoreErrorKind::Forbidden),
     ("WRONGPASS", StoreErrorKind::Forbidden),
-    // These pass by themselves.
+    // Temporary errors.
     ("BUSY", StoreErrorKind::Busy),
     ("TRYAGAIN", StoreErrorKind::Busy),
     ("CLUSTERDOWN", StoreErrorKind::Busy),
@@ -23,7 +23,7 @@ const KINDS: [(&str, StoreErrorKind); 13] = [
     ("FOREIGN", StoreErrorKind::Foreign),
     ("WRONGTYPE", StoreErrorKind::Foreign),
 ];
-/// The codes that an old server hides in the text of another error.
+/// The codes that an old server puts into the text of another error.
 const NESTED: &[&str] = &[
     "READONLY",
     "MASTERDOWN",
@@ -36,12 +36,12 @@ const NESTED: &[&str] = &[
     "NOREPLICAS",
 ];
 
-/// What the server answered to one command.
+/// Classifies the server's error for one command.
 pub(super) fn of_server(error: &ErrorReply<'_>) -> StoreError {
     sort(&error.code, &error.details)
 }
 
-/// What went wrong with the connection.
+/// Classifies an error of the connection.
 pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
     StoreError::disconnected(error.to_string())
 }
@@ -56,8 +56,8 @@ fn kind(code: &str) -> StoreErrorKind {
     known.map_or(StoreErrorKind::Refused, |(_, kind)| *kind)
 }
 
-/// Credentials are not for logs: newer servers name the user who lacks a right, and all repeat the arguments of a command that they
-/// do not know.
+/// Removes credentials, which must not get into logs. Newer servers name the user who lacks a permission, and all
+/// servers repeat the arguments of an unknown command.
 fn anonymous(details: &str) -> Cow<'_, str> {
     if let Some((unknown, _)) = details.split_once(", with args beginning with") {
         return unknown.into();
@@ -69,14 +69,14 @@ fn anonymous(details: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether the connection should be given up after this answer.
+/// Whether this error requires a new connection.
 pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
     let code = meaning(&error.code, &error.details);
     code == "NOAUTH" || kind(code) == StoreErrorKind::Disconnected
 }
 
-/// The code of an error. Errors from within a script come as a code of their own since Redis 7, and before
-/// that as an ERR whose text names it.
+/// The code of an error. Since Redis 7 an error within a script has a code of its own; before, it is an ERR whose
+/// text has the code.
 fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
     if code != "ERR" {
         return code;

@@ -1,6 +1,6 @@
-//! [`Link`]: one connection as the engine serves it, until it is lost.
+//! [`Link`]: one connection, served by the engine until it is lost.
 //!
-//! One read takes as many replies as there are; each belongs to the first that awaits one.
+//! One read takes all replies that have come; each belongs to the oldest request without a reply.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -18,22 +18,22 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
 use crate::wire::{Inbox, Reading, Value};
 
-/// The watchdog's beat. Beats are counted instead of time: a process that was stopped must not take its own
-/// sleep for the server's silence.
+/// The interval of the watchdog. It counts intervals instead of time: otherwise a process that was suspended would
+/// take its own sleep for the server's silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// Beats without an answer after which the connection is given up: two seconds, and more where answers have taken long lately. A
-/// server that is busy is slow for many, and all of them would come back at once to ask it the same again.
+/// The connection is given up after this many intervals without an answer: two seconds, and more if recent answers
+/// were slow. A busy server is slow for many clients; if all reconnected, they would send it the same requests again.
 const PATIENCE: u32 = 4;
-/// So many times what the slowest answer took is waited for, half a minute at most.
+/// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
-/// Beats without a word after which the server is asked for one: three seconds.
+/// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
-/// After which time the server is asked for its term again. The time of a process that was stopped counts: much may have
-/// happened to the server.
+/// How often the server is asked for its term. The time of a suspended process counts too: the server may have failed
+/// over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
 
-/// So many answers at a time are those of one or two tasks, which are about to submit more.
+/// This many answers at a time belong to one or two tasks, which are about to submit more.
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
@@ -42,13 +42,13 @@ pub(super) struct Link<'a> {
     reading: Reading,
     inbox: Inbox,
     pending: Pending,
-    /// Beats since something was written.
+    /// Intervals since the last write.
     idle: u32,
-    /// Beats since something was answered, while something is to be.
+    /// Intervals since the last answer, while one is pending.
     silent: u32,
-    /// Beats that the slowest answer took; forgotten by and by.
+    /// How many intervals the slowest answer took; decays over time.
     slowest: u32,
-    /// When the server is to be asked for its term.
+    /// When to ask the server for its term.
     term: clock::Instant,
     beat: Pin<Box<Sleep>>,
 }
@@ -75,14 +75,14 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Serves until the store is closed (`None`), the connection is lost, or the server is `replaced`. What is under way is
-    /// answered before it returns; what has no room on the connection is not.
+    /// Serves until the store is closed (`None`), the connection is lost, or the server is `replaced`. Before it
+    /// returns, it answers all requests in flight; requests that are not yet in the buffer get no answer.
     pub(super) async fn serve(
         mut self,
         replaced: impl Future<Output = StoreError>,
     ) -> Option<StoreError> {
         let mut replaced = pin!(replaced);
-        // Something may have come with the last words of the set-up.
+        // Replies may have arrived together with those of the set-up.
         let lost = match self.take() {
             Ok(()) => {
                 let served = poll_fn(|cx| match replaced.as_mut().poll(cx) {
@@ -107,10 +107,10 @@ impl<'a> Link<'a> {
                 }
                 Ok(_) => {
                     self.take()?;
-                    // A part of a long reply is a word too.
+                    // A part of a long reply also proves that the server is alive.
                     self.silent = 0;
                     self.pending.write_again(self.pipeline);
-                    // Nobody waits for more to be read.
+                    // A write must not wait for the next read.
                     if self.pipeline.poll_write(cx)?.is_ready() {
                         return Poll::Ready(Ok(()));
                     }
@@ -125,9 +125,9 @@ impl<'a> Link<'a> {
         self.pipeline.poll_write(cx)
     }
 
-    /// All that came completely.
+    /// Handles all replies that have arrived completely.
     fn take(&mut self) -> Result<(), StoreError> {
-        // Before anybody is told anything: what he submits then shares a write.
+        // Before any task is woken: then the requests that it submits share one write.
         self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
@@ -152,8 +152,7 @@ impl<'a> Link<'a> {
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
-            // Whoever waited for this goes first if there is no processor to spare: what he submits then, to
-            // release and to acquire anew, goes together.
+            // If no processor is idle, lets the woken task run first: its release and its next acquire then share one write.
             std::thread::yield_now();
         }
         result
@@ -187,7 +186,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Says whether somebody was granted what he waits for.
+/// Passes a push on; returns whether it granted something to a waiter.
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
     let Some((name, message)) = push::read(words) else {
         return false;

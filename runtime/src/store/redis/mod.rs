@@ -1,15 +1,15 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! - `scripts/`: one script for all operations, in parts, and that of the term; `scripts.rs` puts them together.
-//! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: the words on the wire, both ways.
-//! - `connect/`: a connection, opened and found fit for use. `term.rs`: from when on its server grants.
-//! - `route/`: where the server is, for each connection anew.
-//! - `store.rs`, `pipeline/`: requests from any thread, on their way out.
-//! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies, and what is written again.
-//! - `driver.rs`: the next connection after that. `replicas/`: grants that count only when replicas have them.
-//! - `rights.rs`: what all of this must be allowed to call.
+//! - `scripts/`: one script for all operations, in parts, and the script for the term; `scripts.rs` assembles them.
+//! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: encoding of requests, decoding of replies.
+//! - `connect/`: opens and checks a connection. `term.rs`: from when on its server grants.
+//! - `route/`: finds the server, again for each connection.
+//! - `store.rs`, `pipeline/`: requests from any thread, until they are written.
+//! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies and rewrites.
+//! - `driver.rs`: replaces a lost connection. `replicas/`: grants that count only once replicas have them.
+//! - `rights.rs`: the commands that the user must be allowed to call.
 //!
-//! Which locks there are and what they wait for is not known here.
+//! This folder does not know the kinds of locks, nor the queues of waiters in this process.
 
 mod command;
 mod connect;
@@ -67,7 +67,7 @@ pub(crate) async fn connect(
     Ok((store, driver))
 }
 
-/// A primary of a cluster, without a connection yet. `scripts` are those of a cluster.
+/// Makes a primary of a cluster, without a connection yet. `scripts` are those for a cluster.
 pub(super) fn primary(
     endpoint: &RedisEndpoint,
     replicas: Option<Replicas>,
@@ -100,7 +100,7 @@ fn apart(connector: Connector, replicas: Option<Replicas>) -> (Arc<RedisStore>, 
     (store, driver)
 }
 
-/// A server that cannot be reached yet: it is connected to as soon as it can.
+/// Makes a store for a server that is unreachable now, and connects as soon as possible.
 pub(crate) fn connect_later(
     endpoint: &RedisEndpoint,
     member: MemberId,

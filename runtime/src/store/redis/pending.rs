@@ -1,4 +1,4 @@
-//! [`Pending`]: what awaits a reply, and what has to be written again, as the engine knows it.
+//! [`Pending`]: the requests that wait for a reply, and those that must be written again.
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,12 @@ use crate::wire::Value;
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
-    /// Written again, in order, when nothing is under way any more.
+    /// Written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
 }
 
 impl Pending {
-    /// A reply. Errors end the connection.
+    /// Handles a reply. Some errors end the connection.
     pub(super) fn land(
         &mut self,
         pipeline: &Pipeline,
@@ -56,7 +56,7 @@ impl Pending {
             }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
-                    // Mostly about SCRIPT LOAD: the requests behind it will tell whether that matters.
+                    // Mostly an error of SCRIPT LOAD: the replies to the requests behind it show whether it matters.
                     let code = error.code.to_string();
                     wait::tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
@@ -65,7 +65,8 @@ impl Pending {
         result
     }
 
-    /// A push about a shard channel: the reply to a subscription, or the server's own doing. Returns whether it was a reply.
+    /// Handles a push about a shard channel: the reply to a subscription, or an unsubscription by the server. Returns
+    /// whether it was a reply.
     pub(super) fn confirm(&mut self, pipeline: &Pipeline, words: &[Value<'_>]) -> bool {
         let [Value::Text(kind), Value::Text(channel), ..] = words else {
             return false;
@@ -117,9 +118,9 @@ impl Pending {
         self.again.push(sending);
     }
 
-    /// Whether an earlier request of the same ticket is to be written again: then this one is too, although it
-    /// was executed, so that the last one has the last word. (Every operation may run twice.) So is what found the name as
-    /// it is only because an earlier request of it is not executed yet.
+    /// Whether an earlier request of the same ticket must be written again. Then this one must be too, although it
+    /// was executed, so that the last request still runs last. Every operation may run twice. The same holds for a
+    /// result that depends on an earlier request for the name, which was not executed yet.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(
@@ -134,17 +135,17 @@ impl Pending {
         })
     }
 
-    /// Writes again what has to be, once all replies are there.
+    /// Writes the requests in `again`, once all replies have arrived.
     pub(super) fn write_again(&mut self, pipeline: &Pipeline) {
         if !self.again.is_empty() && pipeline.is_quiet() {
             pipeline.write_again(&mut self.again);
         }
     }
 
-    /// There will be no more replies.
+    /// The connection is lost: fails all pending requests.
     pub(super) fn lose(&mut self, pipeline: &Pipeline, events: &dyn Events, error: &StoreError) {
         pipeline.disconnect(&mut self.awaited);
-        // Those to be written again were written before all that are under way.
+        // The requests in `again` are older than all requests in flight.
         for sending in self.again.drain(..) {
             answer(events, sending, Err(error.clone()));
         }
@@ -168,7 +169,7 @@ impl Pending {
 
 fn answer(events: &dyn Events, sending: Sending, result: Result<Reply, StoreError>) {
     let result = result.map_err(|error| match error.kind() {
-        // Written again too often.
+        // It was written again too often.
         StoreErrorKind::Refused if error.code() == Some("NOSCRIPT") => StoreError::new(
             StoreErrorKind::Refused,
             "the server forgets the scripts as soon as they are loaded",

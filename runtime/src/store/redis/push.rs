@@ -1,4 +1,4 @@
-//! What the server pushes: messages on the member's channels.
+//! Decodes pushes: messages on the member's channels.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::store::{Message, Ticket};
 use crate::wait;
 use crate::wire::Value;
 
-/// The message in a push, if it is one. Messages are hints, so one that makes no sense is ignored.
+/// The message in a push, if there is one. Messages are hints, so a malformed one is ignored.
 pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
     let [Value::Text(b"message" | b"smessage"), _, payload] = words else {
         return None;

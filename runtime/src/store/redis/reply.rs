@@ -1,4 +1,4 @@
-//! What the scripts answer, made sense of.
+//! Decodes the replies of the scripts.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 use crate::wire::Value;
 
-/// The reply of a script to `op`; every reply that no script gives is an error.
+/// Decodes the reply of a script to `op`; a reply that no script gives is an error.
 pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
     let reply = match value {
         Value::Error(error) => return Err(error::of_server(error)),
@@ -24,7 +24,7 @@ pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
     })
 }
 
-/// The replies to two operations, of the one to both.
+/// Splits the reply to two operations, for one reply to each.
 pub(super) fn of_both(value: Value<'_>) -> [Value<'_>; 2] {
     match value {
         Value::List(both) => match <[Value<'_>; 2]>::try_from(both) {
@@ -35,7 +35,7 @@ pub(super) fn of_both(value: Value<'_>) -> [Value<'_>; 2] {
     }
 }
 
-/// What goes well with a number.
+/// The meaning of a number in the reply to `op`.
 fn counted(number: i64, op: &Op) -> Option<Reply> {
     match op {
         Op::Acquire { .. } | Op::Touch { .. } | Op::Adopt { .. } | Op::Raise { .. } => {
@@ -126,7 +126,7 @@ fn words(text: &str) -> Option<Reply> {
     }
 }
 
-/// A token and the meta behind it. The outer `None`: it makes no sense. The inner: nobody holds.
+/// A token and the meta behind it. The outer `None`: malformed. The inner: nobody holds.
 fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
     let Some(text) = text else {
         return Some(None);
@@ -138,7 +138,7 @@ fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
     }))
 }
 
-/// Empty: there is none.
+/// An empty value means none.
 fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
     if text(value).is_some_and(str::is_empty) {
         return Some(None);

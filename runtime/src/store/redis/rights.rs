@@ -1,12 +1,11 @@
-//! What a user must be allowed to call: the one list, from which the rule of `acl_rule` is made.
-//!
-//! What the scripts call is read from the scripts.
+//! The commands that a user must be allowed to call: the one list, from which `acl_rule` is made. The commands of the
+//! scripts are read from the scripts.
 
 use std::collections::BTreeSet;
 
 use super::scripts::Scripts;
 
-/// On every connection to a server. (HELLO, AUTH and SETNAME within it need no right.)
+/// For every connection to a server. HELLO needs no right, and AUTH and SETNAME within it need none either.
 pub(crate) const CONNECTION: &[&str] = &[
     "del",
     "evalsha",
@@ -16,29 +15,29 @@ pub(crate) const CONNECTION: &[&str] = &[
     "set",
     "subscribe",
 ];
-/// With a database other than 0.
+/// For a database other than 0.
 pub(crate) const DATABASE: &[&str] = &["select"];
-/// With `Config::replicas`.
+/// For `Config::replicas`.
 pub(crate) const REPLICAS: &[&str] = &["wait"];
-/// Of the nodes of a cluster.
+/// For the nodes of a cluster.
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
-/// Of nodes of version 7 and above. Without these rights wake-ups go to all nodes.
+/// For nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-/// Of sentinels.
+/// For sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
-/// The channel on which sentinels tell when a service has another primary.
+/// The channel on which sentinels announce a new primary of a service.
 pub(crate) const SWITCHED: &str = "+switch-master";
 /// The channels of sentinels.
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
-/// These tell more about the server. A user who may not call them is served too, and warned.
+/// These report more about the server. A user without these rights can connect, with a warning.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
-/// What the scripts call, on any server.
+/// The commands of the scripts, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::of_server();
     let all = scripts.texts().flat_map(called);
-    // Asked of nodes of a cluster only: see [`CLUSTER`].
+    // Only cluster nodes need it: see [`CLUSTER`].
     all.filter(|command| command != "cluster").collect()
 }
 
@@ -68,7 +67,7 @@ mod tests {
         for text in Scripts::of_server().texts() {
             for (at, _) in text.match_indices("call(") {
                 let line = text[at..].lines().next().unwrap();
-                // The rules run in a protected call of Lua, which is none of the server's.
+                // The rules run in a protected call of Lua, not in `redis.pcall`.
                 assert!(
                     ["call('", "call(run)", "call(cut)"]
                         .iter()

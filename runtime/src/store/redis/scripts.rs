@@ -1,8 +1,8 @@
 //! The scripts, put together from their files, and their digests.
 //!
-//! They are two: one runs every operation on a name, the other tells of the server's term. Words in capitals in the first are
-//! constants, which are put into its text here: limits, the parts of keys and channels, the operations' letters, and where what
-//! stands in an array or in the first key.
+//! There are two scripts: one runs every operation on a name, the other reports the server's term. Words in capitals
+//! in the first are constants, which this file inserts: limits, parts of keys and channels, the letters of
+//! operations, and positions in arrays or in the first key.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ use crate::store::limits::{
     CLAIM_MS, KEPT_MS, LONGEST_LEASE_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
 
-/// What a server knows by a digest; see the head of each file in `scripts/`.
+/// A script that the server knows by its digest; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Script {
     /// Every operation on a name.
@@ -49,27 +49,27 @@ pub(super) mod code {
     }
 }
 
-/// What follows a name in its keys, by the name of its constant.
+/// The suffixes of a name's keys, by the name of their constant.
 const SUFFIXES: [(&str, &str); 6] = [
     ("OF_TICKETS", ":tickets"),
     ("OF_HELD", ":held"),
     ("OF_QUEUE", ":queue"),
     ("OF_GONE", ":gone"),
     ("OF_SIGNALS", ":signals"),
-    // This one is never there: see `cluster.lua`.
+    // This key never exists: see `cluster.lua`.
     ("OF_WHOLE", ":whole"),
 ];
 
-/// The keys of a name that may exist, each by what follows the name.
+/// The suffixes of the keys that may exist.
 #[cfg(test)]
 pub(super) const KEYS: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
 
-/// The numbers of the state, in their order; see `state.lua`.
+/// The numbers of the state, in order; see `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
     ASKING HELD_APART QUEUE_APART";
-/// How many of them stand in the form `1 q`.
+/// How many of them the form `1 q` has.
 const FIELDS_OF_QUEUE: u64 = 12;
-/// What a record has, in its order.
+/// The fields of a record, in order.
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
 
 /// The bytes of an identity, of the mark of a form, of the fixed part of a record, and of the least request.
@@ -77,14 +77,14 @@ const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
 const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
-/// How many holders, or waiters, stand in the first key; and they come back from the others when there are so few.
+/// The maximum number of holders, and of waiters, in the first key. They move back from the other keys when there are so few.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The plainest operations keep a name for twenty minutes, ten of them for the token, so no hold is longer there.
+/// The time to live that plain operations set: twenty minutes. Ten of them are for the token, which limits the hold.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// So many microseconds a name in the forms `1 i` and `1 s` keeps its time to live at most; together with the longest hold less
-/// than ten minutes.
+/// How long a name in the forms `1 i` and `1 s` keeps its time to live at most, in microseconds. Together with the longest hold,
+/// this is less than ten minutes.
 const WINDOW_US: u64 = 256_000_000;
 
 /// The constants of the script.
@@ -143,7 +143,7 @@ fn constants() -> HashMap<String, String> {
     numbers.into_iter().chain(others).collect()
 }
 
-/// The text with the constants in it, but for what stands in quotes.
+/// The text with the constants inserted, except inside quotes.
 fn filled(text: &str) -> String {
     let constants = constants();
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -165,7 +165,7 @@ fn filled(text: &str) -> String {
     filled
 }
 
-/// Without comments and indentation, which a server need not be sent. (No pipeline of a script begins inside a text.)
+/// Removes comments and indentation, which the server does not need. No line of a script begins inside a string.
 fn bare(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let mut bare = String::with_capacity(text.len());
@@ -180,7 +180,7 @@ const CLOCK: &str = include_str!("scripts/clock.lua");
 const HEAD: &str = include_str!("scripts/head.lua");
 const SERVER: &str = include_str!("scripts/server.lua");
 const CLUSTER: &str = include_str!("scripts/cluster.lua");
-/// Each part sees those before it.
+/// Each part can use the functions of those before it.
 const REST: &str = concat!(
     include_str!("scripts/plain.lua"),
     include_str!("scripts/state.lua"),
@@ -215,7 +215,7 @@ impl Scripts {
         ALL.clone()
     }
 
-    /// With another source of time: `clock` defines the function `clock()`.
+    /// With another source of time: `clock` must define the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
         Self::made_of(clock, false)
     }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn no_constant_is_without_a_value() {
-        // What each part calls by such a name of its own.
+        // Names that a part defines for itself.
         let own = [
             "KEY",
             "KEYS",

@@ -1,4 +1,4 @@
-//! What awaits a reply, and when a request is written again.
+//! Requests that wait for a reply, and when a request is written again.
 
 use crate::error::StoreError;
 use crate::store::{Reply, Request};
@@ -7,31 +7,31 @@ use crate::wire::Value;
 /// How often the scripts are loaded again for one request.
 const RELOADS: u32 = 3;
 
-/// What the server will answer next, in the order of writing.
+/// The reply that the server will send next, in the order of writing.
 #[derive(Debug)]
 pub(super) enum Awaited {
     Request(Sending),
-    /// Two in one command.
+    /// Two requests in one command.
     Both([Sending; 2]),
-    /// A script, loaded again.
+    /// A script that is loaded again.
     Load,
-    /// What comes before a request for a slot that is on its way to this node.
+    /// ASKING, before a request for a slot that this node is importing.
     Asking,
-    /// From when on the server grants, by which of the keys.
+    /// The term query, with the index of its key.
     Term(usize),
-    /// What tells that a shard channel is subscribed to.
+    /// The subscription to a shard channel.
     ShardChannel(String),
     Ping,
 }
 
-/// A request, and how often it was written for which reason.
+/// A request, and how often it was written again, by reason.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
-    /// Another node of the cluster said that this one has it by now, although the slot is not its own yet.
+    /// Another node redirected it here with ASK: this node is importing the slot.
     pub(super) asking: bool,
     reloads: u32,
-    /// What it was answered before it was written again behind another one.
+    /// Its first reply, if it was written again behind another request.
     pub(super) before: Option<Box<Reply>>,
 }
 
@@ -45,7 +45,7 @@ impl Sending {
         }
     }
 
-    /// Whether the request has to be written again after this reply, since the server lost the script.
+    /// Whether the request must be written again after this reply, since the server has lost the script.
     pub(super) fn again(&mut self, reply: &Value<'_>) -> bool {
         let lost = matches!(reply, Value::Error(error) if error.code == "NOSCRIPT");
         let again = lost && self.reloads < RELOADS;
@@ -53,7 +53,7 @@ impl Sending {
         again
     }
 
-    /// The answer after `result`. What was released is gone when the release runs again.
+    /// The answer for the member after `result`. A release that runs again finds the ticket gone, but has released it.
     pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
         match self.before.take().map(|before| *before) {
             Some(before @ (Reply::Released { .. } | Reply::Cancelled))

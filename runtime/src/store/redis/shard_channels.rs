@@ -1,8 +1,8 @@
-//! [`ShardChannels`]: the names that have a channel of their own on a connection to a node of a cluster.
+//! [`ShardChannels`]: the names with a shard channel, on a connection to a node of a cluster.
 //!
-//! A message on a member's own channel goes to all nodes of the cluster; one on a channel of a slot stays at its node. Where
-//! the member does not listen to that (not yet, or the slot has moved), its own channel is used: see
-//! `scripts/publish_in_cluster.lua`.
+//! The cluster sends a message on a member's own channel to all nodes; one on a shard channel stays at its node. If
+//! the member is not subscribed to that (not yet, or the slot has moved), the script uses the member's own channel:
+//! see `scripts/cluster.lua`.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use super::command;
 use crate::name::Name;
 use crate::store::MemberId;
 
-/// So many names at most have a channel, as long as the connection lives.
+/// How many names have a channel at most, for the life of a connection.
 const MOST: usize = 4096;
 
-/// Of one connection.
+/// The shard channels of one connection.
 #[derive(Debug)]
 pub(super) struct ShardChannels {
     member: MemberId,
-    /// The server has shard channels, and we may use them.
+    /// The server has shard channels, and the user may use them.
     usable: bool,
     /// By channel.
     known: HashMap<String, Use>,
@@ -25,7 +25,7 @@ pub(super) struct ShardChannels {
 
 #[derive(Debug)]
 enum Use {
-    /// A request for it was queued once; `recent`: since the last [`ShardChannels::sweep`].
+    /// The store queued one request for it; `recent`: since the last [`ShardChannels::sweep`].
     Once {
         recent: bool,
     },
@@ -41,8 +41,8 @@ impl ShardChannels {
         }
     }
 
-    /// A new connection. Returns the channels to subscribe to at once: until the server notices that the old connection is lost,
-    /// it counts that as the listener.
+    /// A new connection. Returns the channels to subscribe to at once: until the server notices the loss of the old
+    /// connection, it counts that one as a subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
         self.known
@@ -50,7 +50,8 @@ impl ShardChannels {
         self.known.keys().cloned().collect()
     }
 
-    /// A request for the name was queued. The second one returns the channel to subscribe to: once alone is not worth it.
+    /// The store queued a request for the name. The second call returns the channel to subscribe to: a single request
+    /// is not worth it.
     pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
         if !self.usable {
             return None;
@@ -70,20 +71,20 @@ impl ShardChannels {
         None
     }
 
-    /// The slot of the channel has left the node.
+    /// The slot of the channel has moved away from the node.
     pub(super) fn lost(&mut self, channel: &str) {
         self.known.remove(channel);
     }
 
-    /// The server has no shard channels, or does not let us use them.
+    /// The server has no shard channels, or refuses them to this user.
     pub(super) fn give_up(&mut self) {
         self.usable = false;
         self.known.clear();
     }
 
-    /// Forgets the names that were not queued for again since the last sweep.
+    /// Forgets names without a queued request since the last sweep.
     ///
-    /// Subscriptions stay: the reply to an SUNSUBSCRIBE looks like the push of a server whose slot moves, and both may come.
+    /// Subscriptions stay. The reply to SUNSUBSCRIBE looks like the server's push when a slot moves, and both may come.
     pub(super) fn sweep(&mut self) {
         self.known.retain(|_, known| match known {
             Use::Once { recent } => std::mem::take(recent),
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(channels.queued(&name(1)), None);
         assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
         assert_eq!(channels.queued(&name(1)), None);
-        // The slot has moved, and maybe it comes back.
+        // The slot has moved, and may come back.
         channels.lost(&channel);
         assert_eq!(channels.queued(&name(1)), None);
         assert_eq!(channels.queued(&name(1)), Some(channel.clone()));

@@ -39,12 +39,13 @@ impl RedisStore {
 
 /// As a node of a cluster.
 impl RedisStore {
-    /// Takes a request that another node sent here, as [`submit`](Store::submit); or gives it back, not executed.
+    /// Takes a request that another node redirected here, as [`submit`](Store::submit). Returns it unexecuted if
+    /// there is no room.
     pub(crate) fn ask(&self, request: Request) -> Option<Request> {
         self.pipeline.ask(request)
     }
 
-    /// Takes no more requests; those under way are answered at once: they may or may not have run.
+    /// Accepts no more requests; those in flight fail at once: they may or may not have run.
     pub(crate) fn cut(&self) {
         self.pipeline.cut();
     }

@@ -1,6 +1,6 @@
-//! The restart and failover guard: which term as a primary a server is in, and from when on it grants.
+//! The restart and failover guard: a server's term as a primary, and from when on it grants.
 //!
-//! The rule is `scripts/term.lua`. Here the server is asked, on every connection and now and then after that.
+//! The rule is in `scripts/term.lua`. This file asks the server, on every connection and periodically after that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,46 +16,47 @@ use crate::wire::{self, Connection, ErrorReply, Value};
 
 /// The key in which the clients of a server note its term.
 const EPOCH: &str = "auto_mutex:epoch";
-/// Errors of a cluster: the key is not here, or on its way elsewhere.
+/// Errors of a cluster: the key is at another node, or its slot is being migrated.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN"];
-/// The server's own default, where it does not say what it is.
+/// The server's default, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
-/// An old primary goes on for so much longer than its lag: it counts its replicas every second, and their silence in whole seconds.
+/// The extra time for which an old primary may accept writes: it checks its replicas once a second, and counts their
+/// silence in whole seconds.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// What a client asks of a server that was restarted or promoted.
+/// The client's rules for a server that was restarted or promoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: TermKeys,
-    /// Whether a restart closes the server.
+    /// Whether a restart makes the server grant nothing for a while.
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
     pub(crate) replicated: bool,
-    /// Whether a failover closes the server: always, but for the tests that show what that is good for.
+    /// Whether a failover does so: always, except in tests that show why.
     pub(crate) failover: bool,
-    /// No client has a longer lease.
+    /// The longest lease of any client.
     pub(crate) longest_lease: Duration,
 }
 
-/// The epoch key of a server, and what the client knows of its term. In a cluster the key is in a slot that the node owns, which
-/// may be another one tomorrow; and if that slot is on its way elsewhere, the next key is used.
+/// The epoch keys of a server, and the last known note. In a cluster, a key is in a slot that the node owns, and this
+/// slot may move. While it is being migrated, the next key is used.
 #[derive(Clone, Debug)]
 pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
 
 #[derive(Debug, Default)]
 struct Notes {
     keys: Vec<String>,
-    /// A question named no key, and others may have noted more.
+    /// A query had no key, so notes of other clients may exist.
     unnamed: bool,
-    /// What the last answer said, for the next key, which may know nothing: the term, since when (µs), the longest lease.
+    /// The last reply: the term, since when (µs), the longest lease. It is passed to the next key, which may have no note.
     term: String,
     since: u64,
     lease_ms: u64,
 }
 
 impl TermKeys {
-    /// The first key is used that can be.
+    /// Uses the first key that works.
     pub(crate) fn new(keys: Vec<String>) -> Self {
         Self(Arc::new(Mutex::new(Notes {
             keys,
@@ -63,7 +64,7 @@ impl TermKeys {
         })))
     }
 
-    /// The key by which the clients of a server agree who loads the scripts, if there is one.
+    /// The key through which the clients agree which of them loads the scripts, if there is one.
     pub(super) fn of_loading(&self) -> Option<String> {
         let key = lock(&self.0).keys.first().cloned()?;
         Some(key + ":loading")
@@ -74,13 +75,13 @@ impl TermKeys {
         lock(&self.0).keys = keys;
     }
 
-    /// The connection that grants asks with the keys that there are by now. (Others beside it may have asked before.)
+    /// The granting connection asks again with the current keys. Others beside it may have asked before.
     pub(super) fn asked_again(&self) {
         let mut notes = lock(&self.0);
         notes.unnamed = notes.keys.is_empty();
     }
 
-    /// There is a key by now, and there was none when the server was asked.
+    /// Whether there is a key now, but there was none when the server was asked.
     pub(super) fn are_new(&self) -> bool {
         let notes = lock(&self.0);
         notes.unnamed && !notes.keys.is_empty()
@@ -88,7 +89,7 @@ impl TermKeys {
 }
 
 impl Guard {
-    /// As the settings say, with the key of a server that stands alone.
+    /// From the settings, with the key for a server that stands alone.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             keys: TermKeys::new(vec![EPOCH.to_owned()]),
@@ -99,7 +100,7 @@ impl Guard {
         }
     }
 
-    /// For one of several servers that know nothing of each other.
+    /// For one of several independent servers.
     pub(crate) fn unreplicated(self) -> Self {
         Self {
             replicated: false,
@@ -107,7 +108,7 @@ impl Guard {
         }
     }
 
-    /// For how long a restarted server grants nothing, unless another client asks for more.
+    /// How long a restarted server grants nothing, unless another client requires more.
     pub(super) fn after_restart(&self, lag: Duration) -> Duration {
         match self.replicated {
             true => self.after_failover(lag),
@@ -115,27 +116,27 @@ impl Guard {
         }
     }
 
-    /// For how long a promoted server grants nothing, unless another client asks for more.
+    /// How long a promoted server grants nothing, unless another client requires more.
     pub(super) fn after_failover(&self, lag: Duration) -> Duration {
-        // The lag is the server's word: it may be any number.
+        // The server reports the lag, so it may be any number.
         let goes_on = lag.saturating_add(SLACK);
         self.longest_lease.saturating_add(goes_on)
     }
 }
 
-/// What a connection knows of the term of its server.
+/// The state of a server's term, as a connection knows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Term {
-    /// How long a primary goes on that has lost its replicas.
+    /// How long a primary keeps accepting writes after it has lost its replicas.
     pub(super) lag: Duration,
-    /// From when on the server grants, by its own clock (µs); 0: it does.
+    /// From when on the server grants, by its own clock (µs); 0: it grants.
     pub(super) opens_at: u64,
-    /// The same by our clock: certainly over by then, however it drifts.
+    /// The same by our clock: certainly over by then, even with clock drift.
     pub(super) closing: Option<GrantBlock>,
 }
 
 impl Term {
-    /// Asks on a new connection.
+    /// Asks for the term on a new connection.
     pub(super) async fn ask(
         connection: &mut Connection,
         scripts: &Scripts,
@@ -162,7 +163,7 @@ impl Term {
         Err(error)
     }
 
-    /// The answer to [`ask`]; `None`: it makes no sense.
+    /// Reads the reply to [`ask`]; `None` if it is malformed.
     pub(super) fn read(
         reply: &Value<'_>,
         guard: &Guard,
@@ -203,14 +204,14 @@ impl Term {
     }
 }
 
-/// Appends the question for the configured lag.
+/// Appends the query for the configured lag.
 pub(super) fn ask_lag(out: &mut Vec<u8>) {
     wire::command(out, |words| {
         words.texts(&["CONFIG", "GET", "min-replicas-max-lag"]);
     });
 }
 
-/// The answer to [`ask_lag`]; users who may not ask get the server's default.
+/// Reads the reply to [`ask_lag`]; the server's default if the user may not ask.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
     let value = match reply {
         Value::Map(pairs) => pairs.first().map(|pair| &pair.1),
@@ -222,7 +223,7 @@ pub(super) fn lag(reply: &Value<'_>) -> Duration {
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
-/// Appends the question from when on the server grants, by one of the keys; `false`: there are not so many.
+/// Appends the term query, by one of the keys; `false` if there are fewer keys.
 pub(super) fn ask(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -234,7 +235,7 @@ pub(super) fn ask(
     let mut notes = lock(&guard.keys.0);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {
-        // A node that is not known to serve a slot has no key, and is asked without: it may have been promoted a moment ago.
+        // A node without known slots has no key, and is asked without one: it may have been promoted a moment ago.
         (0, _) => notes.unnamed |= key.is_none(),
         (_, None) => return false,
         (_, Some(_)) => {}
@@ -259,7 +260,7 @@ pub(super) fn ask(
     true
 }
 
-/// Whether another key may say more after this error.
+/// Whether another key may work after this error.
 pub(super) fn is_elsewhere(error: &ErrorReply<'_>) -> bool {
     ELSEWHERE.contains(&&*error.code)
 }

@@ -61,7 +61,7 @@ fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
     ASIDE.with_borrow(|aside| aside.as_ref().map(run))
 }
 
-/// DeferredWakes a task.
+/// Wakes a task.
 #[inline]
 pub(super) fn wake(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {

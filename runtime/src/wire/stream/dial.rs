@@ -1,4 +1,4 @@
-//! A TCP connection, to whichever address of a host answers first.
+//! Opens a TCP connection, to the address of a host that answers first.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
-/// The watchdog of a connection notices a dead peer. These are for the time when it does not run: the kernel looks too.
+/// The watchdog of a connection notices a dead peer. While the watchdog does not run, the kernel's keepalive does.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Of several addresses the one that answers first: nobody may listen on some of them.
+/// Connects to the first address that answers: some of the addresses may be dead.
 async fn fastest(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
     let mut attempts = JoinSet::new();
     for address in addresses {

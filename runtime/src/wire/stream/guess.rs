@@ -1,4 +1,4 @@
-//! What a server speaks that did not understand us. A connection of its own asks for that, only for a good error.
+//! Finds out which protocol a server uses that did not understand us. A separate connection asks, only for a better error.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::dial::dial;
 /// How long to wait for the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A TLS handshake that is malformed: a server that speaks TLS answers with an alert.
+/// A malformed TLS handshake: a server that uses TLS answers with an alert.
 const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
-/// Whether it speaks TLS.
+/// Whether the server uses TLS.
 pub(super) async fn speaks_tls(host: &str, port: u16) -> bool {
     begins(host, port, RECORD, |answer| answer == [0x15, 3]).await
 }
 
-/// Whether it speaks the protocol of Redis in the clear.
+/// Whether the server uses the Redis protocol without TLS.
 #[cfg(feature = "tls")]
 pub(super) async fn speaks_plainly(host: &str, port: u16) -> bool {
     begins(host, port, b"PING\r\n", |answer| {
@@ -27,7 +27,7 @@ pub(super) async fn speaks_plainly(host: &str, port: u16) -> bool {
     .await
 }
 
-/// Whether the answer to `question` begins as `expected`.
+/// Whether the reply to `question` begins with `expected`.
 async fn begins(
     host: &str,
     port: u16,

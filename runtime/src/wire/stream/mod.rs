@@ -1,6 +1,6 @@
-//! Sockets: the one place that knows which kinds there are.
+//! Sockets; only this folder knows their kinds.
 //!
-//! - `dial.rs`: a TCP connection. `tls/`: encrypted ones. `guess.rs`: what a server speaks that does not understand us.
+//! - `dial.rs`: TCP connections. `tls/`: encrypted ones. `guess.rs`: the protocol of a server that does not understand us.
 
 mod dial;
 mod guess;
@@ -30,11 +30,11 @@ use crate::config::{Address, Tls};
 #[cfg(feature = "tls")]
 use crate::error::TlsError;
 
-/// How long a handshake may take before another connection asks what the server speaks.
+/// How long a handshake may take before a second connection probes the server's protocol.
 #[cfg(feature = "tls")]
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
-/// Where bytes come from.
+/// The reading half.
 #[derive(Debug)]
 pub(in super::super) enum Reading {
     Tcp(tcp::OwnedReadHalf),
@@ -43,7 +43,7 @@ pub(in super::super) enum Reading {
     Tls(Arc<tls::Session>),
 }
 
-/// Where bytes go to. Closed for both ends when it is dropped.
+/// The writing half. Dropping it closes both directions.
 #[derive(Debug)]
 pub(in super::super) enum Writing {
     Tcp(tcp::OwnedWriteHalf),
@@ -74,7 +74,7 @@ pub(in super::super) async fn open(
     }
 }
 
-/// Whether a server that closed a plain connection speaks TLS.
+/// Whether a server that closed a plain connection uses TLS.
 pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
     match address {
         Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
@@ -89,15 +89,15 @@ async fn secure(
     tls: &Tls,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
-    // Files that cannot be used are reported even if nobody listens there.
+    // Checked first, so that unusable files are reported even if no server listens.
     let trust = tls::trust(tls, host)?;
     let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
-    // Client and server send twice each.
+    // Client and server each send two flights.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
     let session = match timeout(BEFORE_GUESS, &mut handshake).await {
         Ok(shaken) => shaken?,
-        // A server without TLS may wait for the end of what it takes for a command.
+        // A server without TLS may wait for the rest of what looks like a command.
         Err(_) if guess::speaks_plainly(host, port).await => {
             return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
         }
@@ -107,7 +107,7 @@ async fn secure(
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
 }
 
-/// `store::open` has refused it before.
+/// `store::open` rejects this case earlier.
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unused_async, reason = "as its twin")]
 async fn secure(
@@ -137,8 +137,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Writes what can be written at once, on any thread. Bytes that are left, or that `WouldBlock` answered, must be
-    /// written next.
+    /// Writes as much as possible without blocking, from any thread. After `WouldBlock` or a partial write, the same
+    /// bytes must be written next.
     pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(half) => half.try_write(bytes),
@@ -148,9 +148,9 @@ impl Writing {
         }
     }
 
-    /// Closes both directions, whoever still holds the socket.
+    /// Closes both directions, even if others still have the socket.
     pub(in super::super) fn close(&self) {
-        // It fails where it is closed already.
+        // Fails if it is closed already.
         let _ = match self {
             Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
             Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
@@ -159,7 +159,7 @@ impl Writing {
         };
     }
 
-    /// Whether there is room again.
+    /// Whether the socket takes bytes again.
     pub(in super::super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(half) => half.as_ref().poll_write_ready(cx),

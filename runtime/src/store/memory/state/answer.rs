@@ -30,7 +30,7 @@ impl State {
         };
         let again_ms = if index < NEAR {
             let first_end = self.held.iter().map(|held| held.0).min();
-            // Until the store grants again, the end of a lease changes nothing.
+            // While the store grants nothing, the end of a lease admits nobody.
             let first_end = match step.is_closed() {
                 true => first_end.unwrap_or(0).max(step.grants_from),
                 false => first_end.unwrap_or(u64::MAX),

@@ -1,4 +1,4 @@
-//! Grants to the waiters in order, as far as there is room.
+//! Grants to the waiters in order, while there is room.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ struct Offer {
     joins: bool,
 }
 
-/// What the holders of one owner have together.
+/// The combined hold of one owner.
 struct Shared {
-    /// Those of the holder with the most.
+    /// The units of the holder with the most.
     units: u64,
-    /// The highest.
+    /// The highest token.
     token: u64,
 }
 
@@ -65,7 +65,7 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// Grants to the waiters of an owner that holds, whatever their places.
+    /// Grants to the waiters of an owner that holds, regardless of their places.
     fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
         let Some(shared) = self.shared(owner) else {
             return;
@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// The grant for the first in the queue; `None` if there is no room for it.
+    /// The grant for the first waiter; `None` if there is no room for it.
     fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
         let record = self.records.get(&ticket)?;
         let mut token = now.max(self.token + 1);

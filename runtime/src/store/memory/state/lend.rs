@@ -1,25 +1,25 @@
-//! Lending a name to the only client of the store, which grants and releases it until the name is taken back.
+//! Lends a name to the only client of the store, which grants and releases it until the store takes it back.
 
 use super::State;
 use crate::store::{Clock, Loan, MemberId, Op};
 
 impl State {
-    /// What a client must know to grant and release the name by itself, if nobody has to do with it.
+    /// The state that a client needs to grant and release the name by itself; `None` unless the name is idle.
     pub(crate) fn lend(&self, clock: Clock) -> Option<Loan> {
         self.is_idle()
             .then(|| Loan::new(clock, self.token, self.clock))
     }
 
-    /// As if every grant and release of `loan` had been told at its time; `held`: the acquire that the last grant answered,
+    /// Applies the grants and releases of `loan`, each at its time. `held`: the acquire that the last grant answered,
     /// if that is still held.
     pub(crate) fn take_back(&mut self, member: MemberId, loan: &Loan, held: Option<&Op>) {
         self.known = true;
         self.last_signal = 0;
-        // The time may have been read before that of the operation before.
+        // The loan may have read its time before the previous operation did.
         self.clock = self.clock.max(loan.last());
         self.token = loan.token();
         if let Some(acquire) = held {
-            // It gets the same token again.
+            // The grant below must give the same token again.
             self.token -= 1;
             self.apply(self.clock, member, acquire, &mut |_, _| false);
         }

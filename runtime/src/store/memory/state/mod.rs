@@ -29,20 +29,20 @@ pub(crate) struct State {
     capacity: Option<u32>,
     places: u64,
     clock: u64,
-    /// The name was used, and not deleted since.
+    /// The name was used, and not deleted afterwards.
     known: bool,
-    /// By number. A signal that is given back keeps its number, and so its place.
+    /// By number. A signal that is given back keeps its number, and so its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
     records: TicketMap<Record>,
-    /// The end of each lease. There are few (a mutex has one), so this is a vector.
+    /// The end of each lease. Holders are few (a mutex has one), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
     gone: TicketMap<u64>,
 }
 
-/// The operation that runs.
+/// The running operation.
 struct Step<'a, 'p> {
     now: u64,
     /// Nothing is granted before this time.
@@ -70,7 +70,8 @@ impl State {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be dropped if no operation comes: some time after its last lease, place or tombstone has ended.
+    /// When the state may be dropped without further operations: some time after its last lease, place or tombstone
+    /// has ended.
     pub(crate) fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
@@ -81,12 +82,12 @@ impl State {
         } else {
             KEPT_MS
         };
-        // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
+        // Each grant raises the token by a microsecond, so fast grants bring it ahead of the clock.
         let used = self.clock.max(self.token);
         ends.fold(used, u64::max).saturating_add(kept * 1000)
     }
 
-    /// Places of waiters end then.
+    /// When the places of waiters end.
     fn places_end(&self) -> impl Iterator<Item = u64> {
         let waiters = self.records.values().filter(|record| record.is_waiting());
         waiters.map(Record::place_ends)

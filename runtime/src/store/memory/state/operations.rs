@@ -63,7 +63,7 @@ impl State {
         self.grant(step);
         match self.status_of(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // The member of an unclaimed grant may still believe in it.
+                // The member of an unclaimed grant may still rely on it.
                 if !self.is_unclaimed(step, ticket) {
                     self.drop_waiter(ticket);
                     self.forget_if_empty();
@@ -84,7 +84,7 @@ impl State {
         self.token
     }
 
-    /// The reply to an acquire that can neither hold nor wait.
+    /// The reply to an acquire that can neither be granted nor queued.
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
         let record = self.records.get(&ticket);
         if share.units > share.capacity && !share.takes {
@@ -272,7 +272,7 @@ impl State {
         Reply::Told { holders }
     }
 
-    /// Raises a holder's token to `token` at least, to one that no other grant has.
+    /// Raises a holder's token to `token` or more, to a value that no other grant has.
     pub(super) fn raise(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, token: u64) -> Reply {
         let record = self.records.get_mut(&ticket);
         let holder = record.filter(|record| record.token > 0 && !record.is_parked());
@@ -324,7 +324,7 @@ impl State {
         record.counter = record.counter.max(counter);
         record.heard = now;
         record.place_ms = millis(place);
-        // It may not be claimed now; nor is it taken back, since its member may believe in it until it ends.
+        // The grant cannot be claimed now. It is not taken back either, since its member may rely on it until it ends.
         if unclaimed {
             return true;
         }
@@ -340,10 +340,10 @@ impl State {
         true
     }
 
-    /// Whether this operation would claim the grant of `ticket`, and may not since nothing is granted now.
+    /// Whether this operation would claim the grant of `ticket`, but may not because the store grants nothing now.
     pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
         let is_provisional = |record: &Record| record.flag == Flag::Provisional;
-        // The first test is nearly always false, and spares the lookup.
+        // The first test is nearly always false, and avoids the lookup.
         step.is_closed()
             && step.own == Some(ticket)
             && self.records.get(&ticket).is_some_and(is_provisional)

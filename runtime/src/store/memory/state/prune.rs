@@ -6,8 +6,8 @@ use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::memory::record::Flag;
 
 impl State {
-    /// The first step of every operation. A plain holder that this operation releases stays: no other operation has seen its
-    /// lease end.
+    /// The first step of every operation. Keeps a plain holder that this operation releases: no other operation has
+    /// seen its lease end.
     pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
@@ -38,7 +38,7 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// The clock was stepped back: shortens everything to what it would last if it began now.
+    /// The clock was stepped back: shortens every period to the length that it would have if it began now.
     pub(super) fn step_back(&mut self, now: u64) {
         for (until, ticket) in &mut self.held {
             if let Some(record) = self.records.get(ticket) {
@@ -68,7 +68,7 @@ impl State {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            // Its member could not claim the signal, since it takes the store for closed. It stays in line for the signal: that is
+            // Its member could not claim the signal while the store granted nothing. It keeps its turn: the signal is
             // older than the waiters behind it.
             let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
             if signal.is_some() && record.heard > granted {

@@ -1,4 +1,4 @@
-//! [`Backoff`]: how long to wait before the next attempt to connect, and how long that waits for an answer.
+//! [`Backoff`]: the delay before the next attempt to connect, and how long that attempt waits for an answer.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::wire::USUAL_SILENCE;
 
 const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
-/// For a server that is overloaded: each attempt costs it time, and thousands of clients may make one.
+/// For an overloaded server: each attempt costs it time, and thousands of clients may retry.
 const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
 const LONGEST_SILENCE: Duration = Duration::from_secs(8);
 
-/// Waits double from 10 ms to 1 s, or to 4 s for a server that is overloaded. Each is between half of that and the whole, so
-/// that the members of a server that comes back do not all connect at once.
+/// The delay doubles from 10 ms to 1 s, or to 4 s for an overloaded server. Jitter takes up to half of it away, so
+/// that the clients of a restarted server do not all connect at once.
 #[derive(Debug)]
 pub(in super::super) struct Backoff {
     next: Duration,
@@ -37,13 +37,13 @@ impl Backoff {
         jittered(whole)
     }
 
-    /// For how long a server may be silent in the next attempt.
+    /// How long the server may be silent in the next attempt.
     pub(in super::super) fn silence(&self) -> Duration {
         self.silence
     }
 
-    /// An attempt has failed. A server that is only slow has to do all of its work for a silent attempt again, so the next
-    /// attempt gets twice the time.
+    /// An attempt has failed. A slow server must repeat all of its work for the next attempt, so that one gets twice
+    /// the time.
     pub(in super::super) fn failed(&mut self, error: &ConnectError) {
         self.longest = match error {
             ConnectError::Silent(_) | ConnectError::Passing(_) => LONGEST_IF_BUSY,
@@ -56,7 +56,7 @@ impl Backoff {
     }
 }
 
-/// Between half of it and the whole.
+/// A random duration between half of `whole` and `whole`.
 pub(in crate::store) fn jittered(whole: Duration) -> Duration {
     let half = whole / 2;
     let random = Uuid::new_v4().as_u128() as u32;

@@ -13,29 +13,29 @@ pub(in super::super) enum ConnectError {
     Tls(TlsError),
     /// The server did not answer in time.
     Silent(StoreError),
-    /// It passes by itself: the server loads its data, its cluster elects a primary, its replicas are missing.
+    /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
     Permission(StoreError),
     Version(String),
     Role(String),
-    /// A node of a cluster, where a single server is expected.
+    /// The server is a node of a cluster, but a single server was expected.
     Cluster,
-    /// A single server, where a node of a cluster is expected.
+    /// The server stands alone, but a node of a cluster was expected.
     NoCluster,
     /// No sentinel can be asked.
     NoSentinel(StoreError),
-    /// No sentinel has answered in time; one may yet.
+    /// No sentinel has answered in time, but one may answer later.
     SilentSentinels(StoreError),
-    /// No sentinel that answers knows this service.
+    /// No sentinel that answers monitors this service.
     UnknownService(String),
-    /// The server that the sentinels name as the primary of this service is none.
+    /// The sentinels name a server as the primary of this service, but it is no primary.
     NoPrimary(String, StoreError),
-    /// The error of another server, at this place.
+    /// An error at another server, with its address.
     At(String, Box<ConnectError>),
 }
 
-/// The reply, unless it is an error.
+/// Returns the reply, or its error.
 pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectError> {
     match reply {
         Value::Error(error) => Err(ConnectError::of(error::of_server(&error))),
@@ -44,10 +44,10 @@ pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectErr
 }
 
 impl ConnectError {
-    /// What an error in a reply says about the server.
+    /// Classifies an error in a reply.
     pub(in super::super) fn of(error: StoreError) -> Self {
         match error.code() {
-            // NOSCRIPT: the scripts were flushed between two questions of the set-up.
+            // NOSCRIPT: another client flushed the scripts during the set-up.
             Some("LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS" | "NOSCRIPT") => {
                 Self::Passing(error)
             }
@@ -58,7 +58,7 @@ impl ConnectError {
         }
     }
 
-    /// The server's reply is not one of our scripts'.
+    /// The reply has none of the forms of our scripts.
     pub(in super::super) fn nonsense() -> Self {
         Self::Unreachable(StoreError::new(
             StoreErrorKind::Protocol,
@@ -66,7 +66,7 @@ impl ConnectError {
         ))
     }
 
-    /// As the error of a set-up at `place`.
+    /// The set-up error for a server at `place`.
     pub(in super::super) fn at(self, place: &str) -> SetupError {
         let address = place.to_owned();
         match self {

@@ -1,4 +1,4 @@
-//! [`Facts`]: what a server says about how it keeps its data, and what that means for locks.
+//! [`Facts`]: how a server stores its data, and how reliable locks are on it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,15 +8,15 @@ use super::super::term::Guard;
 use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
 use crate::wire::{self, Connection, Value};
 
-/// Settings that INFO does not tell.
+/// Settings that INFO does not show.
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 
-/// `None`: the server does not say.
+/// A field is `None` if the server does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Facts {
     info: Option<String>,
     settings: [Option<String>; SETTINGS.len()],
-    /// How long a primary goes on that has lost its replicas.
+    /// How long a primary keeps accepting writes after it has lost its replicas.
     lag: Duration,
 }
 
@@ -43,7 +43,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// From what a server might say: INFO, then the settings.
+    /// Reads the facts from replies to INFO and to the settings.
     #[cfg(any(test, fuzzing))]
     pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
         let said = |index| said.get(index).and_then(text);
@@ -64,7 +64,7 @@ impl Facts {
         self.settings[index].as_deref()
     }
 
-    /// What the facts mean for locks.
+    /// The guarantees that follow from the facts.
     pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
         let mut missing_rights = BTreeSet::new();
         if self.info.is_none() {

@@ -1,15 +1,15 @@
-//! HELLO: who we are, and whether the server that answers is one that we can use: its version, its mode, its role.
+//! HELLO: logs in, and checks version, mode and role of the server.
 
 use super::super::error;
 use super::error::ConnectError;
 use crate::config::{Access, Address, Login};
 use crate::wire::{Connection, Limits, Value, Words};
 
-/// The oldest version with all commands of the scripts.
+/// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
 
-/// Connects and sends `hello`, a command as [`write`] begins it. Returns the role of the server; it is a node of a cluster if
-/// it is one that is expected.
+/// Connects and sends `hello`, a command that [`write`] begins. Returns the role of the server. Fails if the server
+/// is no cluster node although one is expected, or the reverse.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
@@ -23,7 +23,7 @@ pub(super) async fn open(
     Ok((connection, role))
 }
 
-/// Writes the beginning of HELLO: the protocol, and who logs in.
+/// Writes the start of HELLO: the protocol version and the login.
 pub(in super::super) fn write(words: &mut Words<'_>, who: &Login) {
     words.texts(&["HELLO", "3"]);
     if let Some(password) = &who.password {
@@ -40,7 +40,7 @@ pub(in super::super) fn role<'a>(
     in_cluster: bool,
 ) -> Result<&'a str, ConnectError> {
     if let Value::Error(error) = reply {
-        // Not in its own words: they repeat the arguments, and one of them may be a password.
+        // Without the server's own text: it repeats the arguments, and one of them may be a password.
         if error.details.starts_with("unknown command") {
             return Err(ConnectError::Version("older than 6.0".to_owned()));
         }
@@ -64,7 +64,7 @@ pub(in super::super) fn role<'a>(
     }
 }
 
-/// Refuses every role but that of a primary. Some relatives of Redis name none.
+/// Refuses every role but that of a primary. Some servers that are compatible with Redis report none.
 pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
         "master" | "" => Ok(()),
@@ -72,7 +72,7 @@ pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// A version that cannot be read belongs to some relative of Redis: the probe decides.
+/// A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
 fn is_new_enough(version: &str) -> bool {
     let mut numbers = version
         .split('.')
@@ -101,7 +101,7 @@ mod tests {
         ])
     }
 
-    /// As a primary.
+    /// As [`role`], for a primary.
     fn checked(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
         accept_primary(role(reply, in_cluster)?)
     }

@@ -1,4 +1,4 @@
-//! [`inquire`]: a few questions to a node of a cluster, on a connection of their own.
+//! [`inquire`]: sends a few queries to a node of a cluster, on a separate connection.
 
 use super::error::{ConnectError, accept};
 use super::hello;
@@ -6,7 +6,7 @@ use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::wire::{self, Limits, Value};
 
-/// Asks the node `questions` and passes the replies to `read` in the same order, within `limits`. An error among them ends it.
+/// Sends `questions` to the node and passes the replies to `read` in order, within `limits`. The first error ends it.
 pub(in crate::store) async fn inquire(
     endpoint: &RedisEndpoint,
     questions: &[&[&str]],
@@ -19,7 +19,7 @@ pub(in crate::store) async fn inquire(
     let asked = limits.within(async {
         let mut bytes = Vec::new();
         wire::command(&mut bytes, |words| hello::write(words, &access.login));
-        // Whatever its role: replicas know their cluster too.
+        // In any role: replicas know the topology too.
         let (mut connection, _) = hello::open(address, access, true, &bytes, limits).await?;
         bytes.clear();
         for question in questions {

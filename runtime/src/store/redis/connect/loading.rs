@@ -1,7 +1,7 @@
-//! The scripts, where a server does not know them: [`supply`].
+//! Loads the scripts into a server that lacks them: [`supply`].
 //!
-//! All clients of a server that was restarted find them missing at the same time. One of them loads them, and the others
-//! wait for that: some tens of KB from each of a thousand clients would be as many MB.
+//! After a restart of the server, all clients find the scripts missing at the same time. One client loads them, and
+//! the others wait: tens of KB from each of a thousand clients would be tens of MB.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::error::StoreErrorKind;
 use crate::store::MemberId;
 use crate::wire::{self, Connection, Value};
 
-/// How long the others wait for the one who loads them; it may be gone.
+/// How long the other clients wait for the client that claimed the loading; it may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
 
-/// Appends the question which scripts the server knows.
+/// Appends a query for the scripts that the server has.
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     wire::command(out, |words| {
         words.texts(&["SCRIPT", "EXISTS"]);
@@ -28,7 +28,7 @@ pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     });
 }
 
-/// The texts that the server does not know, by its answer to [`ask`].
+/// The scripts that the server lacks, by its reply to [`ask`].
 pub(super) fn missing<'a>(
     reply: Value<'_>,
     scripts: &'a Scripts,
@@ -44,8 +44,8 @@ pub(super) fn missing<'a>(
         .collect())
 }
 
-/// Loads the scripts that are `missing`, or waits for another client that does, for as long as it takes. Clients agree by `key` who
-/// does; without one, each loads for itself.
+/// Loads the scripts that are `missing`, or waits for another client that loads them, without a limit. Clients
+/// coordinate through `key`; without one, each client loads them itself.
 pub(in super::super) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,
@@ -62,7 +62,7 @@ pub(in super::super) async fn supply<'a>(
             words.texts(&["NX", "PX"]);
             words.number(CLAIM.as_millis() as u64);
         });
-        // Asked behind it: the client that had the claim before may have loaded them.
+        // Sent after the claim: the client that claimed before may have loaded them meanwhile.
         ask(&mut question, scripts);
         connection.send(&question).await?;
         let claimed = claimed(&connection.reply().await?)?;
@@ -87,7 +87,7 @@ pub(in super::super) async fn supply<'a>(
         accept(connection.reply().await?)?;
     }
     if key.is_some() {
-        // Whatever the reply: the claim ends by itself too.
+        // Any reply will do: the claim also expires by itself.
         connection.reply().await?;
     }
     Ok(())
@@ -98,7 +98,7 @@ pub(in super::super) fn load(out: &mut Vec<u8>, text: &str) {
     wire::command(out, |words| words.texts(&["SCRIPT", "LOAD", text]));
 }
 
-/// Whether it is this client that loads them; also where the server cannot keep a claim just now.
+/// Whether this client loads the scripts. Also `true` if the server cannot store a claim now.
 fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {

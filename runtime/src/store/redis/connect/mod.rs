@@ -1,9 +1,9 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 //!
-//! - `hello.rs`: who answers. `loading.rs`: the scripts, where the server does not know them. (`../term.rs`: from when on it grants.)
-//! - `probe.rs`, `facts.rs`: on the first connection, whether all commands are allowed, and what the server says about its data.
-//! - `error.rs`: why a server cannot be used. `backoff.rs`: when it is tried again.
-//! - `inquiry.rs`: a few questions to a node of a cluster, on a connection of their own.
+//! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
+//! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
+//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
+//! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
 pub(super) mod error;
@@ -45,11 +45,11 @@ pub(super) struct Connector {
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
     connect_timeout: Duration,
-    /// Known from the first connection on.
+    /// Set by the first connection.
     facts: OnceLock<Facts>,
 }
 
-/// A connection that is fit for use.
+/// A connection that passed all checks.
 pub(super) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
@@ -76,12 +76,12 @@ impl Connector {
         }
     }
 
-    /// The name of the server in errors and logs.
+    /// The server's name in errors and logs.
     pub(super) fn place(&self) -> String {
         self.route.place()
     }
 
-    /// What the server guarantees, as it was when the first connection was made, if one was.
+    /// The guarantees of the server, as found by the first connection.
     pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
         match self.facts.get() {
             Some(facts) => facts.guarantees(&self.guard, replicas),
@@ -89,8 +89,8 @@ impl Connector {
         }
     }
 
-    /// The first connection, with all checks, for which `probe` is used, within what is `left` of the connect timeout. Waits for a
-    /// server that is loading its data, or misses its replicas, and for a primary where there are sentinels.
+    /// Makes the first connection with all checks, within the rest of the connect timeout. The checks use the name
+    /// `probe`. Waits for a server that is loading its data or lacks replicas, and for sentinels to find a primary.
     pub(super) async fn first(&self, left: Duration, probe: &Name) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
@@ -108,7 +108,7 @@ impl Connector {
                 {
                     return Err(ConnectError::Tls(fault));
                 }
-                // An attempt that the end cut short says less than the one before it.
+                // An attempt that the deadline cut short has a less precise error than the attempt before it.
                 if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
                     return Err(known);
                 }
@@ -125,7 +125,7 @@ impl Connector {
     async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, ConnectError> {
         let silence = match self.route {
             Route::Fixed(_) => left,
-            // The service may be at another server by then: not all the time is spent on one.
+            // The service may move to another server meanwhile, so one attempt does not get all the time.
             Route::Sentinel(_) => USUAL_SILENCE,
         };
         let mut ready = self.open(Limits::new(left, silence)).await?;
@@ -135,13 +135,13 @@ impl Connector {
         Ok(ready)
     }
 
-    /// The next connection, after one was lost. A server that does not answer is given up after `silence`.
+    /// Makes the next connection after a loss. Gives up if the server is silent for longer than `silence`.
     pub(super) async fn again(&self, silence: Duration) -> Result<Ready, ConnectError> {
         let limits = Limits::new(self.connect_timeout, silence);
         limits.within(self.open(limits)).await
     }
 
-    /// A connection beside the one that [`open`](Self::open) made, without a subscription.
+    /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
         let prepared: Result<_, ConnectError> = limits.within(self.prepared(limits)).await;
@@ -150,7 +150,7 @@ impl Connector {
         Ok(ready)
     }
 
-    /// The output of `connecting`, if it is complete within `left`.
+    /// The output of `connecting`, if it completes within `left`.
     pub(super) async fn within<T>(
         &self,
         left: Duration,
@@ -167,8 +167,8 @@ impl Connector {
         )))
     }
 
-    /// Whether TLS is the reason why a connection was lost. A server that expects TLS just closes a connection without; and if
-    /// it refuses us after the handshake, its reason may be lost with what it has not read.
+    /// Whether TLS is the reason for a lost connection. A server that expects TLS just closes a plain connection. If
+    /// it refuses us after the handshake, its alert may be lost together with the bytes that it has not read.
     async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;
@@ -188,7 +188,7 @@ impl Connector {
         error.get_ref()?.downcast_ref().cloned()
     }
 
-    /// Connects and logs in, checks the server, sees to the scripts, reads the term.
+    /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let server = self.route.resolve(limits).await?;
         let mut hello = Vec::new();
@@ -222,7 +222,7 @@ impl Connector {
         })
     }
 
-    /// Waits for a server that loads its data, and returns the scripts that it does not know, and its lag.
+    /// Waits until the server has loaded its data. Returns the scripts that it lacks, and its lag.
     async fn loaded(
         &self,
         connection: &mut Connection,
@@ -257,7 +257,7 @@ impl Connector {
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
-        // All replies are read before an error counts: the next question follows on the same connection.
+        // All replies are read before an error is returned: the connection stays usable for the next query.
         let selected = match self.access.db {
             0 => Ok(()),
             _ => accept(connection.reply().await?).map(drop),
@@ -276,7 +276,7 @@ impl Connector {
             words.texts(&["SUBSCRIBE", &command::channel(self.member)]);
         });
         connection.send(&question).await?;
-        // Answered by a push, or by an error.
+        // The server answers with a push, or with an error.
         loop {
             match accept(connection.next().await?)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,

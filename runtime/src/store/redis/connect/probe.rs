@@ -1,4 +1,4 @@
-//! Every command of the scripts, run once on a name of our own: what the user may not do shows at set-up, not under load.
+//! Runs every command of the scripts once on a reserved name: a missing permission shows at set-up, not under load.
 
 use std::time::Duration;
 
@@ -11,16 +11,15 @@ use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::{self, Connection};
 
-/// The name that a member's probe uses. Names of users never begin with a colon. It is short, since each of its keys is sent
-/// often; two members may use the same one at a time.
+/// The name for a member's probe. Names of users never begin with a colon. It is short, since each of its keys is
+/// sent often; two members may use the same one at a time.
 pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// Two holders, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
-/// together they run every command of the scripts.
+/// Runs [`operations`] and checks that the user may call everything.
 pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
@@ -32,18 +31,18 @@ pub(super) async fn run(
     for op in &operations {
         command::evaluate_spread(&mut questions, scripts, member, name, op);
     }
-    // These are used only on an idle connection, and where scripts are missing.
+    // These are used only on an idle connection, or when scripts are missing.
     wire::command(&mut questions, |words| words.text("PING"));
     loading::load(&mut questions, "return 1");
     wire::command(&mut questions, |words| {
         words.text("DEL");
-        // A deleted name leaves its token and a tombstone.
+        // A delete leaves the token and a tombstone.
         for suffix in ["", ":gone"] {
             command::key_of(words, name, suffix);
         }
     });
     connection.send(&questions).await?;
-    // All replies are read: of several errors the first one counts.
+    // All replies are read; of several errors the first one counts.
     let mut result = Ok(());
     for op in &operations {
         let reply = reply::parse(&connection.reply().await?, op);
@@ -52,13 +51,13 @@ pub(super) async fn run(
     for _ in ["PING", "SCRIPT LOAD"] {
         result = result.and(accept(connection.reply().await?).map(drop));
     }
-    // The DEL only tidies up.
+    // The DEL only cleans up.
     connection.reply().await?;
     result
 }
 
-/// Two holders, one waiter that is told of its grant, a tombstone that refuses, a signal that is deleted with the name:
-/// together they run every command of the scripts.
+/// Two holders, a waiter that gets a grant message, a tombstone that refuses, and a signal that is deleted with the name.
+/// Together these operations run every command of the scripts.
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {

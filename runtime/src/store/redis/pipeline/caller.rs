@@ -1,4 +1,4 @@
-//! The callers' side of a [`Pipeline`]: any thread, many at a time.
+//! The callers' side of a [`Pipeline`], for any number of threads.
 
 use std::sync::atomic::Ordering;
 
@@ -7,11 +7,12 @@ use super::Pipeline;
 use crate::store::{Op, Request};
 use crate::wait::lock;
 
-/// With so many replies to come at most, a caller writes itself.
+/// Up to this many outstanding replies, a caller writes on its own thread.
 const FEW: usize = 4;
 
 impl Pipeline {
-    /// Takes a request, or gives it back if the store is closed. It may not go before the next [`flush`](Self::flush).
+    /// Takes a request, or returns it if the store is closed. The request may stay unsent until the next
+    /// [`flush`](Self::flush).
     pub(in super::super) fn submit(&self, request: Request) -> Option<Request> {
         let mut state = lock(&self.state);
         if state.closed {
@@ -27,7 +28,7 @@ impl Pipeline {
         None
     }
 
-    /// Takes a request that another node of the cluster sent here, or gives it back if there is no room for it now.
+    /// Takes a request that another node of the cluster redirected here, or returns it if there is no room.
     pub(in super::super) fn ask(&self, request: Request) -> Option<Request> {
         let mut state = lock(&self.state);
         if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
@@ -41,7 +42,7 @@ impl Pipeline {
         None
     }
 
-    /// Sends what was submitted, or sees to it that somebody does.
+    /// Sends the submitted requests, or makes sure that another thread does.
     pub(in super::super) fn flush(&self) {
         if !self.touched.load(Ordering::Relaxed) {
             return;
@@ -51,8 +52,8 @@ impl Pipeline {
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
         } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
-            // Whoever writes, or the engine, gets to it. (What the engine itself asks for shares a write with what those
-            // submit whom it woke.)
+            // The current writer or the engine will send them. The engine's own requests share a write with those of
+            // the tasks that it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {
@@ -61,14 +62,14 @@ impl Pipeline {
         }
     }
 
-    /// Takes no more requests. The engine ends when those there are are answered.
+    /// Accepts no more requests. The engine ends when all accepted requests are answered.
     pub(in super::super) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         Self::wake(state);
     }
 
-    /// Takes no more requests, and hears no more of those that are under way.
+    /// Accepts no more requests, and drops the replies to those in flight.
     pub(in super::super) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;

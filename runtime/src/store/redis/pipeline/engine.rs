@@ -1,4 +1,4 @@
-//! The engine's side of a [`Pipeline`]: one thread.
+//! The engine's side of a [`Pipeline`], for one thread.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use crate::wait::lock;
 use crate::wire::{self, ErrorReply, Value, Writing};
 
 impl Pipeline {
-    /// A connection is there. Returns what was submitted while there was none.
+    /// Starts a connection. Returns the requests from before it.
     pub(in super::super) fn connect(&self, socket: Writing, term: Term) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(socket));
@@ -33,10 +33,10 @@ impl Pipeline {
         std::mem::take(&mut state.waiting)
     }
 
-    /// The connection is lost: `awaited` gets everything that has no reply.
+    /// The connection is lost: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
         let mut state = lock(&self.state);
-        // A caller that is writing just now must not go on later.
+        // A caller that is writing now must not continue later.
         if let Some(socket) = state.out.socket() {
             socket.close();
         }
@@ -47,7 +47,7 @@ impl Pipeline {
         self.under_way.store(0, Ordering::Relaxed);
     }
 
-    /// What was submitted while there is no connection; nothing if the store is closed and nothing is left.
+    /// The requests that were submitted without a connection; none if the store is closed and nothing is left.
     pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
@@ -57,26 +57,26 @@ impl Pipeline {
         Some(std::mem::take(&mut state.waiting))
     }
 
-    /// The engine is gone for whatever reason: nobody will answer any more.
+    /// The engine has ended for any reason: no request will get an answer.
     pub(in super::super) fn abandon(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         state.out.open(None);
     }
 
-    /// The engine has read something: until [`poll_write`](Self::poll_write) it is awake.
+    /// The engine has read something, and runs until [`poll_write`](Self::poll_write).
     pub(in super::super) fn awake(&self) {
         let mut state = lock(&self.state);
         state.due = true;
         state.reader.get_or_insert_with(|| thread::current().id());
     }
 
-    /// The time before which the server grants nothing, by its own clock; 0 if it does.
+    /// The time before which the server grants nothing, by its own clock; 0 if it grants.
     pub(in super::super) fn opens(&self) -> u64 {
         lock(&self.state).term.opens()
     }
 
-    /// Moves on what awaits a reply, if `awaited` is empty.
+    /// Moves the requests without a reply to `awaited`, if that is empty.
     pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
         if awaited.is_empty() {
             if awaited.capacity() > KEPT {
@@ -91,28 +91,28 @@ impl Pipeline {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the store is closed and nothing waits any more.
+    /// Whether the store is closed and no request is left.
     pub(in super::super) fn is_done(&self) -> bool {
         let state = lock(&self.state);
         state.closed && state.waiting.is_empty()
     }
 
-    /// Whether no reply is to come.
+    /// Whether no reply is outstanding.
     pub(in super::super) fn is_quiet(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether anything was written since this was last asked.
+    /// Whether anything was written since the last call.
     pub(in super::super) fn has_written(&self) -> bool {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
-    /// New requests wait until `write_again`.
+    /// Makes new requests wait until `write_again`.
     pub(in super::super) fn hold(&self) {
         lock(&self.state).held = true;
     }
 
-    /// Writes these before all that wait, behind the scripts. Nothing may be under way.
+    /// Writes these before all waiting requests, after the scripts. Requires that no reply is outstanding.
     pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
         self.load_scripts(&mut state);
@@ -129,12 +129,12 @@ impl Pipeline {
         }
     }
 
-    /// Asks from when on the server grants, which may have been another one's replica in between.
+    /// Asks the server for its term: it may have been the replica of another server in between.
     pub(in super::super) fn ask_term(&self) {
         self.ask_term_by(&mut lock(&self.state), 0);
     }
 
-    /// `false`: there are not so many keys to ask by.
+    /// Asks by the key with this index; `false` if there are fewer keys.
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
         let asked = term::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
@@ -145,8 +145,8 @@ impl Pipeline {
         asked
     }
 
-    /// The answer to that. Returns since when what is told the callers counts, if it grants nothing. Errors end the connection:
-    /// nobody knows what the server is by now.
+    /// Handles the reply to the term query. If the server grants nothing, returns from when on this counts for the
+    /// callers. An error ends the connection, since the server's state is unknown then.
     pub(in super::super) fn term_is(
         &self,
         key: usize,
@@ -159,10 +159,10 @@ impl Pipeline {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
                 && !(elsewhere && self.ask_term_by(&mut state, key + 1))
-                // (What is on its way from here is this server's still.)
+                // The requests in flight still went to this server.
                 && (!elsewhere || error.code == "MOVED")
             {
-                // Not in its own words: those would say that what is under way was not executed.
+                // Without the server's own error: it would say that the requests in flight were not executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
@@ -175,7 +175,7 @@ impl Pipeline {
         Ok(closed.and_then(|term| term.closing))
     }
 
-    /// Somebody has to wait for the name.
+    /// The store has queued a waiter for the name.
     pub(in super::super) fn queued(&self, name: &Name) {
         if !self.scripts.are_of_cluster() {
             return;
@@ -187,7 +187,7 @@ impl Pipeline {
         }
     }
 
-    /// Forgets names that nobody waits for any more.
+    /// Forgets names that had no waiters recently.
     pub(in super::super) fn sweep_shard_channels(&self) {
         if let Some(channels) = &mut lock(&self.state).shard_channels {
             channels.sweep();
@@ -201,7 +201,7 @@ impl Pipeline {
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
-    /// The server has unsubscribed from it by itself, since its slot moved, or has refused to subscribe (`error`).
+    /// The server has unsubscribed the channel, since its slot moved, or has refused the subscription (`error`).
     pub(in super::super) fn lost_shard_channel(
         &self,
         channel: &str,
@@ -228,8 +228,8 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Ping);
     }
 
-    /// Writes all that can be written now. After it the engine may sleep: it is woken for more. Ready: the store is
-    /// closed and everything is answered.
+    /// Writes as much as possible now. After that the engine may sleep, and is woken for more. Ready: the store is
+    /// closed and all requests are answered.
     pub(in super::super) fn poll_write(
         &self,
         cx: &mut Context<'_>,
@@ -241,7 +241,7 @@ impl Pipeline {
                 return failed(cause);
             }
             self.make_use_of_room(&mut state);
-            // Whoever writes wakes the engine if anything is left.
+            // The current writer wakes the engine if anything is left.
             let idle = state.out.is_taken() || state.out.len() == 0;
             if idle {
                 let done = state.closed && state.waiting.is_empty() && !state.held;
@@ -278,7 +278,7 @@ impl Pipeline {
 }
 
 impl State {
-    /// From now on the engine has to be woken.
+    /// From now on, new requests must wake the engine.
     fn sleep(&mut self, cx: &Context<'_>) {
         self.due = false;
         match &mut self.engine {

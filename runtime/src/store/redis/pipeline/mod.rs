@@ -1,14 +1,14 @@
-//! [`Pipeline`]: where callers and the engine meet.
+//! [`Pipeline`]: the shared state of callers and the engine.
 //!
-//! A caller's request becomes bytes in one buffer and an entry in one list, under one lock. Who writes the buffer:
+//! A request becomes bytes in one buffer and an entry in one list, under one lock. The writer of the buffer is:
 //!
-//! - Little is under way: the caller, at once, on its own thread. No other has to be woken.
-//! - Much is under way: the engine, which is woken for it; what others submit until it runs shares the write.
-//! - The engine is about to look here anyway, since it just read something: it also takes what nobody waits for, a
-//!   release, and what it asks for itself; both so share a write with what the tasks submit that it has just woken.
+//! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
+//! - With many in flight: the engine, which is woken. Requests that others submit until it runs share the write.
+//! - When the engine has just read something and will check here anyway: the engine. Releases, which nobody waits
+//! for, and its own requests then share a write with those of the tasks that it has just woken.
 //!
-//! Nobody holds the lock while he writes, and only one writes at a time: what is submitted meanwhile is his to go on
-//! with, or to leave to the engine.
+//! No thread holds the lock while it writes, and only one thread writes at a time. That thread also writes what
+//! others submit meanwhile, or leaves it to the engine.
 
 mod caller;
 mod engine;
@@ -31,12 +31,12 @@ use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 use crate::wire::{self, Outbox};
 
-/// How much may be under way, and not yet written, before requests wait as such.
+/// How many requests may be in flight or in the buffer before others wait unencoded.
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
-/// How many entries a list may stay large enough for after a burst.
+/// The capacity that a list may keep after a burst.
 const KEPT: usize = 1024;
-/// How often the one who writes goes on with what came meanwhile.
+/// How many rounds a writer makes for requests that arrive while it writes.
 const ROUNDS: u32 = 2;
 
 #[derive(Debug)]
@@ -45,37 +45,37 @@ pub(super) struct Pipeline {
     pub(super) member: MemberId,
     pub(super) guard: Guard,
     state: Mutex<State>,
-    /// How many replies are still to come.
+    /// How many replies are outstanding.
     under_way: AtomicUsize,
-    /// Something was submitted and nobody has looked at it.
+    /// Something was submitted and no thread has taken care of it yet.
     touched: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State {
     out: Outbox,
-    /// In the order of the bytes; what the engine has not taken over yet.
+    /// In the order of the bytes; without the entries that the engine has taken over.
     awaited: VecDeque<Awaited>,
-    /// Where the last command begins and ends in what nobody has taken to write.
+    /// The start and end of the last command, in the bytes that no writer has taken.
     last: (usize, usize),
-    /// What there is no room for now, or no connection.
+    /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
-    /// The store takes no more.
+    /// The store accepts no more requests.
     closed: bool,
-    /// New requests wait until others were written again.
+    /// New requests wait until earlier ones were written again.
     held: bool,
-    /// The engine will look here before it sleeps.
+    /// The engine will check here before it sleeps.
     due: bool,
     /// The engine's thread.
     reader: Option<ThreadId>,
-    /// Somebody waits for what is not written.
+    /// A caller waits for bytes that are not written yet.
     urgent: bool,
-    /// Something was written since the last look.
+    /// Something was written since the last check.
     wrote: bool,
     failed: Option<io::Error>,
-    /// From when on the server grants.
+    /// The server's term, and from when on the server grants.
     term: Term,
-    /// As a node of a cluster.
+    /// Only for a node of a cluster.
     shard_channels: Option<ShardChannels>,
     engine: Option<Waker>,
 }
@@ -91,7 +91,7 @@ impl Pipeline {
             waiting: VecDeque::new(),
             closed: false,
             held: false,
-            // It has not begun yet.
+            // The engine has not started yet.
             due: true,
             reader: None,
             urgent: false,
@@ -121,7 +121,7 @@ impl Pipeline {
             && self.under_way.load(Ordering::Relaxed) < MOST
     }
 
-    /// For the first time.
+    /// Encodes a request for the first time.
     fn begin(&self, state: &mut State, request: Request) {
         let sending = Sending::new(request);
         match state.take_back_for(&sending) {
@@ -144,7 +144,7 @@ impl Pipeline {
         self.evaluate(state, &sending, &[&sending.request.op]);
         let end = state.out.filling().len();
         self.expect(state, Awaited::Request(sending));
-        // Nothing is put together with what needs a word before it.
+        // A command that needs an ASKING before it is never merged with another.
         state.last = if asking { (0, 0) } else { (start, end) };
     }
 
@@ -161,7 +161,7 @@ impl Pipeline {
         self.under_way.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Has the engine look here.
+    /// Makes the engine check here.
     fn wake(mut state: MutexGuard<'_, State>) {
         if !state.due {
             state.due = true;
@@ -173,7 +173,7 @@ impl Pipeline {
         }
     }
 
-    /// Writes what there is and what comes meanwhile; what the socket does not take is the engine's.
+    /// Writes the buffer, and what arrives meanwhile. The engine writes what the socket does not take.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {
@@ -205,7 +205,7 @@ impl State {
         self.reader == Some(thread::current().id())
     }
 
-    /// Takes back the release of the same name that stands before `acquire`, if both can be one command.
+    /// Removes the release of the same name just before `acquire` from the buffer, if both fit into one command.
     fn take_back_for(&mut self, acquire: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(release)) = self.awaited.back() else {

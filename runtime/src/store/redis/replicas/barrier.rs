@@ -1,7 +1,7 @@
-//! [`Barrier`]: asks how many replicas have a grant.
+//! [`Barrier`]: counts the replicas that have a grant.
 //!
-//! It has a connection of its own, since WAIT keeps everything behind it waiting. It touches what was granted and waits for that
-//! write: so a server that does not know the grant, because another one gave it, confirms nothing.
+//! It uses a separate connection, since WAIT delays every later command. It touches the granted ticket and waits for
+//! that write. So a server that does not know the grant, because another server gave it, confirms nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +21,9 @@ use crate::store::{Answer, Op, Reply};
 use crate::wait;
 use crate::wire::{self, Connection, Value};
 
-/// So many grants share one WAIT at most.
+/// How many grants share one WAIT at most.
 const MOST: usize = 256;
-/// How long after the end of WAIT its answer may arrive.
+/// How long the reply to WAIT may arrive after its timeout.
 const GRACE: Duration = Duration::from_millis(500);
 /// Between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
     pipeline: Arc<Pipeline>,
-    /// A connection, and the generation of the one that it stands beside.
+    /// The connection, and the generation of the main connection at that time.
     beside: Option<(u64, Ready)>,
 }
 
@@ -54,7 +54,7 @@ impl Barrier {
         Ok(barrier)
     }
 
-    /// Connects when it is needed.
+    /// Connects on first use.
     pub(in super::super) fn later(
         connector: Arc<Connector>,
         replicas: Replicas,
@@ -68,7 +68,7 @@ impl Barrier {
         }
     }
 
-    /// Decides about one batch of grants after the other: those that came while the last one was decided.
+    /// Decides batches of grants in turn. A batch has the grants that arrived during the one before.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
@@ -104,7 +104,7 @@ impl Barrier {
         ends: Instant,
         confirming: &Confirming,
     ) -> Result<Vec<u32>, String> {
-        // Beside another connection than before it may be at another server, or at one that is a primary no more.
+        // After a reconnect of the main connection, this one may be at another server, or at a former primary.
         let generation = confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
         let (_, ready) = match &mut self.beside {
@@ -127,7 +127,7 @@ impl Barrier {
         wire::command(&mut question, |words| {
             words.text("WAIT");
             words.number(self.replicas.count.into());
-            // Zero would be for ever.
+            // Zero would mean no timeout.
             words.number((left.as_millis() as u64).max(1));
         });
         let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
@@ -135,8 +135,8 @@ impl Barrier {
     }
 }
 
-/// Sends the touches and the WAIT, and reads how many replicas have each grant. A touch is answered at once: if none is within
-/// `patience`, the server is gone, and another connection has a chance.
+/// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
+/// If no reply comes within `patience`, the server is gone, and a new connection is tried.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
@@ -155,7 +155,7 @@ async fn answers(
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
         refused = refused.or(result.err());
     }
-    // The scripts are gone, or the server is a primary no more: the next connection finds out.
+    // The scripts were flushed, or the server was demoted: the next connection finds out.
     if let Some(error) = refused {
         return Err(error.to_string());
     }
@@ -196,7 +196,7 @@ fn touch(answer: &Answer) -> Op {
             place,
             ..
         } => (ticket, counter, hold, place),
-        // Nothing else is granted anything.
+        // No other operation grants anything.
         ref other => return other.clone(),
     };
     Op::Touch {

@@ -1,4 +1,4 @@
-//! [`Confirmed`]: which grants the replicas have.
+//! [`Confirmed`]: the grants that the replicas have.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use crate::clock::Instant;
 use crate::store::limits::LONGEST_LEASE_MS;
 use crate::store::{Ticket, TicketMap};
 
-/// The longest lease: a grant that nobody mentioned for so long is over.
+/// The longest lease: a grant without a mention for so long has ended.
 const KEPT: Duration = Duration::from_millis(LONGEST_LEASE_MS);
-/// So many grants are kept before the first look for those that are over.
+/// How many grants are kept before the first removal of ended ones.
 const FEW: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Confirmed {
     grants: TicketMap<Grant>,
-    /// So many grants are kept before the next look for those that are over.
+    /// How many grants are kept before the next removal of ended ones.
     many: usize,
 }
 
@@ -25,10 +25,10 @@ struct Grant {
 }
 
 impl Confirmed {
-    /// The replicas have this grant.
+    /// Notes that the replicas have this grant.
     pub(super) fn note(&mut self, ticket: Ticket, token: u64) {
         let mentioned = Instant::now();
-        // Not every grant ends with a release here: its ticket may be handed over to another process.
+        // Not every grant ends with a release here: another process may adopt its ticket.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
                 .retain(|_, grant| grant.mentioned.until(mentioned) <= KEPT);
@@ -37,7 +37,7 @@ impl Confirmed {
         self.grants.insert(ticket, Grant { token, mentioned });
     }
 
-    /// Whether they have it. To ask counts as a mention.
+    /// Whether the replicas have this grant. The query counts as a mention.
     pub(super) fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         let known = self.grants.get_mut(&ticket);
         known
@@ -46,7 +46,7 @@ impl Confirmed {
             .is_some()
     }
 
-    /// The ticket is released.
+    /// The ticket was released.
     pub(super) fn forget(&mut self, ticket: Ticket) {
         self.grants.remove(&ticket);
     }

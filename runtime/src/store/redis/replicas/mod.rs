@@ -1,8 +1,8 @@
-//! Grants that count only when replicas have them: [`Confirming`] stands between the connection and the member.
+//! Grants that count only once replicas have them: [`Confirming`] filters the events between the connection and the member.
 //!
-//! A new grant is kept back until the [`barrier`] has seen it on as many replicas as the configuration asks for. Everything else
-//! passes: renewals of confirmed grants, releases, refusals. A grant that comes as a push makes its member ask, so that there
-//! is an answer to keep back.
+//! A new grant is withheld until the [`barrier`] has counted as many replicas as the configuration requires.
+//! Everything else passes: renewals of confirmed grants, releases, refusals. A grant that comes as a push makes its
+//! member send a touch, whose answer can be withheld.
 
 mod barrier;
 mod confirmed;
@@ -23,7 +23,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::lock;
 
-/// Runs `driver`, with events that pass here on their way to `events`, and the barrier beside it.
+/// Runs `driver` with a filter in front of `events`, and the barrier beside it.
 pub(super) async fn confirmed<F>(
     barrier: Barrier,
     events: Arc<dyn Events>,
@@ -35,11 +35,11 @@ pub(super) async fn confirmed<F>(
     let confirming = Arc::new(confirming);
     let driver = driver(confirming.clone());
     let barrier = barrier.run(grants, &confirming);
-    // The barrier ends only with what it confirms for.
+    // The barrier ends only when the filter is dropped.
     first(driver, barrier).await;
 }
 
-/// Whom an answer grants something, and its token.
+/// The ticket and token of the grant in an answer.
 fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
     match (&answer.request.op, &answer.result) {
         (
@@ -54,7 +54,7 @@ struct Confirming {
     events: Arc<dyn Events>,
     /// Grants that are not confirmed yet.
     fresh: UnboundedSender<Answer>,
-    /// Grows when the connection that the grants come by is lost or replaced.
+    /// Grows when the main connection is lost or replaced.
     generation: AtomicU64,
     confirmed: Mutex<Confirmed>,
 }
@@ -75,7 +75,7 @@ impl Confirming {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// So many replicas have the grant.
+    /// Passes on or refuses a grant that so many replicas have.
     fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
         if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");
@@ -105,7 +105,7 @@ impl Events for Confirming {
 
     fn told(&self, name: &Name, message: Message) {
         let message = match message {
-            // A grant that is valid for no time makes its member ask.
+            // A grant that is valid for no time makes its member send a touch.
             Message::Grant {
                 ticket,
                 token,

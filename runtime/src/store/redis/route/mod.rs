@@ -1,7 +1,7 @@
-//! [`Route`]: where the server is, looked up for every connection.
+//! [`Route`]: finds the server, again for every connection.
 //!
-//! How a server is talked to is not known here. `sentinels.rs`: what those that watch over a service say of its primary.
-//! `sentinel.rs`: one of them, what it is asked and answers. `watch.rs`: one of them is listened to.
+//! This folder does not know the lock protocol. `sentinels.rs`: the primary, as the sentinels of a service report it.
+//! `sentinel.rs`: the requests to one sentinel. `watch.rs`: subscribes to one of them.
 
 mod sentinel;
 mod sentinels;
@@ -17,9 +17,9 @@ use crate::error::StoreError;
 use crate::wire::Limits;
 
 pub(crate) enum Route {
-    /// One server, always.
+    /// Always the same server.
     Fixed(Address),
-    /// The one that the sentinels name.
+    /// The server that the sentinels name.
     Sentinel(Box<Sentinels>),
 }
 
@@ -32,7 +32,7 @@ impl Route {
         Self::Sentinel(Box::new(Sentinels::new(endpoint)))
     }
 
-    /// The server at present.
+    /// The current server.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         match self {
             Self::Fixed(address) => Ok(Primary {
@@ -43,7 +43,7 @@ impl Route {
         }
     }
 
-    /// What errors and logs call the server.
+    /// The name in errors and logs.
     pub(super) fn place(&self) -> String {
         match self {
             Self::Fixed(address) => address.to_string(),
@@ -51,7 +51,7 @@ impl Route {
         }
     }
 
-    /// What the `error` of the first attempt to connect means; `Ok`: it passes, and the attempt is worth another one.
+    /// Classifies the `error` of the first attempt to connect. `Ok`: it is temporary, and another attempt may succeed.
     pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
         match (self, error) {
             (_, error @ ConnectError::Passing(_)) => Ok(error),
@@ -60,7 +60,7 @@ impl Route {
         }
     }
 
-    /// Completes when another server has taken the place of `server`.
+    /// Completes when another server has replaced `server`.
     pub(super) async fn replaced(&self, server: &Primary) -> StoreError {
         match self {
             Self::Fixed(_) => pending().await,
@@ -68,7 +68,7 @@ impl Route {
         }
     }
 
-    /// Completes when it becomes known that the server is elsewhere than where it was looked for last.
+    /// Completes when the server is known to be elsewhere than at the last lookup.
     pub(super) async fn moved(&self) {
         match self {
             Self::Fixed(_) => pending().await,
@@ -76,7 +76,7 @@ impl Route {
         }
     }
 
-    /// Listens for that; runs for as long as it is polled.
+    /// Subscribes to a sentinel; runs for as long as it is polled.
     pub(super) async fn watch(&self) {
         match self {
             Self::Fixed(_) => pending().await,
@@ -85,7 +85,7 @@ impl Route {
     }
 }
 
-/// Whatever a sentinel may say, for the fuzzers.
+/// Arbitrary replies of a sentinel, for the fuzzers.
 #[cfg(any(test, fuzzing))]
 pub(super) fn read(reply: &crate::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {

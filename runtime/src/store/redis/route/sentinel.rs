@@ -1,4 +1,4 @@
-//! One sentinel: what it is asked, on a connection to it, and what it answers.
+//! One sentinel: the requests on a connection to it, and its replies.
 
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
@@ -11,7 +11,7 @@ use crate::wire::{self, Connection, Limits, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Primary {
     pub(in super::super) address: Address,
-    /// Grows with each failover: of two sentinels the one with the higher epoch is right.
+    /// Grows with each failover: of two sentinels, the higher epoch is right.
     pub(super) epoch: u64,
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn others(
     Ok(addresses(&accept(asked.await?)?))
 }
 
-/// From now on the sentinel tells when a service has another primary.
+/// Subscribes to the announcements of new primaries.
 pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
     let mut question = Vec::new();
     wire::command(&mut question, |words| words.texts(&["SUBSCRIBE", SWITCHED]));
@@ -77,7 +77,7 @@ pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectEr
     accept(sentinel.next().await?).map(drop)
 }
 
-/// Completes when the sentinel tells so of any service. It may be dropped before.
+/// Completes when the sentinel announces a new primary of any service. Cancel safe.
 pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
     loop {
         if let Value::Push(words) = sentinel.whenever().await?

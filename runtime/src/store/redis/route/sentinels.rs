@@ -1,4 +1,4 @@
-//! [`Sentinels`]: the sentinels of a service, and what they said of its primary.
+//! [`Sentinels`]: the sentinels of a service, and the primary that they name.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use crate::wire::Limits;
 
 /// How long one sentinel may be silent.
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
-/// How long the others have once one has named a primary: they may know a newer one.
+/// How long to wait for the others once one sentinel has named a primary: they may know a newer one.
 const OTHERS: Duration = Duration::from_millis(200);
 /// How many sentinels are remembered.
 const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
     pub(super) endpoint: SentinelEndpoint,
-    /// The sentinels of the URL, and those that they named.
+    /// The sentinels in the URL, and those that they named.
     all: Mutex<Vec<Address>>,
-    /// The primary that was resolved last.
+    /// The primary of the last lookup.
     current: Mutex<Option<Primary>>,
-    /// The primary by the sentinel that is listened to; `None` while there is none.
+    /// The primary by the sentinel with the subscription; `None` without one.
     latest: watch::Sender<Option<Primary>>,
 }
 
-/// What one sentinel answered.
+/// The answer of one sentinel.
 type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
 
 impl Sentinels {
@@ -89,7 +89,8 @@ impl Sentinels {
         })
     }
 
-    /// Asks all sentinels at once, until more than half have named a primary. Once one has, the others have a little time left.
+    /// Asks all sentinels at once, until more than half have named a primary. After the first one, the others have a
+    /// little time left.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
@@ -119,7 +120,7 @@ impl Sentinels {
         }
     }
 
-    /// The sentinel that is listened to names `primary`.
+    /// The sentinel with the subscription names `primary`.
     pub(super) fn told(&self, primary: Option<Primary>) {
         self.latest.send_replace(primary);
     }
@@ -178,7 +179,7 @@ impl Sentinels {
     }
 }
 
-/// What one sentinel answers.
+/// Asks one sentinel.
 async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
     let limits = Limits {
         silence: SENTINEL_SILENCE,
@@ -195,7 +196,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);
         };
-        // They may be asked next time; it does not matter if this one cannot name them.
+        // They may be asked next time; a failure to list them does not matter.
         let others = sentinel::others(&mut asked, service).await;
         Ok(Some((primary, others.unwrap_or_default())))
     };
@@ -203,7 +204,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
     (address, answer)
 }
 
-/// Of several errors the one counts most that a person has to mend, then one that may pass.
+/// Ranks errors: first those that a person must fix, then temporary ones.
 fn worth(error: &ConnectError) -> u8 {
     match error {
         ConnectError::Unreachable(_) => 0,

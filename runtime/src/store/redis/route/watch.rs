@@ -1,5 +1,5 @@
-//! Listens to whichever sentinel answers, so that a connection to a former primary ends at once, and not only when that refuses
-//! something.
+//! Subscribes to any sentinel that answers, so that a connection to a former primary ends at once, not only when that
+//! server refuses a command.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::config::Address;
 use crate::wait;
 use crate::wire::Limits;
 
-/// A sentinel that has told nothing for so long is asked: it may be gone, or have been cut off during a failover.
+/// A sentinel that was silent for so long is asked: it may be gone, or was partitioned during a failover.
 const QUIET: Duration = Duration::from_secs(3);
-/// How long a handshake with one may take.
+/// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Listens to one after the other.
+/// Watches the sentinels, one after the other.
 pub(super) async fn run(sentinels: &Sentinels) {
     // Clients should not all listen to the first one.
     let mut index = Uuid::new_v4().as_u128() as usize;
@@ -43,7 +43,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
     }
 }
 
-/// Listens to one sentinel until it is lost; `heard`: it has named the primary.
+/// Watches one sentinel until it is lost; `heard`: it has named the primary.
 async fn listen(
     sentinels: &Sentinels,
     address: &Address,
@@ -61,7 +61,7 @@ async fn listen(
         };
         *heard = true;
         sentinels.told(Some(primary));
-        // In either case it is asked what it knows by now.
+        // In either case, ask for the current primary.
         if let Ok(told) = timeout(QUIET, sentinel::switched(&mut connection)).await {
             told?;
         }

@@ -1,8 +1,8 @@
 
-  -- Holders or waiters that are too many for the first key. They are in
+  -- Holders or waiters that do not fit into the first key. They are in
   --   :tickets  hash: ticket -> RECORD
   --   :held     sorted set: ticket -> end of its lease
-  --   :queue    sorted set: ticket -> place; of the quiet ones, place + 2^52
+  --   :queue    sorted set: ticket -> place; for quiet waiters, place + 2^52
   local apart
   function others()
     if apart then return apart end
@@ -32,7 +32,7 @@
       return r or foreign('a record is missing')
     end
 
-    -- All of a set, in its order.
+    -- All members of a sorted set, in order.
     local function all_of(key)
       local tickets = call('ZRANGE', key, 0, -1)
       for from = 1, #tickets, 1000 do
@@ -55,7 +55,7 @@
       return all_of(QUEUE_KEY)
     end
 
-    -- The place of a waiter, by its position; nothing if it is quiet or there is none.
+    -- The place of a waiter, by its position; nil if it is quiet or does not exist.
     function x.place(i)
       if not front then front = call('ZRANGE', QUEUE_KEY, 0, NEAR - 1, 'WITHSCORES') end
       local score = tonumber(front[2 * i])
@@ -75,13 +75,13 @@
       return tonumber(call('ZRANGE', HELD_KEY, 0, 0, 'WITHSCORES')[2]) or FAR
     end
 
-    -- Who has held for the longest.
+    -- The ticket that has held the longest.
     function x.eldest()
       if eldest == NOBODY then eldest = all_holders()[1][TICKET] end
       return need(eldest)
     end
 
-    -- It holds until r[WHEN].
+    -- Adds a holder, until r[WHEN].
     function x.hold(r)
       if s[HOLDERS] == 0 then s[EXPIRES] = 0 end
       call('ZADD', HELD_KEY, int(r[WHEN]), r[TICKET])
@@ -92,7 +92,7 @@
     end
 
     function x.wait(r)
-      -- (It is counted already.)
+      -- The waiter is counted already.
       if s[WAITING] == 1 then s[EXPIRES] = 0 end
       call('ZADD', QUEUE_KEY, score_of(r), r[TICKET])
       front = nil
@@ -103,19 +103,19 @@
       front = nil
     end
 
-    -- What somebody left who removed the first key alone: it is over.
+    -- Deletes keys that remain after the first key alone was removed: that state has ended.
     local function clear()
       if call('EXISTS', TICKETS_KEY, HELD_KEY, QUEUE_KEY) == 0 then return end
-      -- (Of another type they are somebody else's.)
+      -- A key of another type is foreign, so this fails.
       call('HLEN', TICKETS_KEY)
       call('ZCARD', HELD_KEY)
       call('ZCARD', QUEUE_KEY)
       call('DEL', TICKETS_KEY, HELD_KEY, QUEUE_KEY)
     end
 
-    -- The keys must hold what the first one says. A server that evicts, or somebody, may have removed one alone. The holders and
-    -- waiters of the first key stay. Of the others nobody knows which: who waits asks anew, and if there were holders, the
-    -- name is closed until the longest lease has ended since.
+    -- The other keys must match the first one. An eviction or a user may have removed one of them. The holders and
+    -- waiters in the first key stay. The others are unknown: waiters ask again, and if there were holders, the name
+    -- is closed until the longest lease has ended.
     function x.mend()
       local here = call('HLEN', TICKETS_KEY)
       local held_here = s[HELD_APART] == 0 or call('ZCARD', HELD_KEY) == s[HOLDERS]
@@ -130,7 +130,7 @@
       clear()
     end
 
-    -- From the first key into the others, or back, by how many there are; and writes what changed.
+    -- Moves tickets from the first key to the others or back, depending on their number, and writes the changes.
     function x.settle()
       local drops, keeps = {}, {}
       local function move(list, key, value)
@@ -167,7 +167,8 @@
           keeps[#keeps + 1] = text_of(r)
         end
       end
-      -- Not too many at once for unpack; and first what stays, or the hash might go and come without its time to live.
+      -- In chunks, since unpack has a limit. The kept ones first, or the hash might be deleted and recreated without
+      -- its time to live.
       for i = 1, #keeps, 1000 do call('HSET', TICKETS_KEY, unpack(keeps, i, min(i + 999, #keeps))) end
       for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 999, #drops))) end
     end

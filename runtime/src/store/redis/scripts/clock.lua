@@ -1,4 +1,4 @@
--- Put before everything else. The only place that reads the time: microseconds of the server's clock.
+-- Comes before all other parts. Only this part reads the time: microseconds of the server's clock.
 
 local function clock()
   local time = redis.call('TIME')

@@ -1,4 +1,4 @@
-  -- Holders and waiters come and go.
+  -- Adds and removes holders and waiters.
 
   -- `newest`: its token is greater than all others.
   local function add_holder(r, newest)
@@ -62,23 +62,23 @@
     return publish(sub(r[REQUEST], 33, 64), word .. ' ' .. r[TICKET] .. after)
   end
 
-  -- Makes a first write that a full memory does not deny: after it, it denies no other.
+  -- Makes a first write that a full memory does not deny: after it, Redis denies no other write.
   local function allow()
     if not allowed then call('PEXPIRE', KEY, FRESH_MS) end
     allowed = true
   end
 
-  -- Grants an offer to a waiter, unless it would not take it: a token, whether it joins others of its owner, and the number and
-  -- the text of a signal (0: none). `own` is the one that the reply to `member` reaches.
+  -- Grants an offer to a waiter, unless the waiter is unlikely to take it: a token, whether it joins its owner, and
+  -- the number and the text of a signal (0: none). `own` is the ticket that the reply to `member` is about.
   local function give(member, own, r, token, joins, number, text)
     local hold, flag = r[HOLD], 0
     if r ~= own then
       hold, flag = min(CLAIM_MS, hold), 1
-      -- Only one that would keep everybody else waiting must have spoken of late.
+      -- Only a waiter that would exclude all others must have touched recently.
       local alone = not joins and number == 0 and r[UNITS] == s[CAP]
       local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 33, 64) ~= member
       if not deaf then
-        -- Whoever is told has been granted: nothing may deny to write it down.
+        -- A published message cannot be taken back, so the write of the grant must not be denied.
         allow()
         local after = ' ' .. int(token) .. ' ' .. int(r[COUNTER]) .. ' ' .. int(hold) .. ' ' .. sub(KEY, NAME_START, -2)
         deaf = tell(r, 'grant', text and after .. ' ' .. text or after) == 0
@@ -91,7 +91,7 @@
     take_waiter(r)
     r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
     if number > 0 then signalling().take(number, text) end
-    -- It may be older than others only if it joins.
+    -- It may be older than other tokens only if it joins.
     local newest = token > s[TOK]
     s[TOK] = max(s[TOK], token)
     add_holder(r, newest)
@@ -108,7 +108,7 @@
       .. pack('<d', r[NUMBER]) .. text
   end
 
-  -- The numbers of a request.
+  -- Encodes the numbers of a request.
   local function ask(r, counter, hold, wait, units)
     r[COUNTER], r[HOLD], r[WAIT], r[UNITS], r[CHANGED] = counter, hold, wait, units, true
     r[REQUEST] = sub(r[REQUEST], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[REQUEST], 97)

@@ -1,9 +1,10 @@
--- Put first, after clock.lua and publish.lua: what a plain operation on a free or a plainly held name needs, before anything
--- else is made. What it does not cover goes on to the rest of the script, which knows all the rules; nothing was done then.
+-- Comes first, after clock.lua and server.lua or cluster.lua: plain operations on a free name or a name with a plain
+-- holder, before anything else is set up. For any other operation it does nothing, and the rest of the script applies
+-- all the rules.
 --
 -- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the others have the same tag and are made from it.
--- Arguments: 1 which operations, a letter for each; they run in this order, on the same state  2… what each of them needs, in one text:
---   a ticket and a member, 32 bytes each (zeros if it has none), numbers as doubles, and texts:
+-- Arguments: 1 the operations, a letter for each; they run in this order, on the same state  2… the parameters of each, in one
+--   text: a ticket and a member, 32 bytes each (zeros if it has none), numbers as doubles, and texts:
 --     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES, 4 bytes: the length of the owner, owner, meta
 --     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all)
 --     RELEASE       nothing more, or: PARK_MS (0: it is not parked) USED (the token of the grant whose signal was used; 0: none was),
@@ -14,19 +15,20 @@
 --     FORCE         owner (empty: all)
 --     REFRESH       EXPIRE_MS, owner
 --     DELETE, INSPECT
---   Before these may stand UNTIL, which has OPENS, the time before which nothing is granted; and SPREAD, which has nothing: all waiters, and
---   holders if there are several, go to the other keys, few as they are.
--- Replies, one for each operation (in a list if there are several): a number, the token of a grant, or what is free after a
--- release; {token, text} for the grant of a signal; words; of INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the server's.
+--   Two letters may come before these. UNTIL has one parameter, OPENS: nothing is granted before that time. SPREAD has none:
+--   it moves all waiters, and several holders, to the other keys, however few they are.
+-- Replies, one for each operation, in a list if there are several: a number, which is the token of a grant or the free units
+-- after a release; {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the
+-- server's.
 --
 -- The state, in one of five forms; numbers are doubles:
---   1 i TOK                   idle: nobody holds or waits
---   1 d TOK                   the same, and deleted since it was used
---   1 s HEARD TOK TOKEN REQUEST  single: one plain holder until heard + hold_ms; nobody waits
---   1 q …                     some hold or wait, and nothing is in other keys: see state.lua
---   1 f …                     the same, and other keys hold something
--- REQUEST is what an acquire sends, behind its first byte. Of `i` and `s`: the time to live was set to twenty minutes or
--- more when the key was first written within the WINDOW (of the server's clock, from a multiple of it) in which TOK is.
+--   1 i TOK                   idle: no holders, no waiters
+--   1 d TOK                   idle, and deleted after its last use
+--   1 s HEARD TOK TOKEN REQUEST  single: one plain holder until HEARD + HOLD_MS; no waiters
+--   1 q …                     holders or waiters, without other keys: see state.lua
+--   1 f …                     the full form, with other keys
+-- REQUEST is an acquire's text from its second byte on. For `i` and `s`: TOK lies in one WINDOW of the server's clock, which
+-- starts at a multiple of its length. The first write within this window set the time to live to twenty minutes or more.
 
 local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
 local call, pack, unpack_struct, sub, byte = redis.call, struct.pack, struct.unpack, string.sub, string.byte
@@ -34,7 +36,8 @@ local state = call('GET', KEY)
 local form = state and sub(state, 1, 4)
 local now
 
--- What an acquire finds free: the last token. And what the release before it has freed, if it came with one.
+-- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release just before it in the
+-- same call.
 local free, freed
 if not state then
   free = 0
@@ -46,7 +49,7 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
       text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
     end
   elseif codes == ONE_RELEASE then
-    -- The key was written when the holder was last heard of, for long enough.
+    -- The key was written at the holder's last touch, with a sufficient time to live.
     if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
       return (unpack_struct('<d', state, 125))
     end
@@ -73,7 +76,7 @@ if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
     else
       written = redis.pcall('SET', KEY, single, 'PX', FRESH_MS)
     end
-    -- A full memory may deny it, but must not deny the release.
+    -- A full memory may deny the acquire, but must not deny the release.
     if not written.err then return freed and {freed, now} or now end
   end
 end

@@ -1,7 +1,7 @@
--- Plain operations on a name in the form `1 q`, or the first waiter of one in `1 s`: the new text is cut out of the old one. To
--- take the state apart, as the rest of the script does, takes twice as long. It does what that does, for the plainest cases: nothing has ended, the
--- clock was not stepped back, and nobody is let in but the first one. What it does not cover, or cannot read,
--- goes on to the rest, and nothing was done.
+-- Plain operations on a name in the form `1 q`, or for the first waiter in `1 s`: the new text is cut out of the old
+-- one. Decoding the state, as the rest of the script does, takes twice as long. The result is the same, for the
+-- plainest cases: nothing has ended, the clock was not stepped back, and only the first waiter is granted. For any
+-- other case, or an unreadable state, this part does nothing and the rest of the script runs.
 
 local replies, first = {}, 1
 local function cut()
@@ -50,7 +50,7 @@ local function cut()
           reply = 'BUSY ' .. beside
           break
         end
-        -- Who waits will ask again soon by itself, and need not be told to.
+        -- A new waiter asks again soon by itself, so it needs no message.
         local ends, granted, when = now + wait * 1000, 0, now
         local ahead = due
         seq = seq + 1
@@ -63,7 +63,7 @@ local function cut()
           waiting = waiting + 1
           local again = min(NEAR_MS, wait / 3)
           if waiting <= NEAR then
-            -- When the first lease ends.
+            -- The end of the first lease.
             if form == '1 q ' then
               local start = QUEUE_START
               ahead = FAR
@@ -90,7 +90,7 @@ local function cut()
       end
       if code ~= TOUCH and (code ~= RELEASE or #text ~= 64) then break end
 
-      -- Where the ticket's record starts and ends.
+      -- The start and the end of the ticket's record.
       local start = string.find(state, '\31' .. ticket, QUEUE_START, true)
       if not start then break end
       start = start - RECORD_SIZE + 1
@@ -131,12 +131,12 @@ local function cut()
         break
       end
 
-      -- The new text is cut out of the old one, each part once: to make a string takes time for each of its bytes.
-      -- `rest` is where the queue goes on.
+      -- The new text is cut out of the old one, each part once: making a string takes time for each of its bytes.
+      -- `rest` is where the queue continues.
       local held, rest, left = '', queue, ''
       local to, message
       if start >= queue then
-        -- Who follows the first one may be let in now.
+        -- The waiter behind the first one may be granted now.
         if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
         reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, QUEUE_START, queue - 1)
         left, rest = sub(state, queue, start - 1), after
@@ -147,7 +147,8 @@ local function cut()
           local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
           local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
           if used + units <= cap then
-            -- One is granted here. More than one at once, or one that has long been silent, is not for here.
+            -- One waiter is granted here. The rest of the script handles several at once, and a waiter that was
+            -- silent for long.
             rest, to = queue + RECORD_SIZE + bytes, sub(state, queue + 74, queue + 105)
             if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
               or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > CLAIM_MS * 1000 then
@@ -162,7 +163,7 @@ local function cut()
           end
         end
         if holders == 0 then
-          -- (The first one may wait for a signal, and have no use for all units.)
+          -- The first waiter may wait for a signal, and not need all units.
           local idle = '1 i ' .. sub(state, 5, 12)
           if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
           break
@@ -170,7 +171,7 @@ local function cut()
         reply = max(0, cap - used)
       end
 
-      -- Whoever comes to the third place is told; who was there before has been.
+      -- The waiter that moves up to the third place gets a message; those before it had theirs.
       local near
       if waiting >= NEAR then
         local third = left == '' and rest or queue
@@ -195,7 +196,7 @@ local function cut()
       end
       local name = sub(KEY, NAME_START, -2)
       if to and publish(to, message .. name) == 0 then
-        -- Nobody listens: as if nothing had been done.
+        -- No member received it: restores the state from before.
         call('SET', KEY, state, 'PX', FRESH_MS)
         reply = nil
         break

@@ -1,9 +1,9 @@
-  -- What is seldom needed; each is made when it is.
+  -- Rare cases; each function is made on first use.
 
   if not plain then
   local reached, looked = false, false
 
-  -- Before any other key is looked at, and before anything is written or told.
+  -- Comes before any other key is read, and before anything is written or published.
   function reach()
     if not reached and not are_here() then error('TRYAGAIN a part of the keys is on its way', 0) end
     reached = true
@@ -42,7 +42,7 @@
 
     function x.put(number, text)
       if s[SIGNALS] == 0 then
-        -- What somebody left who removed the first key alone: it is over.
+        -- Deletes signals that remain after the first key alone was removed: that state has ended.
         if call('ZCARD', SIGNALS_KEY) > 0 then call('DEL', SIGNALS_KEY) end
         s[EXPIRES] = 0
       end
@@ -50,7 +50,7 @@
       s[SIGNALS] = s[SIGNALS] + 1
     end
 
-    -- The number and the text of the first one.
+    -- The number and the text of the first signal.
     function x.first()
       local number, text = string.match(call('ZRANGE', SIGNALS_KEY, 0, 0)[1] or '', '^(%d+) (.*)$')
       if not number then foreign('a signal is unreadable') end
@@ -81,13 +81,13 @@
 
     for _, r in ipairs(all_holders()) do put(r) end
 
-    -- What a holder takes of the capacity, if no other of its owner does.
+    -- The units that a holder uses, unless another holder of its owner covers them.
     local function weight(r)
       return r[NUMBER] > 0 and 0 or r[UNITS]
     end
 
-    -- The units of all holders of an owner; and, of those that are not parked, the units and the highest token, or
-    -- nothing if there are none.
+    -- The units of all holders of an owner. For those that are not parked, also their units and highest token; nil if
+    -- there are none.
     function x.share(owner)
       local all, units, token = 0, nil, nil
       for _, r in pairs(of[owner] or {}) do
@@ -97,7 +97,7 @@
       return all, units, token
     end
 
-    -- A holder more or less: says how many units more or less are used.
+    -- Adds or removes a holder; returns the change in used units.
     function x.add(r)
       local all = x.share(r[OWNER])
       put(r)
@@ -123,11 +123,11 @@
     local function drop_holder(r, returns)
       remove_holder(r)
       records[r[TICKET]] = false
-      -- The signal that it holds goes back to its place.
+      -- Returns the signal that it holds to its place.
       if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
     end
 
-    -- The clock was stepped back: nothing may last longer than if it were set now.
+    -- The clock was stepped back: no period may last longer than if it began now.
     local function step_back()
       s[LATEST] = 0
       for _, r in ipairs(all_holders()) do
@@ -155,7 +155,8 @@
         drop_holder(r, true)
       else
         remove_holder(r)
-        -- What it could not claim, since it takes the store for closed, is a signal that came before others began to wait.
+        -- The member could not claim the signal while the store granted nothing. The signal is older than the waiters
+        -- behind it.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
         if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
@@ -164,7 +165,7 @@
       end
     end
 
-    -- Something may have ended.
+    -- Looks for leases and places that have ended.
     local function scan(releasing)
       s[DUE] = FAR
       for _, r in ipairs(all_holders()) do
@@ -181,17 +182,17 @@
       end
     end
 
-    -- What every operation does first. A plain holder that is released now stays until then.
+    -- The first step of every operation. A plain holder that this operation releases stays until then.
     function x.prune(code, ticket, text)
       local tomb = code == RELEASE and #text > 64 and byte(text, 81) == 1
       if tomb or code == SIGNAL or s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] + s[QUEUE_APART] > 0 then
         reach()
         if renews then allow() end
       end
-      -- (Once: what changes is written in the end.)
+      -- Only once: changes are written at the end.
       if not looked and s[HELD_APART] + s[QUEUE_APART] > 0 then others().mend() end
       looked = true
-      -- Of signals, those are left that are there.
+      -- Counts the signals that still exist.
       if s[SIGNALS] > 0 then s[SIGNALS] = call('ZCARD', KEY .. OF_SIGNALS) end
       if now < s[CLK] then step_back() end
       if s[TOMBS] > 0 then
@@ -211,7 +212,7 @@
       return call('ZSCORE', KEY .. OF_GONE, ticket)
     end
 
-    -- Who waits for what an owner has enters, whatever its place.
+    -- Waiters of an owner that holds are granted, regardless of their place.
     function x.let_in(member, own, owner)
       local _, units, token = owning().share(owner)
       if not units then return end
@@ -228,8 +229,8 @@
       end
     end
 
-    -- The operations that are seldom asked for: returns what it is about, the one that the reply reaches, whether it
-    -- spoke, and the reply, if it is known.
+    -- The rare operations. Returns the ticket, the ticket that the reply is about, whether it touched, and the reply,
+    -- if known.
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
       if code == FORCE or code == REFRESH then
@@ -258,7 +259,7 @@
         end
         return r, nil, false
       elseif code == SIGNAL then
-        -- Asked in any case: a foreign key shows before anything is written.
+        -- Always checked, so that a foreign key is found before anything is written.
         if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
         local kind = byte(text, 65)
         local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
@@ -273,10 +274,10 @@
         end
         return nil, nil, false, 'SIGNALLED ' .. int(count)
       end
-      -- A DELETE comes after the grant.
+      -- A DELETE runs after the grants.
     end
 
-    -- A fresh ticket takes the place of one that holds, with all it has and a new token; the old one is gone.
+    -- A new ticket takes over the hold of another, with all its units and a new token; the old ticket is gone.
     function x.adopt(text, ticket)
       local r = find(ticket)
       if s[TOMBS] > 0 and x.is_buried(ticket) then return r, r, false, 'REFUSED' end
@@ -302,9 +303,9 @@
       return existed and 'DELETED 1' or 'DELETED 0'
     end
 
-    -- All as if what has ended had been dropped: the token, the capacity, the units that are used, the number of signals, whether the
-    -- name exists, the holders (in order of token, then of place) and the waiters (of place). Each of them is {ticket, member, units,
-    -- token, meta, microseconds left, parked}.
+    -- Reports the state without what has ended: the token, the capacity, the used units, the number of signals,
+    -- whether the name exists, the holders (in order of token, then of place) and the waiters (by place). Each of
+    -- them is {ticket, member, units, token, meta, microseconds left, parked}.
     function x.inspect()
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -339,23 +340,23 @@
       return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting}
     end
 
-    -- Those that are too many for the first key go to others, or come back; those that are there are written.
+    -- Moves tickets that do not fit into the first key to the other keys, or back, and writes those in the other keys.
     function x.settle()
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
-      -- While the slot is moved they stay where they are.
+      -- During a migration of the slot they stay where they are.
       if apart or s[HOLDERS] > most or s[WAITING] > most then
         reached = reached or are_here()
         if reached then others().settle() end
       end
     end
 
-    -- The other keys live for so long at least.
+    -- The minimum time to live of the other keys.
     function x.expire(ms)
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
       if not apart and s[SIGNALS] == 0 then
         s[EXPIRES] = 0
       elseif s[EXPIRES] < now + (ms - KEPT_MS) * 1000 then
-        -- Longer than needed, so that it is not needed each time.
+        -- Longer than needed, so that not every operation must set it.
         if apart then others().expire(ms) end
         if s[SIGNALS] > 0 then call('PEXPIRE', KEY .. OF_SIGNALS, ms) end
         s[EXPIRES] = now + ms * 1000

@@ -2,46 +2,47 @@
 --
 --   1 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
 --   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, 32 bytes: ELDEST, RECORD…
--- The records of the holders, in order of token, then of place; then those of the waiters, in order of place, the quiet ones
--- last. Those that are apart are in other keys: see apart.lua.
+-- The records of the holders, in order of token, then of place; then those of the waiters, in order of place, the
+-- quiet ones last. Records that do not fit are in other keys: see apart.lua.
 --
--- USED units are held; no lease and no place ends before DUE; all leases end before LATEST; who waits at a place up to TOLD
--- and is not quiet was told that it is near (0: look again). Tombstones end at TOMBS at the latest (0: there are none); the
--- other keys live until EXPIRES at least; KNOWN is 1 if the name was used and not deleted since; SIGNALS wait, LENT are held, and
--- the last number of one was LAST; of the holders OWNED have an owner, of the waiters ASKING. In `1 q` the numbers that are
--- missing are zero.
+-- USED is the number of held units. No lease and no place ends before DUE; all leases end before LATEST. Waiters up to the
+-- place TOLD, except quiet ones, have got a message that they are near (0: check again). Tombstones end at TOMBS at the latest
+-- (0: there are none). The other keys live until EXPIRES at least. KNOWN is 1 if the name was used and not deleted afterwards.
+-- SIGNALS is the number of available signals, LENT of held ones; LAST is the last signal's number. OWNED is the number of
+-- holders with an owner, ASKING of waiters with one. The numbers that `1 q` leaves out are zero.
 --
--- RECORD: 4 bytes, the length of what follows the fixed part; 4 bytes, how much of that belongs to a signal; 1 byte, FLAG; PLACE
--- HEARD WHEN TOKEN; 1 byte, 31; REQUEST; then, if it holds a signal, its number and its text. FLAG: 0 plain, 1 provisional,
--- 2 parked, 3 a quiet waiter. WHEN is when the lease of a holder ends, or when a waiter was told that it is near. TOKEN is 0
--- exactly while it waits.
+-- RECORD: 4 bytes, the length of all that follows the fixed part; 4 bytes, the length of the signal in that; 1 byte, FLAG; PLACE
+-- HEARD WHEN TOKEN; 1 byte, 31; REQUEST; then the number and the text of a held signal. FLAG: 0 plain, 1 provisional,
+-- 2 parked, 3 a quiet waiter. WHEN is the end of a holder's lease, or the time when a waiter got the message that it is near.
+-- TOKEN is 0 for a waiter, and only for a waiter.
 --
--- To make a function, or a table with names, takes Redis longer than most of what is done with it. So all operations go through
--- the same steps, one after the other, in one function; what is seldom needed is made only then (`plain` says that nothing of
--- it can be); and the numbers of the state and of a record are in arrays.
+-- Redis takes longer to make a function, or a table with names, than to run most operations. So all operations share
+-- the same steps in one function, and rare functions are made on first use (`plain`: no rare case can apply). The
+-- numbers of the state and of a record are in arrays.
 local function run()
   local ceil, insert, remove = math.ceil, table.insert, table.remove
   local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-  -- What stands in the first key: a record, or its number among `starts`, where each begins in `state`, as long as nobody needed it.
+  -- The content of the first key: each entry is a record or, until it is decoded, its index in `starts`, which has
+  -- its position in `state`.
   local held, queue, starts = {}, {}, {}
-  -- Ticket -> record; false: there is none.
+  -- Ticket -> record; false: no record.
   local records = {}
-  -- Of holders that are apart, who has held for the longest; zeros: look again.
+  -- The holder in the other keys that has held the longest; zeros: unknown.
   local eldest = NOBODY
   local opens, closed, renews, plain = 0, false, false, true
-  -- Who is among the first may have changed; a first write was made, so that no other is denied.
+  -- `moved`: the first waiters may have changed. `allowed`: a first write was made, so that no other is denied.
   local moved, allowed = false, false
-  -- So many holders, or waiters, stand in the first key; and from the others they come back if there are so few.
+  -- The maximum number of holders, or waiters, in the first key; and the number at which they move back.
   local most, few = MOST, FEW
-  -- What is seldom needed.
+  -- Functions for rare cases.
   local reach, others, signalling, owning, seldom
 
   local function foreign(what)
     error('FOREIGN ' .. what, 0)
   end
 
-  -- A number as text, exactly. (A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at
-  -- 2^31 on some servers.)
+  -- A number as text, exactly. A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at 2^31
+  -- on some servers.
   local function int(number)
     if number < 1000000000 then return string.format('%d', number) end
     return string.format('%d%09d', number / 1000000000, number % 1000000000)
@@ -62,7 +63,7 @@ local function run()
     return r
   end
 
-  -- The record that stands from one place of a text to another.
+  -- Decodes the record between two positions of a text.
   local function read(text, start, stop)
     if stop - start + 1 < RECORD_SIZE then foreign('a record is unreadable') end
     local size, signal, flag, place, heard, time, token, mark = unpack_struct('<IIBddddB', text, start)
@@ -74,7 +75,7 @@ local function run()
     return record_of(sub(text, from, stop - signal), flag, place, heard, time, token, number, sub(text, next, stop))
   end
 
-  -- One of `held` or `queue`.
+  -- An entry of `held` or `queue`, decoded.
   local function fetch(list, i)
     local r = list[i]
     if type(r) == 'number' then
@@ -115,7 +116,8 @@ local function run()
     return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
   end
 
-  -- The place of a waiter, by its position; nothing if it is quiet or there is none. And when it was told, if that is at hand.
+  -- The place of a waiter, by its position; nil if it is quiet or does not exist. Also the time of its last message,
+  -- if decoded.
   local function place_at(i)
     if s[QUEUE_APART] == 1 then return others().place(i) end
     local r = queue[i]

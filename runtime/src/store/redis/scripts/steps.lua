@@ -4,7 +4,8 @@
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-    -- `r` is what it is about, `own` the one that the reply reaches; `heard`: it spoke; `word`: the reply, unless it is how `r` stands.
+    -- `r`: the ticket of the operation. `own`: the ticket that the reply is about. `heard`: `own` was touched. `word`: the
+    -- reply, unless that is the status of `r`.
     local r, own, heard, word, capacity, unclaimed
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
@@ -32,7 +33,7 @@
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
           word = 'MISMATCH ' .. int(s[CAP])
         else
-          -- A new one, at the end of the queue. (It will ask again soon by itself.)
+          -- A new waiter at the end of the queue. It asks again soon by itself.
           s[SEQ], s[KNOWN], s[CAP] = s[SEQ] + 1, 1, capacity
           r = record_of(text, 0, s[SEQ], now, now, 0, 0)
           own = r
@@ -56,9 +57,9 @@
         else
           word = 'RELEASED'
           if r[FLAG] == 2 then
-            -- It is released already.
+            -- Released already.
           elseif park > 0 and r[NUMBER] == 0 then
-            -- It stays, held by nobody.
+            -- The ticket stays, held by nobody.
             r[FLAG] = 2
             ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
             lease_until(r, now + park * 1000)
@@ -73,12 +74,12 @@
         r, own, heard, word = seldom().operate(code, text, ticket)
       end
 
-      -- A known ticket spoke.
+      -- A known ticket touched.
       if heard then
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         own[HEARD] = now
-        -- It would claim, but nothing is claimed while nothing is granted. Nor is it taken back: its member may believe in it
-        -- until it ends.
+        -- It would claim, but a store that grants nothing accepts no claims. The grant is not taken back either: its
+        -- member may rely on it until it ends.
         unclaimed = closed and own[FLAG] == 1
         ask(own, max(counter, own[COUNTER]), unclaimed and own[HOLD] or hold, wait, own[UNITS])
         if own[TOKEN] > 0 then
@@ -87,7 +88,7 @@
             lease_until(own, now + hold * 1000)
           end
           if code == TOUCH and units > 0 and units < own[UNITS] then
-            -- It gives back what it has beyond these.
+            -- Gives back the units beyond these.
             remove_holder(own)
             ask(own, own[COUNTER], own[HOLD], wait, units)
             add_holder(own, false)
@@ -104,7 +105,7 @@
         end
       end
 
-      -- Who is granted next: the first, if it fits.
+      -- Grants to the first waiters, while they fit.
       local found
       while s[WAITING] > 0 and not closed and place_at(1) do
         if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
@@ -138,7 +139,7 @@
         for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
       end
 
-      -- The first three are told to ask soon.
+      -- The first three get a message to ask soon.
       if moved and s[WAITING] > 0 then
         for position = 1, NEAR do
           local place, told = place_at(position)
@@ -185,7 +186,7 @@
                 if time < ends then ends = time end
               end
             end
-            -- Before the store opens, the end of a lease lets nobody in.
+            -- While the store grants nothing, the end of a lease admits nobody.
             if closed then ends = max(s[HOLDERS] > 0 and ends or 0, opens) end
             if ends < FAR then again = min(NEAR_MS, ceil((ends - now) / 1000) + 1) end
           end
@@ -197,7 +198,7 @@
             first = type(first) == 'table' and first or fetch(held, 1)
             word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. sub(first[REQUEST], REQUEST_SIZE + 1 + #first[OWNER])
           else
-            -- (Nobody has an owner or a signal.)
+            -- Here no ticket has an owner or a signal.
             local start = starts[first]
             word = word .. ' ' .. int((unpack_struct('<d', state, start + 33))) .. ' '
               .. sub(state, start + RECORD_SIZE + REQUEST_SIZE, starts[first + 1] - 1)

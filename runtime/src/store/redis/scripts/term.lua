@@ -1,8 +1,8 @@
--- Returns from when on this server may grant, and notes it for all clients: see "Restart and failover" in docs/protocol.md.
+-- Returns from when on this server may grant, and records it for all clients: see "Restart and failover" in docs/protocol.md.
 --
--- A term is one life of this server as a primary: the process, and how it last became one. The note keeps the term, when the last
--- promotion was seen, in this term or an earlier one, and the longest lease and lag that any client has named. Each of them can
--- only make the server open later.
+-- A term is one life of this server as a primary: the process, and how it last became one. The note has the term, the time when
+-- the last promotion was seen (in this term or an earlier one), and the longest lease and lag that any client has reported. Each
+-- of them can only postpone the grants.
 --
 -- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
 --         noted (µs: when it was written; kept for a week from then). No key: the client knows of no slot that this node of a
@@ -26,7 +26,7 @@ if role ~= 'master' and role ~= '' then
   return redis.error_reply('READONLY this server is a ' .. role)
 end
 
--- The id that it replicated under before it was promoted; zeros if it never was.
+-- The replication id before the promotion; zeros if the server never was a replica.
 local before = field(replication, 'master_replid2')
 local promoted = string.find(before, '[^0]') ~= nil
 local server = redis.call('INFO', 'server')
@@ -34,11 +34,11 @@ local term = field(server, 'run_id')
 if promoted then term = term .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
 
 local known = epoch and redis.call('HMGET', epoch, 'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted') or {}
--- Not later than now: the clock may have been stepped back.
+-- At most now: the clock may have been stepped back.
 local since = math.min(now, tonumber(known[2]) or 0)
 if promoted and (known[1] ~= term or since == 0) then since = now end
 if ARGV[5] == term then
-  -- Two notes of the same promotion: the earlier one is nearer to it.
+  -- Two notes of the same promotion: the earlier one is more precise.
   since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
 if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
@@ -49,14 +49,14 @@ local age = now - (tonumber(known[6]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
 if epoch and stale then
-  -- (A full memory never denies this write, nor any write after it: see give.lua.)
+  -- A full memory never denies this write, nor any write after it: see give.lua.
   redis.call('HDEL', epoch, '')
   redis.call('HSET', epoch, 'term', noted[1], 'since', noted[2], 'guard', noted[3], 'lease_ms', noted[4],
     'lag_ms', noted[5], 'noted', string.format('%.0f', now))
   redis.call('PEXPIRE', epoch, WEEK_MS)
 end
 
--- A node without slots is open: the names of a slot that moves to it come with their leases.
+-- A node without slots needs no pause: names that move to it later arrive with their leases.
 local function serves()
   local id, ranges = redis.pcall('CLUSTER', 'MYID'), redis.pcall('CLUSTER', 'SLOTS')
   if type(id) ~= 'string' or ranges.err then return true end
@@ -70,7 +70,7 @@ local failover = ARGV[4] ~= '0'
 local opens, cause = 0, 'failover'
 if failover and since > 0 then opens = since + (lease + lag) * 1000 end
 if guard > 0 and not (failover and promoted) then
-  -- The uptime is in whole seconds. Nothing says whether the server was a replica when it was started.
+  -- The uptime is in whole seconds. No field shows whether the server was a replica when it was started.
   local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000)
   local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
   if over >= opens then opens, cause = over, 'restart' end

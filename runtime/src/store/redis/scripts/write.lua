@@ -1,21 +1,21 @@
-  -- Writing what is left.
+  -- Writes the remaining changes.
 
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
   if not plain then seldom().settle() end
-  -- Not looked at by this operation, so by the next one.
+  -- The next operation must check the first waiters, since this one did not.
   if moved then s[TOLD] = 0 end
   local signals = s[SIGNALS] + s[LENT] > 0
   local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))
   if not plain then seldom().expire(ms) end
-  -- After the clock was stepped back, the window that TOK is in has not begun yet; see head.lua.
+  -- After the clock was stepped back, the window of TOK has not begun yet; see head.lua.
   ms = int(ms + max(0, ceil((s[TOK] - now) / 1000)))
 
   local text
   local r = s[HOLDERS] == 1 and s[WAITING] + s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] == 0 and fetch(held, 1)
   if s[HOLDERS] + s[WAITING] + s[TOMBS] + s[SIGNALS] == 0 then
     if s[TOK] + s[KNOWN] == 0 then
-      -- Nothing to remember.
+      -- The name has no state to keep.
       if state then call('DEL', KEY) end
       return answer
     end
@@ -35,7 +35,7 @@
           part = text_of(one)
           odd = odd or one[FLAG] > 1
         else
-          -- Those that did not change are cut out together.
+          -- Copies a run of unchanged records at once.
           local stop = from
           one = list[i + 1]
           while one and (type(one) == 'table' and one[CHANGED] or one) == stop + 1 do
@@ -43,7 +43,7 @@
             one = list[i + 1]
           end
           part = sub(state, starts[from], starts[stop + 1] - 1)
-          -- (Only in the full form are there any.)
+          -- Only the full form has parked holders or quiet waiters.
           for number = from, form == '1 f ' and stop or 0 do odd = odd or byte(state, starts[number] + 8) > 1 end
         end
         parts[#parts + 1] = part
@@ -60,7 +60,7 @@
   if not allowed then
     local written = redis.pcall('SET', KEY, text, 'PX', ms)
     if not written.err then return answer end
-    -- A full memory may deny an acquire, but not what frees or renews.
+    -- A full memory may deny an acquire, but not a release or a renewal.
     if not renews then error(written.err, 0) end
     allow()
   end
@@ -68,7 +68,8 @@
   return answer
 end
 
--- What is not ours is told as FOREIGN, with the same text on every version of the server. A fault of our own is told as it is.
+-- Reports foreign data as FOREIGN, with the same text on every version of the server. An error of the script itself
+-- is reported as it is.
 local ok, reply = pcall(run)
 if ok then return reply end
 local text = tostring(type(reply) == 'table' and reply.err or reply)

@@ -1,4 +1,4 @@
-//! What rustls says, as a [`TlsError`].
+//! Converts the errors of rustls to a [`TlsError`].
 
 use std::io::{self, ErrorKind};
 
@@ -11,7 +11,7 @@ pub(super) fn as_io(error: TlsError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
 }
 
-/// Why a handshake failed. Errors of the socket that say nothing about TLS stay what they are.
+/// Why a handshake failed. An error of the socket without a TLS cause stays as it is.
 pub(super) fn of_handshake(error: io::Error) -> io::Error {
     if let Some(error) = error
         .get_ref()
@@ -45,7 +45,7 @@ pub(super) fn of(error: &Error) -> TlsError {
 fn of_certificate(error: &CertificateError) -> TlsError {
     use CertificateError as Bad;
     match error {
-        // The signature is bad if the authority was replaced by one of the same name.
+        // A bad signature means that the authority was replaced by another one of the same name.
         Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
         Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,
@@ -59,7 +59,7 @@ fn of_certificate(error: &CertificateError) -> TlsError {
     }
 }
 
-/// `DnsName("example")` and `IpAddress(127.0.0.1)` as they stand in an address.
+/// Converts `DnsName("example")` and `IpAddress(127.0.0.1)` to the form in an address.
 fn plain(name: &str) -> String {
     let inner = name
         .split_once('(')
@@ -81,7 +81,7 @@ fn of_alert(alert: AlertDescription) -> TlsError {
             refused("the server cannot use it")
         }
         Alert::AccessDenied => refused("its owner has no access"),
-        // With TLS 1.2 it says no more, where a certificate is missing too.
+        // TLS 1.2 gives no better reason, also for a missing client certificate.
         Alert::HandshakeFailure => TlsError::Handshake {
             reason: "nothing in common, or the server asks for a certificate of its clients: name its files by `cert` and \
                      `key` in the URL"

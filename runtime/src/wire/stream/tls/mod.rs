@@ -1,7 +1,7 @@
 //! TLS over TCP.
 //!
-//! - `trust.rs`: whom to trust and who we are, from files. `session.rs`: a connection, both ways.
-//! - `fault.rs`: what went wrong, and what has to be fixed.
+//! - `trust.rs`: trusted certificates and our own, from files. `session.rs`: a connection, both ways.
+//! - `fault.rs`: the cause of a failure, and what to fix.
 
 mod fault;
 mod session;

@@ -1,4 +1,4 @@
-//! [`Session`]: one TLS connection, read by the engine and written by callers too.
+//! [`Session`]: one TLS connection; the engine reads it, callers write too.
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
@@ -24,12 +24,12 @@ pub(crate) struct Session {
 
 struct State {
     tls: ClientConnection,
-    /// How many of the offered bytes are encrypted, while the socket has not taken them all.
+    /// How many of the offered bytes are encrypted but not yet taken by the socket.
     owed: usize,
 }
 
 impl Session {
-    /// Shakes hands.
+    /// Does the handshake.
     pub(in super::super) async fn begin(
         socket: TcpStream,
         (config, server): Trust,
@@ -63,7 +63,7 @@ impl Session {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                // Closed without the alert that TLS demands: no different to us.
+                // Closed without the alert that TLS demands; we accept that as a normal end.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(()));
                 }
@@ -75,8 +75,8 @@ impl Session {
         }
     }
 
-    /// Encrypts and writes. If the socket does not take all encrypted bytes, the answer is `WouldBlock`: the caller offers the same
-    /// bytes again, until they count as written.
+    /// Encrypts and writes. If the socket takes only a part of the encrypted bytes, returns `WouldBlock`: the caller
+    /// offers the same bytes again until they count as written.
     pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Self { socket, state } = self;
         let state = &mut *lock(state);
@@ -86,9 +86,9 @@ impl Session {
         match state.send(socket) {
             Ok(()) => Ok(std::mem::take(&mut state.owed)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // A server that refuses us may have said why before it closed the connection.
+            // A server that refuses us may have sent the reason before it closed the connection.
             Err(error) => {
-                // (The runtime may not know yet that there is anything to read.)
+                // The runtime may not have seen yet that the socket is readable.
                 let heard = state.receive(&mut &*SockRef::from(socket), socket);
                 Err(heard.err().unwrap_or(error))
             }
@@ -97,7 +97,7 @@ impl Session {
 }
 
 impl State {
-    /// Reads what has come.
+    /// Reads the available bytes.
     fn receive(&mut self, from: &mut dyn io::Read, socket: &TcpStream) -> io::Result<()> {
         match self.tls.read_tls(from) {
             Ok(_) => {}
@@ -105,7 +105,7 @@ impl State {
             Err(error) => return Err(error),
         }
         let taken = self.tls.process_new_packets();
-        // Alerts and new keys. What the socket does not take now goes before the next bytes.
+        // Sends alerts and new keys. The next write sends first what the socket does not take now.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),
@@ -113,7 +113,7 @@ impl State {
         }
     }
 
-    /// Sends what is encrypted.
+    /// Sends the encrypted bytes.
     fn send(&mut self, socket: &TcpStream) -> io::Result<()> {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut Ends(socket)) {
@@ -131,7 +131,7 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The socket, without waiting.
+/// The socket, without blocking.
 struct Ends<'a>(&'a TcpStream);
 
 impl io::Read for Ends<'_> {

@@ -1,4 +1,4 @@
-//! Whom to trust, and who we are: read for each connection, so that renewed certificates count.
+//! Trusted certificates and our own: read for each connection, so that renewed files take effect.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -14,10 +14,10 @@ use super::fault;
 use crate::config::Tls;
 use crate::error::TlsError;
 
-/// Four times what the certificates of all common authorities take.
+/// Four times the size of the certificates of all common authorities.
 const LARGEST: u64 = 1 << 20;
 
-/// What a handshake needs to know: whom to trust and who we are, and the name that the server's certificate must have.
+/// The input of a handshake: certificates, and the name that the server's certificate must have.
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
 /// Reads the files.
@@ -36,7 +36,7 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
         Some(path) => own_roots(path)?,
         None => system_roots()?,
     };
-    // Never the provider of the process, which belongs to the program.
+    // Not the default provider of the process, which belongs to the program.
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -86,7 +86,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let text = read(path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        // The error itself may repeat a line of the file.
+        // The original error may repeat a line of the file.
         let reason = match error {
             PemError::NoItemsFound => {
                 "it holds no private key in PEM (an encrypted one does not do)"
@@ -110,7 +110,7 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
     in_file(key, reason)
 }
 
-/// The content of a file; of nothing else, since to read from a pipe could take for ever.
+/// The content of a regular file; reading a pipe could block for ever.
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let failed = |error: io::Error| in_file(path, format!("it cannot be read: {error}"));
     if !fs::metadata(path).map_err(failed)?.is_file() {
