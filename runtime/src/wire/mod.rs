@@ -1,7 +1,7 @@
 //! The wire: sockets, bytes, and the protocol RESP3. This folder does not know which commands are sent or what replies mean.
 //!
 //! - `stream/`: opens a socket, plain or TLS, and splits it in two halves. `connection.rs`: requests and replies over
-//! it; `limits.rs`: the time limits.
+//!   it; `limits.rs`: the time limits.
 //! - `words.rs`: encodes a command. `outbox.rs`: bytes to send.
 //! - `inbox.rs`: received bytes; `frame.rs` finds the end of a reply, `value.rs` decodes it.
 

@@ -7,7 +7,7 @@
 //! - `store.rs`, `driver.rs`: requests from any thread, events of the nodes, and the loop that handles both.
 //! - `machine.rs`, `job.rs`: the state machine, and one request of the member with the answers of the nodes.
 //! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: their answers, and the size
-//! of a majority.
+//!   of a majority.
 //! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
 //! - `acquire.rs`, `collision.rs`, `wake.rs`, `backoff.rs`: a round, what follows a lost one, waiting for a release, pauses.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.

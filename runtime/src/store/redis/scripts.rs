@@ -169,8 +169,8 @@ fn filled(text: &str) -> String {
 fn bare(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let mut bare = String::with_capacity(text.len());
-    for pipeline in lines.filter(|pipeline| !pipeline.is_empty() && !pipeline.starts_with("--")) {
-        bare.push_str(pipeline);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with("--")) {
+        bare.push_str(line);
         bare.push('\n');
     }
     bare
@@ -313,10 +313,7 @@ mod tests {
                 !text.contains("[[") && !text.contains("[="),
                 "a long text: {text}"
             );
-            assert!(
-                !text.lines().any(|pipeline| pipeline.ends_with('\\')),
-                "{text}"
-            );
+            assert!(!text.lines().any(|line| line.ends_with('\\')), "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
 //! - With many in flight: the engine, which is woken. Requests that others submit until it runs share the write.
 //! - When the engine has just read something and will check here anyway: the engine. Releases, which nobody waits
-//! for, and its own requests then share a write with those of the tasks that it has just woken.
+//!   for, and its own requests then share a write with those of the tasks that it has just woken.
 //!
 //! No thread holds the lock while it writes, and only one thread writes at a time. That thread also writes what
 //! others submit meanwhile, or leaves it to the engine.
