@@ -204,7 +204,7 @@ impl Redis {
         server.as_ref().expect("a running server").pid()
     }
 
-    /// Kills the server; what it keeps (see [`Options::persistent`]) stays in its directory.
+    /// Kills the server; what it keeps (see [`Options::survives_kills`]) stays in its directory.
     pub fn kill9(&self) {
         let server = self
             .server

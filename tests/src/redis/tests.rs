@@ -36,7 +36,7 @@ fn only_a_persistent_one_comes_back_with_its_data() {
     for persistent in [false, true] {
         let options = Options::default().password("secret");
         let redis = Redis::with(if persistent {
-            options.persistent()
+            options.survives_kills()
         } else {
             options
         });

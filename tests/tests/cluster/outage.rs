@@ -10,7 +10,7 @@ use auto_mutex_tests::redis::Options;
 use crate::rig::{client, config, waiters};
 
 fn persistent() -> Shape {
-    let options = Options::default().persistent();
+    let options = Options::default().survives_kills();
     Shape::default().options(options).without_replicas()
 }
 

@@ -147,7 +147,7 @@ async fn what_was_promoted_a_moment_before_is_closed_for_as_long() {
     for with_data in [true, false] {
         let options = Options::default().replicated();
         let replica = Redis::with(match with_data {
-            true => options.persistent(),
+            true => options.survives_kills(),
             false => options,
         });
         replica.follow(&primary);

@@ -14,7 +14,7 @@ fn patient(rig: &Rig) -> Client {
 
 #[tokio::test]
 async fn a_restart_with_data_keeps_holders_and_waiters_of_every_kind() {
-    let rig = Rig::with(Options::default().persistent());
+    let rig = Rig::with(Options::default().survives_kills());
     let (holder, waiter) = (patient(&rig), patient(&rig));
     let permit = holder.semaphore("s", 1).acquire().await.unwrap();
     let reader = holder.rw_lock("l").read().await.unwrap();

@@ -181,7 +181,11 @@ async fn a_primary_that_becomes_a_replica_grants_nothing() {
 
 #[tokio::test]
 async fn a_loading_server_is_waited_for() {
-    let rig = Rig::with(Options::default().persistent().line("key-load-delay 400"));
+    let rig = Rig::with(
+        Options::default()
+            .survives_kills()
+            .line("key-load-delay 400"),
+    );
     let client = Client::connect(config(&rig.redis.url()).lease(LONG).patience(60)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     let mut admin = rig.redis.connect();

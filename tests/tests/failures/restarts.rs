@@ -10,7 +10,7 @@ use crate::rig::{Rig, config, waiters};
 
 #[tokio::test]
 async fn a_restart_with_data_keeps_holder_and_queue() {
-    let rig = Rig::with(Options::default().persistent());
+    let rig = Rig::with(Options::default().survives_kills());
     let holder = rig.client();
     let guard = holder.mutex("m").lock().await.unwrap();
     let mut waiting = Vec::new();
@@ -56,7 +56,7 @@ async fn a_restart_without_data_is_told_and_tokens_still_grow() {
 
 #[tokio::test]
 async fn an_outage_shorter_than_the_lease_costs_nothing() {
-    let rig = Rig::with(Options::default().persistent());
+    let rig = Rig::with(Options::default().survives_kills());
     let client = rig.client();
     let guard = client.mutex("m").lock().await.unwrap();
     rig.redis.kill9();
@@ -73,7 +73,7 @@ async fn an_outage_shorter_than_the_lease_costs_nothing() {
 
 #[tokio::test]
 async fn a_release_during_an_outage_is_made_up_for() {
-    let rig = Rig::with(Options::default().persistent());
+    let rig = Rig::with(Options::default().survives_kills());
     let (client, other) = (rig.client(), rig.client());
     let guard = client.mutex("m").lock().await.unwrap();
     rig.redis.kill9();

@@ -15,7 +15,7 @@ pub(crate) struct Ground {
 impl Ground {
     /// One server that keeps its data; every other worker is behind the proxy.
     pub(crate) fn single() -> Self {
-        let mut ground = Self::of(vec![Redis::with(Options::default().persistent())]);
+        let mut ground = Self::of(vec![Redis::with(Options::default().survives_kills())]);
         let proxied = ground.servers[0].url_at(ground.proxies[0].port());
         ground.urls.push(proxied);
         ground
@@ -23,7 +23,7 @@ impl Ground {
 
     /// A quorum of five servers that keep their data. What befalls one of them leaves a majority.
     pub(crate) fn quorum() -> Self {
-        let mut ground = Self::of(Redis::several(5, &Options::default().persistent()));
+        let mut ground = Self::of(Redis::several(5, &Options::default().survives_kills()));
         let servers = ground.servers.iter().map(Redis::port);
         let proxies = ground.proxies.iter().map(Proxy::port);
         ground.urls = vec![quorum_url(servers), quorum_url(proxies)];
@@ -32,7 +32,7 @@ impl Ground {
 
     /// Two quorums of three, with one server in common: the majorities of one need have nobody in those of the other.
     pub(crate) fn two_quorums() -> Self {
-        let mut ground = Self::of(Redis::several(5, &Options::default().persistent()));
+        let mut ground = Self::of(Redis::several(5, &Options::default().survives_kills()));
         let ports: Vec<_> = ground.servers.iter().map(Redis::port).collect();
         let quorums = [&ports[..3], &ports[2..]];
         ground.urls = quorums

@@ -55,7 +55,7 @@ pub(crate) struct Arena {
 impl Arena {
     /// Starts the store, the witness and the workers, and lets them begin.
     pub(crate) fn open(plan: Plan) -> Self {
-        let redis = Redis::with(Options::default().persistent());
+        let redis = Redis::with(Options::default().survives_kills());
         let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), plan.lease);
         let config = Config::new(redis.url()).expect("a good URL");
         let mut arena = Self {

@@ -30,7 +30,7 @@ impl Fault for Loading {
     }
 
     fn needs(&self) -> Result<Needs, String> {
-        let server = Options::default().persistent().line(DELAY);
+        let server = Options::default().survives_kills().line(DELAY);
         let server = server.line("loading-process-events-interval-bytes 1024");
         Ok(Needs {
             server: server.line("auto-aof-rewrite-percentage 0"),

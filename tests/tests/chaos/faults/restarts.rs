@@ -16,7 +16,7 @@ impl Fault for WithData {
 
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs {
-            server: Options::default().persistent(),
+            server: Options::default().survives_kills(),
             ..Needs::default()
         })
     }
