@@ -139,7 +139,7 @@ async fn a_whole_life_shows_nothing() {
         .unwrap()
         .namespace("canary")
         .lease(1.0)
-        .patience(0.3);
+        .store_timeout(0.3);
     hides_all("Config", &config);
     let client = Client::connect(config).unwrap();
     hides_all("Client", &client);
@@ -249,7 +249,7 @@ async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
     let url = format!("redis://locker:pass@127.0.0.1:{}", redis.port());
     // Renewed every third of it.
     let config = Config::new(url).unwrap().namespace("many").lease(6);
-    let client = Client::connect(config.patience(60)).unwrap();
+    let client = Client::connect(config.store_timeout(60)).unwrap();
     let mut held = Vec::new();
     for number in 0..LOCKS {
         held.push(client.mutex(format!("m{number}")).lock().await.unwrap());

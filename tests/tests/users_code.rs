@@ -17,7 +17,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 fn client(url: &str) -> Client {
     let config = Config::new(url).unwrap().namespace("suite");
-    Client::connect(config.lease(LONG).patience(20).connect_timeout(60)).unwrap()
+    Client::connect(config.lease(LONG).store_timeout(20).connect_timeout(60)).unwrap()
 }
 
 /// A gate that is shut until the test opens it, or ends.

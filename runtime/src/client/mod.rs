@@ -119,7 +119,7 @@ impl Client {
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
     /// that still exist are lost.
     ///
-    /// Waits for the store for `patience` at most. Locks whose release it does not answer end with their lease.
+    /// Waits for the store for `store_timeout` at most. Locks whose release it does not answer end with their lease.
     ///
     /// # Cancel safety
     ///
@@ -144,8 +144,8 @@ impl Client {
 
     /// As [`shutdown`](Self::shutdown), blocking the thread.
     pub fn blocking_shutdown(&self) {
-        let patience = self.member().settings().patience;
-        if !self.member().shut_down(patience) {
+        let store_timeout = self.member().settings().store_timeout;
+        if !self.member().shut_down(store_timeout) {
             tracing::warn!("shut down without an answer to every release; leases free the rest");
         }
     }

@@ -79,7 +79,7 @@ pub struct Config {
     expire: Option<Span>,
     never_expire: bool,
     block: Option<Span>,
-    patience: Option<Span>,
+    store_timeout: Option<Span>,
     connect_timeout: Option<Span>,
     handover: Option<(u32, Span)>,
     restart_guard: Option<bool>,
@@ -130,7 +130,7 @@ impl Config {
             expire: None,
             never_expire: false,
             block: None,
-            patience: None,
+            store_timeout: None,
             connect_timeout: None,
             handover: None,
             restart_guard: None,
@@ -186,8 +186,8 @@ impl Config {
     /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not wait
     /// tolerates a second at most. After a process was stopped for a while (its machine slept), the store gets another
     /// second to answer.
-    pub fn patience(mut self, seconds: impl Seconds) -> Self {
-        self.patience = Some(seconds::span(seconds));
+    pub fn store_timeout(mut self, seconds: impl Seconds) -> Self {
+        self.store_timeout = Some(seconds::span(seconds));
         self
     }
 

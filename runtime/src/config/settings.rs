@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
     /// How long a call tolerates an unresponsive store.
-    pub(crate) patience: Duration,
+    pub(crate) store_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) handover: LocalHandoff,
     /// Whether a restarted server grants nothing for a while.
@@ -91,7 +91,8 @@ impl Settings {
             lease,
             expire,
             block: take("block", config.block)?,
-            patience: at_least_a_millisecond("patience", config.patience)?.unwrap_or(lease),
+            store_timeout: at_least_a_millisecond("store_timeout", config.store_timeout)?
+                .unwrap_or(lease),
             handover: handover(config.handover)?,
             replicas,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?

@@ -135,7 +135,7 @@ macro_rules! unlock_methods {
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within
-            /// `patience`; the release is sent again until it does.
+            /// `store_timeout`; the release is sent again until it does.
             ///
             /// # Cancel safety
             ///

@@ -43,7 +43,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. `patience`, if given, replaces that of the options.
+    /// Begins a call. `store_timeout`, if given, replaces that of the options.
     #[inline]
     pub(crate) fn start(
         &self,

@@ -15,7 +15,7 @@ impl MultiLock {
     /// after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of the locks,
     /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
     /// the others that [`LockError`] describes. None of the locks is held then: the call waits until the store has
-    /// confirmed the release of what it had taken. It waits for a second at most (or `patience`, if that is shorter);
+    /// confirmed the release of what it had taken. It waits for a second at most (or `store_timeout`, if that is shorter);
     /// after that the release continues in the background, like that of a dropped guard.
     ///
     /// # Cancel safety

@@ -110,7 +110,7 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the releases are sent again
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the releases are sent again
     /// until it does.
     ///
     /// # Cancel safety

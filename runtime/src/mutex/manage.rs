@@ -62,7 +62,7 @@ impl Mutex {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `patience`; the release is sent again
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is sent again
     /// until it does.
     ///
     /// # Cancel safety

@@ -37,12 +37,12 @@ impl Transition<'_> {
             at(first);
         }
         if let Some(since) = self.silent_since() {
-            let patience = self.queue.member().settings().patience;
+            let store_timeout = self.queue.member().settings().store_timeout;
             // Later waiters may tolerate a longer outage; the next run checks them.
             let first = state
                 .waiters
                 .front()
-                .map(|waiter| waiter.started.max(since).after(patience));
+                .map(|waiter| waiter.started.max(since).after(store_timeout));
             at(first.map_or(Instant::NEVER, |first| first.max(self.spared())));
         }
         for query in &state.queries {
@@ -141,7 +141,7 @@ impl Transition<'_> {
         if !overdue && outage.is_none() {
             return;
         }
-        let patience = self.queue.member().settings().patience;
+        let store_timeout = self.queue.member().settings().store_timeout;
         // The waiter may have joined before its ticket was made.
         let asked = match self.unreachable() {
             Some(_) => Instant::START,
@@ -156,7 +156,7 @@ impl Transition<'_> {
                 Some((since, _)) => {
                     let asked = waiter.started.max(asked).after(BRIEF);
                     let brief = waiter.deadline.max(asked);
-                    let ends = brief.min(waiter.started.max(*since).after(patience));
+                    let ends = brief.min(waiter.started.max(*since).after(store_timeout));
                     ends.max(self.spared())
                 }
                 None => waiter.deadline,
@@ -249,13 +249,13 @@ impl Transition<'_> {
 
     /// When an unanswered attempt that was made at `since` is given up.
     fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
-        let patience = self.queue.member().settings().patience;
+        let store_timeout = self.queue.member().settings().store_timeout;
         let silence = match attempt.waiter.want.patience {
             Patience::Queue(time)
             | Patience::Once { silence: time }
-            | Patience::Poll { block: time, .. } => time.unwrap_or(patience),
+            | Patience::Poll { block: time, .. } => time.unwrap_or(store_timeout),
         };
-        let silence = patience.min(silence.max(BRIEF));
+        let silence = store_timeout.min(silence.max(BRIEF));
         since.after(silence).max(self.spared())
     }
 

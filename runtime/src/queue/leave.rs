@@ -47,7 +47,7 @@ impl LockQueue {
     /// Releases, and returns what is free afterwards, if the lock was still held. Wait on the promise: the store
     /// answers it, unless this process hands the lock on.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
-        self.end_confirmed(hold, false, self.member().settings().patience)
+        self.end_confirmed(hold, false, self.member().settings().store_timeout)
     }
 
     /// As [`give_back`](Self::give_back), with a promise to wait on, which is kept within a [`moment`](Self::moment).
@@ -59,7 +59,7 @@ impl LockQueue {
         self: &Arc<Self>,
         hold: &Arc<Hold>,
         returns: bool,
-        patience: Duration,
+        store_timeout: Duration,
     ) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let forked = self.member().is_forked();
@@ -67,7 +67,7 @@ impl LockQueue {
             || self
                 .step(|step| {
                     let valid = hold.end(step.now, step.wakes);
-                    let unlocker = (step.now.after(patience), promise.clone());
+                    let unlocker = (step.now.after(store_timeout), promise.clone());
                     step.release(hold, valid, returns, Some(unlocker));
                 })
                 .is_none()
@@ -79,7 +79,7 @@ impl LockQueue {
 
     /// How long a call that does not wait waits for an answer.
     pub(super) fn moment(&self) -> Duration {
-        self.member().settings().patience.min(BRIEF)
+        self.member().settings().store_timeout.min(BRIEF)
     }
 
     /// The hold ends here but stays in the store, for another client to adopt. `false` if it has ended already.
@@ -110,7 +110,7 @@ impl LockQueue {
         self.step(|step| {
             let index = step.find_hold(hold)?;
             step.send(index);
-            let deadline = step.now.after(self.member().settings().patience);
+            let deadline = step.now.after(self.member().settings().store_timeout);
             let ticket = &mut step.state.tickets[index];
             let counter = u64::from(ticket.log.count());
             ticket.held_mut()?.refreshers.push(Refresher {

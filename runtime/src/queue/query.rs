@@ -19,7 +19,7 @@ impl LockQueue {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
             let member = step.queue.member();
-            let patience = member.settings().patience;
+            let store_timeout = member.settings().store_timeout;
             let limit = if matches!(op, Op::Signal { .. }) {
                 SIGNALLED_WITHIN
             } else {
@@ -29,7 +29,7 @@ impl LockQueue {
                 id: member.request_id(),
                 op: op.clone(),
                 again: Instant::NEVER,
-                deadline: step.now.after(patience.min(limit)),
+                deadline: step.now.after(store_timeout.min(limit)),
                 promise: promise.clone(),
             };
             step.submit_as(query.id, query.op.clone());

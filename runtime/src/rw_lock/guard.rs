@@ -37,7 +37,7 @@ impl RwLockWriteGuard {
     /// Turns the guard into one for reading and lets other readers in, without a writer in between. There is no upgrade
     /// back.
     ///
-    /// Waits until the store has confirmed. If it does not answer within `patience`, the guard still becomes one for
+    /// Waits until the store has confirmed. If it does not answer within `store_timeout`, the guard still becomes one for
     /// reading, and the next renewal tells the store. While other guards share the hold (re-entry), it stays one for
     /// writing.
     ///

@@ -41,7 +41,7 @@ impl Permit {
     /// # Errors
     ///
     /// [`LockError::Lost`] if the permits were lost before. [`LockError::Unavailable`] if the store does not answer
-    /// within `patience`; the release is sent again until it does.
+    /// within `store_timeout`; the release is sent again until it does.
     ///
     /// # Cancel safety
     ///

@@ -48,7 +48,7 @@ pub struct Setup {
     pub url: String,
     /// The lease.
     pub lease: Duration,
-    /// What else its configuration says, in the words of [`configure`](serve::configure): `patience=30`.
+    /// What else its configuration says, in the words of [`configure`](serve::configure): `store_timeout=30`.
     pub options: Vec<String>,
 }
 

@@ -27,12 +27,12 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `patience=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// What a word of the command line says: `store_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
 /// `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
-        Some(("patience", seconds)) => config.patience(number(seconds)),
+        Some(("store_timeout", seconds)) => config.store_timeout(number(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
         None if word == "guarded" => config.restart_guard(true),
         None if word == "unguarded" => config.without_failover_guard(),

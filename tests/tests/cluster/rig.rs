@@ -25,7 +25,7 @@ pub(crate) const LEASE: Duration = Duration::from_secs(3);
 /// A client that waits for that.
 pub(crate) fn patient(cluster: &Cluster) -> Client {
     let config = config(cluster).longest_lease(LEASE).lease(LEASE);
-    Client::connect(config.patience(60)).expect("a client")
+    Client::connect(config.store_timeout(60)).expect("a client")
 }
 
 /// A client with a lease that no test outlives.

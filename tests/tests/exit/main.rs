@@ -95,7 +95,7 @@ fn exit_is_not_held_up_by_a_store_that_is_gone() {
     let redis = Redis::start();
     // Longer than the test waits for the end.
     let mut setup = setup(&redis, LONG);
-    setup.options.push("patience=60".to_owned());
+    setup.options.push("store_timeout=60".to_owned());
     let mut worker = setup.start();
     worker.lock("m");
     redis.stop();

@@ -244,7 +244,12 @@ async fn a_grant_that_nobody_claimed_before_is_not_claimed_at_the_new_primary() 
 #[tokio::test]
 async fn no_ticket_is_adopted_before_it_opens() {
     let pair = Pair::new();
-    let config = || config(&pair.url()).longest_lease(5).lease(5).patience(60);
+    let config = || {
+        config(&pair.url())
+            .longest_lease(5)
+            .lease(5)
+            .store_timeout(60)
+    };
     let client = Client::connect(config()).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     let ticket = guard.into_ticket().unwrap();

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::rig::{BRIEFLY, CLOSED, LONGEST, closed, config};
 
 fn guarded(redis: &Redis) -> Client {
-    Client::connect(config(&redis.url()).restart_guard(true).patience(60)).expect("a client")
+    Client::connect(config(&redis.url()).restart_guard(true).store_timeout(60)).expect("a client")
 }
 
 /// Waits until a replica that came just now will come back with its data.
@@ -78,7 +78,12 @@ async fn with_its_data_the_queue_goes_on_in_order() {
 #[tokio::test]
 async fn without_the_guard_it_grants_at_once() {
     let redis = Redis::start();
-    let config = || Config::new(redis.url()).unwrap().lease(LONG).patience(60);
+    let config = || {
+        Config::new(redis.url())
+            .unwrap()
+            .lease(LONG)
+            .store_timeout(60)
+    };
     let client = Client::connect(config()).unwrap();
     let _guard = client.mutex("m").lock().await.unwrap();
     redis.restart();

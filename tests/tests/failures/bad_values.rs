@@ -23,12 +23,12 @@ fn impossible_spans_are_refused() {
         refused(config().lease(bad), "lease");
         refused(config().expire(bad), "expire");
         refused(config().block(bad), "block");
-        refused(config().patience(bad), "patience");
+        refused(config().store_timeout(bad), "store_timeout");
     }
     refused(config().lease(0), "lease");
     refused(config().lease(i32::MAX), "lease");
     refused(config().expire(0), "expire");
-    refused(config().patience(0), "patience");
+    refused(config().store_timeout(0), "store_timeout");
     // Waiting not at all is a way to wait.
     assert!(Client::connect(config().block(0)).is_ok());
 }

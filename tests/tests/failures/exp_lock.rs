@@ -28,7 +28,7 @@ async fn exp_lock_1_a_lost_reply_does_not_lock_the_caller_out() {
 async fn exp_lock_2_a_grant_counts_from_the_sending_of_its_request() {
     let rig = Rig::new();
     let lease = Duration::from_millis(800);
-    let client = Client::connect(rig.proxied_config().lease(lease).patience(15)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(lease).store_timeout(15)).unwrap();
     let other = rig.client();
     client
         .mutex("warm")

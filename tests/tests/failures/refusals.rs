@@ -11,7 +11,7 @@ use crate::rig::{Rig, config, waiters};
 const LEASE: Duration = Duration::from_secs(4);
 
 fn impatient(rig: &Rig) -> Client {
-    Client::connect(config(&rig.redis.url()).lease(LONG).patience(0.3)).unwrap()
+    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(0.3)).unwrap()
 }
 
 #[track_caller]
@@ -117,7 +117,7 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
 #[tokio::test]
 async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
     let rig = Rig::new();
-    let client = Client::connect(config(&rig.redis.url()).lease(LEASE).patience(0.3)).unwrap();
+    let client = Client::connect(config(&rig.redis.url()).lease(LEASE).store_timeout(0.3)).unwrap();
     let renewed = client.mutex("renewed").lock().await.unwrap();
     let released = client.mutex("released").lock().await.unwrap();
     rig.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -168,7 +168,9 @@ async fn a_full_memory_refuses_who_comes_and_leaves_places_to_who_waits() {
 async fn a_primary_that_becomes_a_replica_grants_nothing() {
     let rig = Rig::with(Options::default().line("min-replicas-max-lag 1"));
     let primary = Redis::start();
-    let config = config(&rig.redis.url()).patience(0.3).longest_lease(LEASE);
+    let config = config(&rig.redis.url())
+        .store_timeout(0.3)
+        .longest_lease(LEASE);
     let client = Client::connect(config).unwrap();
     drop(client.mutex("m").lock().await.unwrap());
     rig.redis
@@ -186,7 +188,7 @@ async fn a_loading_server_is_waited_for() {
             .survives_kills()
             .line("key-load-delay 400"),
     );
-    let client = Client::connect(config(&rig.redis.url()).lease(LONG).patience(60)).unwrap();
+    let client = Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     let mut admin = rig.redis.connect();
     for number in 0..3000 {
@@ -248,7 +250,7 @@ async fn a_password_that_is_changed_is_reported() {
 #[tokio::test]
 async fn too_many_clients_keep_nobody_out_for_ever() {
     let rig = Rig::new();
-    let client = Client::connect(config(&rig.redis.url()).lease(LONG).patience(60)).unwrap();
+    let client = Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap();
     let mut admin = rig.redis.connect();
     admin.call(&["CONFIG", "SET", "maxclients", "1"]);
     admin.call(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 #[test]
 fn without_a_majority_nothing_is_granted_until_it_is_back() {
     let mut ground = Ground::open("majority");
-    let client = auto_mutex::Client::connect(ground.config(LEASE).patience(PATIENCE)).unwrap();
+    let client = auto_mutex::Client::connect(ground.config(LEASE).store_timeout(PATIENCE)).unwrap();
     current_thread().block_on(async {
         let held = client.mutex("held").lock().await.unwrap();
         for suspends in [true, false] {
@@ -67,7 +67,7 @@ fn without_a_majority_nothing_is_granted_until_it_is_back() {
 #[test]
 fn who_waits_through_an_outage_gets_the_lock_after_it() {
     let mut ground = Ground::open("waits");
-    let patient = auto_mutex::Client::connect(ground.config(LEASE).patience(60)).unwrap();
+    let patient = auto_mutex::Client::connect(ground.config(LEASE).store_timeout(60)).unwrap();
     let other = ground.member(LEASE);
     current_thread().block_on(async {
         let held = other.mutex("m").lock().await.unwrap();

@@ -121,7 +121,10 @@ pub(super) fn beside_each_other(
 
 impl Process {
     fn start(store: Option<&str>, (times, time): (u32, Duration)) -> Self {
-        let config = Config::new("memory://").unwrap().lease(9).patience(1000);
+        let config = Config::new("memory://")
+            .unwrap()
+            .lease(9)
+            .store_timeout(1000);
         let settings = config.local_handover(times, time).validate().unwrap();
         let (store, driver) = MemoryStore::open(store, MemberId::random());
         let member = Member::new(settings, store.clone());

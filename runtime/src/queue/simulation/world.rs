@@ -73,7 +73,10 @@ impl World {
     }
 
     pub(super) fn join(&mut self) {
-        let config = Config::new("memory://").unwrap().lease(10).patience(1000);
+        let config = Config::new("memory://")
+            .unwrap()
+            .lease(10)
+            .store_timeout(1000);
         let (times, time) = self.handover;
         let settings = config.local_handover(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());

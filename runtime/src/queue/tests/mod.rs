@@ -72,7 +72,7 @@ impl Rig {
     /// As long as this with a store that says nothing, in seconds.
     fn patient(patience: u32) -> Self {
         let config = Config::new("memory://").unwrap();
-        Self::with(config.patience(patience))
+        Self::with(config.store_timeout(patience))
     }
 
     fn with(config: Config) -> Self {

@@ -39,7 +39,10 @@ impl Free {
     pub(super) fn on(store: Option<&str>) -> Self {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
-        let settings = Config::new("memory://").unwrap().lease(10).patience(30);
+        let settings = Config::new("memory://")
+            .unwrap()
+            .lease(10)
+            .store_timeout(30);
         let (store, driver) = MemoryStore::open(store, MemberId::random());
         let member = Member::new(settings.validate().unwrap(), store.clone());
         member.connected(Node::ONLY, 1);
@@ -276,7 +279,10 @@ impl Store for Lender {
 
 #[test]
 fn nobody_takes_the_fast_path_past_others() {
-    let settings = Config::new("memory://").unwrap().lease(10).patience(30);
+    let settings = Config::new("memory://")
+        .unwrap()
+        .lease(10)
+        .store_timeout(30);
     let store = Arc::new(Lender::default());
     let member = Member::new(settings.validate().unwrap(), store.clone());
     let counts = || (store.0.load(Relaxed), store.1.load(Relaxed));

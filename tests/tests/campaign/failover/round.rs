@@ -58,7 +58,7 @@ impl<'a> Field<'a> {
 
     fn setup(&self, url: String) -> Setup {
         let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
-        let patience = format!("patience={}", PATIENT.as_secs());
+        let patience = format!("store_timeout={}", PATIENT.as_secs());
         setup.options.push(patience);
         if !self.precautions.guard {
             setup.options.push("unguarded".to_owned());

@@ -9,7 +9,7 @@ use crate::rig::{closed, config};
 
 /// A client that does not wait for a service that was just started, and has patience for a failover.
 pub(super) fn client(url: &str) -> Client {
-    Client::connect(config(url).restart_guard(false).patience(60)).expect("a client")
+    Client::connect(config(url).restart_guard(false).store_timeout(60)).expect("a client")
 }
 
 /// How many connections of the library a server has.

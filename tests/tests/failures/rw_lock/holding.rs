@@ -36,7 +36,7 @@ async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
 async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
     for writes in [false, true] {
         let rig = Rig::new();
-        let client = Client::connect(rig.proxied_config().lease(1).patience(30)).unwrap();
+        let client = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
         let other = rig.client();
         let (reading, writing) = if writes {
             (None, Some(client.rw_lock("rw").write().await.unwrap()))
@@ -81,7 +81,7 @@ async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
 #[tokio::test]
 async fn rw_lock_6_a_failing_release_hides_no_result() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(20).patience(0.3)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(20).store_timeout(0.3)).unwrap();
     let lock = client.rw_lock("rw");
     let cut_off = || {
         rig.proxy.refuse();

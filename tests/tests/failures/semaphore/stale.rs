@@ -10,7 +10,7 @@ use crate::rig::Rig;
 /// A permit of one, of a client that cannot reach the store any more: its holder has lost it, or (`released`) has
 /// dropped it, but the release is still on its way.
 async fn stale(rig: &Rig, released: bool) -> (Client, Option<Permit>) {
-    let late = Client::connect(rig.proxied_config().lease(1).patience(30)).unwrap();
+    let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
     let permit = late.semaphore("s", 1).acquire().await.unwrap();
     rig.proxy.freeze();
     if released {

@@ -136,7 +136,7 @@ impl Barrier {
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
-/// If no reply comes within `patience`, the server is gone, and a new connection is tried.
+/// If no reply comes within `store_timeout`, the server is gone, and a new connection is tried.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
