@@ -9,7 +9,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::stalls::Stalls;
 use tokio::sync::mpsc;
 
-use crate::rig::{BRIEFLY, CLOSED, LONGEST, Pair, client, closed, config};
+use crate::rig::{BRIEFLY, CLOSED, LONGEST, Pair, client, closed, closed_since, config};
 
 const EPOCH: &str = "auto_mutex:epoch";
 const HAPPENED: &str = "the lock store was failed over";
@@ -33,7 +33,8 @@ async fn a_promoted_server_is_closed_although_nobody_noted_anything() {
     assert_eq!(replica.command(&["DBSIZE"]).int(), 0);
     let promoted = Instant::now();
     replica.promote();
-    closed(client(&replica.url()).mutex("m").try_lock().await, HAPPENED);
+    let asked = client(&replica.url()).mutex("m").try_lock().await;
+    closed_since(promoted, asked, HAPPENED);
     opens(&replica, promoted).await;
 }
 
@@ -51,7 +52,7 @@ async fn what_the_old_primary_noted_opens_nothing() {
         before.mutex("m").is_locked().await.is_ok()
     })
     .await;
-    closed(before.mutex("m").try_lock().await, HAPPENED);
+    closed_since(promoted, before.mutex("m").try_lock().await, HAPPENED);
     opens(&pair.replica, promoted).await;
 }
 
@@ -76,7 +77,8 @@ async fn a_server_that_is_promoted_twice_is_closed_twice() {
     for _ in 0..2 {
         let promoted = Instant::now();
         other.promote();
-        closed(client(&other.url()).mutex("m").try_lock().await, HAPPENED);
+        let asked = client(&other.url()).mutex("m").try_lock().await;
+        closed_since(promoted, asked, HAPPENED);
         opens(&other, promoted).await;
         other.follow(&one);
     }
@@ -90,7 +92,8 @@ async fn without_its_note_a_promoted_server_is_not_taken_for_a_fresh_one() {
     opens(&replica, Instant::now() - CLOSED).await;
     drop(soon("open", client(&replica.url()).mutex("m").lock()).await);
     replica.command(&["DEL", EPOCH]);
-    closed(client(&replica.url()).mutex("m").try_lock().await, HAPPENED);
+    let longest = Client::connect(config(&replica.url()).longest_lease(30)).unwrap();
+    closed(longest.mutex("m").try_lock().await, HAPPENED);
     // One that always was a primary needs none.
     let _there = client(&primary.url());
     primary.command(&["DEL", EPOCH]);
@@ -246,7 +249,7 @@ async fn no_ticket_is_adopted_before_it_opens() {
     let pair = Pair::new();
     let config = || {
         config(&pair.url())
-            .longest_lease(5)
+            .longest_lease(30)
             .lease(5)
             .store_timeout(60)
     };

@@ -8,7 +8,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::stalls::Stalls;
 use tokio::sync::mpsc;
 
-use crate::rig::{BRIEFLY, CLOSED, LONGEST, closed, config};
+use crate::rig::{BRIEFLY, CLOSED, LONGEST, closed, closed_since, config};
 
 fn guarded(redis: &Redis) -> Client {
     Client::connect(config(&redis.url()).restart_guard(true).store_timeout(60)).expect("a client")
@@ -119,11 +119,12 @@ async fn several_names_wait_like_one() {
     let happened = "the lock store was restarted";
     let multi = client.multi(["a", "b"]);
     // Who does not wait is told at once, and who waits briefly after that.
-    closed(multi.try_lock().await, happened);
-    closed(multi.clone().block(BRIEFLY).lock().await, happened);
+    closed_since(began, multi.try_lock().await, happened);
+    closed_since(began, multi.clone().block(BRIEFLY).lock().await, happened);
     let polling = multi.clone().retries(2, Duration::from_millis(5));
-    closed(polling.lock().await, happened);
-    closed(client.scope(transfer("c", "d", BRIEFLY)).await, happened);
+    closed_since(began, polling.lock().await, happened);
+    let briefly = client.scope(transfer("c", "d", BRIEFLY)).await;
+    closed_since(began, briefly, happened);
     let (one, keys, was) = (
         multi.lock(),
         client.scope(transfer("c", "d", CLOSED * 10)),

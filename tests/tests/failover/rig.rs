@@ -1,6 +1,6 @@
 //! A primary, its replica, and an address that moves from one to the other.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config, LockError};
 use auto_mutex_tests::proxy::Proxy;
@@ -13,6 +13,15 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(4);
 pub(crate) const CLOSED: Duration = Duration::from_secs(5);
 /// A `block` that ends long before anything opens.
 pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// What is said of a store that was promoted or restarted at `since`. A slow machine may take as long as it is closed.
+#[track_caller]
+pub(crate) fn closed_since<T>(since: Instant, result: Result<T, LockError>, happened: &str) {
+    match result {
+        Ok(_) if since.elapsed() >= CLOSED => println!("it was open when it was asked"),
+        result => closed(result, happened),
+    }
+}
 
 pub(crate) fn config(url: &str) -> Config {
     let config = Config::new(url).expect("a good URL").namespace("suite");

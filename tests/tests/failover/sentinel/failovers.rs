@@ -7,7 +7,7 @@ use auto_mutex_tests::events::{eventually, soon, waiters};
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
 use super::finding::{client, members};
-use crate::rig::{CLOSED, closed, config};
+use crate::rig::{CLOSED, closed_since, config};
 
 const HAPPENED: &str = "the lock store was failed over";
 
@@ -39,7 +39,8 @@ impl Contest {
         let primary = service.wait_until_replaced(0);
         // In a thread that the clients do not need.
         eventually("both are there", || members(service.server(primary)) == 2);
-        closed(self.holder.mutex("free").try_lock().await, HAPPENED);
+        let free = self.holder.mutex("free").try_lock().await;
+        closed_since(began, free, HAPPENED);
         let token = self.guard.fencing_token();
         // It may have been lost meanwhile, where a failover takes longer than a lease.
         drop(self.guard);
