@@ -82,10 +82,9 @@ local function cut()
         else
           before = sub(state, QUEUE_START)
         end
-        state = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size) .. before
+        local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size) .. before
           .. pack('<IIBddddB', #text, 0, 0, seq, now, when, granted, 31) .. text
-        call('SET', KEY, state, 'PX', FRESH_MS)
-        reply = reply or granted
+        if write(new) then state, reply = new, reply or granted else reply = nil end
         break
       end
       if code ~= TOUCH and (code ~= RELEASE or #text ~= 64) then break end
