@@ -39,6 +39,8 @@ mod client;
 mod clock;
 mod condvar;
 mod config;
+#[cfg(test)]
+mod dice;
 mod engine;
 mod error;
 #[cfg(any(test, fuzzing))]

@@ -10,7 +10,6 @@
 //!
 //! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
 
-mod dice;
 mod network;
 mod node;
 mod shape;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::dice::Dice;
 use super::node::{Node, Wire};
 use super::shape::{Shape, Signals};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
+use crate::dice::Dice;
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;

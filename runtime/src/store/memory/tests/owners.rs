@@ -1,6 +1,7 @@
 //! Owners share a hold, as far as it goes; and holders give units back.
 
 use super::*;
+use crate::error::kind::RW_LOCK;
 
 fn owned(units: u32, capacity: u32, owner: &'static str) -> Share {
     Share {
@@ -46,22 +47,21 @@ fn who_waits_enters_when_its_owner_does() {
 
 #[test]
 fn a_hold_is_not_shared_for_more_than_it_has() {
-    const ALL: u32 = 1 << 30;
     let mut world = World::new();
     let ((a, ta), (b, tb), (c, tc), (d, td)) = (ids(), ids(), ids(), ids());
-    world.ask(a, ta, owned(1, ALL, "me"), Mode::Queue);
-    assert!(is_granted(&world.acquire(b, tb, 1, ALL, Mode::Queue)));
+    world.ask(a, ta, owned(1, RW_LOCK, "me"), Mode::Queue);
+    assert!(is_granted(&world.acquire(b, tb, 1, RW_LOCK, Mode::Queue)));
     // A writer of an owner that reads, beside another reader.
     assert!(!is_granted(&world.ask(
         c,
         tc,
-        owned(ALL, ALL, "me"),
+        owned(RW_LOCK, RW_LOCK, "me"),
         Mode::Queue
     )));
     assert!(is_granted(&world.ask(
         d,
         td,
-        owned(1, ALL, "me"),
+        owned(1, RW_LOCK, "me"),
         Mode::Queue
     )));
     assert_eq!(world.info(a).used, 2);
@@ -69,7 +69,7 @@ fn a_hold_is_not_shared_for_more_than_it_has() {
         world.release(member, ticket, 0, false);
     }
     assert_eq!(world.granted_to(), [c]);
-    assert_eq!(world.info(a).used, u64::from(ALL));
+    assert_eq!(world.info(a).used, u64::from(RW_LOCK));
 }
 
 #[test]

@@ -23,7 +23,6 @@
 //! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` only the one that failed.
 
 mod breadth;
-mod dice;
 mod of_memory;
 mod of_model;
 mod seeded;

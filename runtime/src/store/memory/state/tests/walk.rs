@@ -6,9 +6,9 @@ use auto_mutex_model::network::{Request, Ticket, Verb};
 use auto_mutex_model::rules::{Faults, Rules};
 use auto_mutex_model::world::Action;
 
-use super::dice::Dice;
 use super::twin::Twin;
 use super::words::Words;
+use crate::dice::Dice;
 
 const STEPS: usize = 150;
 /// More than a walk has room for.
@@ -26,7 +26,7 @@ pub(super) fn must_agree(seed: u64) {
 
 /// Walks; `fault` changes the rules of the model. An error says what happened, and what differs.
 pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), String> {
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice(seed);
     let mut rules = rules(&mut dice);
     let mut twin = Twin::new(&rules);
     fault(&mut rules);

@@ -4,7 +4,6 @@
 //! `AUTO_MUTEX_RUNS=n` makes more runs or fewer, of 250 operations each; a run that fails says how it is repeated.
 
 mod both;
-mod dice;
 mod judge;
 mod notes;
 mod ops;

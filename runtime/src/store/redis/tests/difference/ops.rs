@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::dice::Dice;
+use crate::dice::Dice;
+use crate::error::kind::RW_LOCK;
 use crate::store::{Mode, Op, Share, SharedStr, Signal, Ticket};
 
 /// Units of a readers-writer lock.
-const ALL: u32 = 1 << 30;
 /// Texts of signals: anything.
 const TEXTS: [&str; 10] = [
     "a",
@@ -43,7 +43,7 @@ pub(super) struct Use {
 impl Use {
     pub(super) fn any(dice: &mut Dice, crowd: bool) -> Self {
         let plain = crowd && dice.one_in(4);
-        let capacity = dice.of(&[u32::from(plain), 1, 1, 4, 4, ALL, ALL]);
+        let capacity = dice.of(&[u32::from(plain), 1, 1, 4, 4, RW_LOCK, RW_LOCK]);
         Self {
             capacity,
             takes: capacity == 0 || !plain && dice.one_in(2),
@@ -74,7 +74,7 @@ impl Use {
 
     fn share(&self, dice: &mut Dice) -> Share {
         let capacity = if dice.one_in(40) {
-            dice.of(&[0, 1, 4, ALL])
+            dice.of(&[0, 1, 4, RW_LOCK])
         } else {
             self.capacity
         };

@@ -5,10 +5,10 @@ mod trouble;
 use std::collections::HashSet;
 
 use super::both::{Bench, Both, Outcome, Snapshot};
-use super::dice::Dice;
 use super::judge::Judge;
 use super::notes::{Trail, kinds};
 use super::ops::Use;
+use crate::dice::Dice;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
 
 const STEPS: u32 = 250;

@@ -1,0 +1,59 @@
+//! [`Dice`]: random choices of the tests that a seed repeats, the same on every machine.
+
+use std::time::Duration;
+
+use crate::store::{MemberId, Ticket};
+
+/// SplitMix64.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// A number from `from` to `to`.
+    pub(crate) fn between(&mut self, from: u8, to: u8) -> u8 {
+        from + self.below(u64::from(to - from) + 1) as u8
+    }
+
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
+        self.below(sides as u64) as usize
+    }
+
+    pub(crate) fn millis(&mut self, choices: &[u64]) -> Duration {
+        Duration::from_millis(self.of(choices))
+    }
+
+    fn id(&mut self) -> String {
+        format!("{:016x}{:016x}", self.next(), self.next())
+    }
+
+    pub(crate) fn ticket(&mut self) -> Ticket {
+        Ticket::parse(&self.id()).unwrap()
+    }
+
+    pub(crate) fn member(&mut self) -> MemberId {
+        MemberId::parse(&self.id()).unwrap()
+    }
+}
