@@ -6,13 +6,14 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::deliver::Granted;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
+use crate::store::{HolderRecord, Mode, Op, Share, SharedStr, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
 
 /// One ticket, in any state.
@@ -149,6 +150,23 @@ impl Ticket {
         self.log.id
     }
 
+    /// The grant that the answer to request `counter`, which asked for `lease`, brought.
+    pub(super) fn granted(
+        &self,
+        counter: u64,
+        lease: Duration,
+        token: u64,
+        signal: Option<Arc<str>>,
+    ) -> Granted {
+        Granted {
+            token,
+            counter,
+            valid: self.log.validity(counter, lease),
+            provisional: false,
+            signal,
+        }
+    }
+
     pub(super) fn waiting(&self) -> Option<&Waiting> {
         match &self.state {
             TicketState::Waiting(waiting) => Some(waiting),
@@ -236,40 +254,23 @@ impl Ticket {
             TicketState::Waiting(waiting) => match &waiting.waiter {
                 Some(waiter) if !waiting.queued => {
                     let (share, meta) = (waiting.share.clone(), waiter.want.meta.clone());
-                    Some(Op::Acquire {
-                        ticket: self.log.id,
-                        counter: self.log.next(now),
-                        share,
-                        hold: self.lease,
-                        place: lease,
-                        mode: Mode::Queue,
-                        meta,
-                    })
+                    Some(self.acquire(now, lease, Mode::Queue, share, meta))
                 }
                 _ => Some(self.touch_waiting(now, lease)),
             },
             TicketState::Attempting(attempt) => {
-                let (want, hold, place) = (&attempt.waiter.want, self.lease, lease);
-                let (ticket, counter) = (self.log.id, self.log.next(now));
-                let meta = want.meta.clone();
+                let want = &attempt.waiter.want;
+                let (share, meta) = (want.share.clone(), want.meta.clone());
                 Some(match attempt.adopts {
                     Some(old) => Op::Adopt {
                         old,
-                        ticket,
-                        counter,
-                        hold,
-                        place,
+                        ticket: self.log.id,
+                        counter: self.log.next(now),
+                        hold: self.lease,
+                        place: lease,
                         meta,
                     },
-                    None => Op::Acquire {
-                        ticket,
-                        counter,
-                        share: want.share.clone(),
-                        hold,
-                        place,
-                        mode: Mode::Try,
-                        meta,
-                    },
+                    None => self.acquire(now, lease, Mode::Try, share, meta),
                 })
             }
             TicketState::Held(_) => self.renew(now, lease),
@@ -279,6 +280,25 @@ impl Ticket {
                 tomb: self.log.late,
                 used: leaving.used.unwrap_or(0),
             }),
+        }
+    }
+
+    fn acquire(
+        &mut self,
+        now: Instant,
+        lease: Duration,
+        mode: Mode,
+        share: Share,
+        meta: SharedStr,
+    ) -> Op {
+        Op::Acquire {
+            ticket: self.log.id,
+            counter: self.log.next(now),
+            share,
+            hold: self.lease,
+            place: lease,
+            mode,
+            meta,
         }
     }
 

@@ -19,14 +19,7 @@ impl Transition<'_> {
         let waiter = attempt.waiter.clone();
         match asked.result {
             Ok(Reply::Granted { token, signal }) => {
-                let valid = ticket.log.validity(asked.counter, asked.hold);
-                let granted = Granted {
-                    token,
-                    counter: asked.counter,
-                    valid,
-                    provisional: false,
-                    signal,
-                };
+                let granted = ticket.granted(asked.counter, asked.hold, token, signal);
                 self.attempt_granted(index, &granted);
             }
             // The store answers an adoption like this only while it grants nothing. By the time it grants, the old

@@ -2,7 +2,6 @@
 
 use super::{Asked, RETRY, nonsense, too_many, too_slow};
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::queue::deliver::Granted;
 use crate::queue::lock_queue::Transition;
 use crate::store::Reply;
 
@@ -18,18 +17,11 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let valid = ticket.log.validity(asked.counter, asked.hold);
+                let granted = ticket.granted(asked.counter, asked.hold, token, signal);
                 ticket.log.executed(asked.counter);
-                if self.now >= valid {
+                if self.now >= granted.valid {
                     return self.granted_too_late(index);
                 }
-                let granted = Granted {
-                    token,
-                    counter: asked.counter,
-                    valid,
-                    provisional: false,
-                    signal,
-                };
                 self.granted(index, &granted);
             }
             Reply::Queued { again, holder, .. } => {
