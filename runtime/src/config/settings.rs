@@ -6,13 +6,11 @@ use super::Config;
 use super::endpoint::Endpoint;
 use super::seconds::Span;
 use crate::error::SetupError;
-use crate::store::limits::LONGEST_LEASE_MS;
+use crate::store::limits::LONGEST_LEASE;
 
 /// A shorter grant would mostly be over when it arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
-/// Bounded, since nothing is granted for this time after a failover.
-const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,5 +1,7 @@
 //! The protocol's constants, each explained in `docs/protocol.md`: one definition for every store and for the clients.
 
+use std::time::Duration;
+
 /// How long a grant lasts without a claim by its member. A waiter that was silent for longer is never granted the
 /// whole capacity.
 pub(crate) const CLAIM_MS: u64 = 2_000;
@@ -10,7 +12,7 @@ pub(crate) const NEAR_MS: u64 = 1_100;
 /// How long a tombstone refuses its ticket.
 pub(crate) const TOMBSTONE_MS: u64 = 30_000;
 /// The longest lease that a client may ask for.
-pub(crate) const LONGEST_LEASE_MS: u64 = 30_000;
+pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(30);
 /// How long the fencing token of an idle name is kept.
 pub(crate) const KEPT_MS: u64 = 600_000;
 /// How long signals are kept.

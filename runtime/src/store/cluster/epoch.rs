@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::slot::Slot;
 use super::topology::Topology;
 use crate::config::Address;
+use crate::store::redis::EPOCH;
 
 /// How many keys a node gets: a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;
@@ -37,7 +38,7 @@ fn key(slot: Slot) -> String {
         }
         tags
     });
-    format!("auto_mutex:epoch:{{{}}}", TAGS[usize::from(slot.0)])
+    format!("{EPOCH}:{{{}}}", TAGS[usize::from(slot.0)])
 }
 
 #[cfg(test)]

@@ -20,9 +20,7 @@ use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::redis::{Driver, probe_name};
 use crate::wait;
-
-/// How long one node may take to report the topology.
-const ANSWER: Duration = Duration::from_secs(2);
+use crate::wire::USUAL_SILENCE;
 
 /// Finds the nodes that serve slots, connects to them and checks them, within the connect timeout. If some are
 /// unreachable, it leaves them to the refresher.
@@ -38,7 +36,7 @@ pub(crate) async fn open(
         connector.candidates(&[], &[]),
         0,
         settings.connect_timeout,
-        ANSWER,
+        USUAL_SILENCE,
     )
     .await?;
     let mut opening = JoinSet::new();

@@ -144,6 +144,7 @@ impl Refresher {
             self.plan();
         }
     }
+
     fn surveyed(&mut self, result: Result<Topology, SetupError>, events: &dyn Events) {
         match result {
             Ok(topology)

@@ -7,7 +7,7 @@ use super::votes::majority;
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::limits::LONGEST_LEASE_MS;
+use crate::store::limits::LONGEST_LEASE;
 use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap};
 
 /// Takes the place of a job's number if no job waits for the answer.
@@ -17,8 +17,6 @@ pub(super) const NOBODY: u64 = 0;
 const MOST_PENDING: usize = 10_000;
 /// The delay before refused releases are sent again, and how many are sent at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
-/// The maximum lease on a server.
-const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 
 /// A release that a node may not have executed.
 #[derive(Debug)]

@@ -45,7 +45,7 @@ use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::store::RedisStore;
-pub(crate) use self::term::{Guard, TermKeys};
+pub(crate) use self::term::{EPOCH, Guard, TermKeys};
 use super::MemberId;
 use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::command::{CHANNEL, KEY, SHARD_CHANNEL};
 use crate::store::limits::{
-    CLAIM_MS, KEPT_MS, LONGEST_LEASE_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
+    CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
 
 /// A script that the server knows by its digest; see the head of each file in `scripts/`.
@@ -62,7 +62,14 @@ const SUFFIXES: [(&str, &str); 6] = [
 
 /// The suffixes of the keys that may exist.
 #[cfg(test)]
-pub(super) const KEYS: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
+pub(super) const KEYS: [&str; 6] = [
+    "",
+    SUFFIXES[0].1,
+    SUFFIXES[1].1,
+    SUFFIXES[2].1,
+    SUFFIXES[3].1,
+    SUFFIXES[4].1,
+];
 
 /// The numbers of the state, in order; see `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
@@ -105,7 +112,7 @@ fn constants() -> HashMap<String, String> {
         ("FRESH_MS", FRESH_MS),
         ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
         ("WINDOW_US", WINDOW_US),
-        ("LONGEST_LEASE_MS", LONGEST_LEASE_MS),
+        ("LONGEST_LEASE_MS", LONGEST_LEASE.as_millis() as u64),
         // Beyond every time and number; and what is added to the place of a quiet waiter.
         ("FAR", 1 << 53),
         ("QUIET", 1 << 52),

@@ -15,7 +15,7 @@ use crate::wait::lock;
 use crate::wire::{self, Connection, ErrorReply, Value};
 
 /// The key in which the clients of a server note its term.
-const EPOCH: &str = "auto_mutex:epoch";
+pub(crate) const EPOCH: &str = "auto_mutex:epoch";
 /// Errors of a cluster: the key is at another node, or its slot is being migrated.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN"];
 /// The server's default, for a server that does not report its setting.

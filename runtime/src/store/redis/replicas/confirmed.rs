@@ -1,13 +1,9 @@
 //! [`Confirmed`]: the grants that the replicas have.
 
-use std::time::Duration;
-
 use crate::clock::Instant;
-use crate::store::limits::LONGEST_LEASE_MS;
+use crate::store::limits::LONGEST_LEASE;
 use crate::store::{Ticket, TicketMap};
 
-/// The longest lease: a grant without a mention for so long has ended.
-const KEPT: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 /// How many grants are kept before the first removal of ended ones.
 const FEW: usize = 64;
 
@@ -31,7 +27,7 @@ impl Confirmed {
         // Not every grant ends with a release here: another process may adopt its ticket.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
-                .retain(|_, grant| grant.mentioned.until(mentioned) <= KEPT);
+                .retain(|_, grant| grant.mentioned.until(mentioned) <= LONGEST_LEASE);
             self.many = self.grants.len() * 2;
         }
         self.grants.insert(ticket, Grant { token, mentioned });
@@ -54,6 +50,8 @@ impl Confirmed {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::clock::by_hand;
 
