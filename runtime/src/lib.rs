@@ -39,6 +39,7 @@ mod client;
 mod clock;
 mod condvar;
 mod config;
+#[cfg(repository)]
 #[cfg(test)]
 mod dice;
 mod engine;
@@ -87,10 +88,5 @@ pub mod __private {
 
 /// The examples of the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
-
-/// The examples of the guide for users of other libraries.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/migration.md")]
-struct Migration;

@@ -38,3 +38,8 @@ mod attributes {
     #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
     struct NoAutoMutex;
 }
+
+/// The examples of the guide for users of other libraries.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/migration.md")]
+struct Migration;

@@ -35,13 +35,12 @@ fn the_public_interface_is_the_one_written_down() {
         _ => true,
     });
     assert!(found.len() > 200, "only {} items are found", found.len());
+    let found = by_type(&found);
     let written = root.join("docs/api.txt");
     if std::env::var_os("AUTO_MUTEX_BLESS").is_some() {
-        let lines: Vec<_> = found.iter().map(|item| format!("{item}\n")).collect();
-        fs::write(&written, lines.concat()).unwrap();
+        fs::write(&written, text(&found)).unwrap();
     }
-    let known = fs::read_to_string(&written).unwrap_or_default();
-    let known: BTreeSet<String> = known.lines().map(str::to_owned).collect();
+    let known = parse(&fs::read_to_string(&written).unwrap_or_default());
     let (gone, new): (Vec<_>, Vec<_>) = (
         known.difference(&found).collect(),
         found.difference(&known).collect(),
@@ -51,6 +50,53 @@ fn the_public_interface_is_the_one_written_down() {
         "gone, which breaks programs: {gone:#?}\nnew: {new:#?}\nAUTO_MUTEX_BLESS=1 writes {} anew",
         written.display()
     );
+}
+
+/// Each item with the type that it belongs to; free functions and exports belong to the crate.
+fn by_type(found: &BTreeSet<String>) -> BTreeSet<(String, String)> {
+    let named = |item: &str| {
+        let (head, rest) = item.split_once(": ").unwrap_or((item, ""));
+        let ty = match head.split_once(" for ") {
+            Some((_, ty)) => word(ty),
+            None => {
+                let types = ["impl ", "pub struct ", "pub enum ", "pub trait "];
+                let rest = types.iter().find_map(|start| head.strip_prefix(start));
+                rest.map_or("", word)
+            }
+        };
+        match ty {
+            "" => ("crate".to_owned(), item.to_owned()),
+            ty if rest.is_empty() || head.contains(" for ") => (ty.to_owned(), item.to_owned()),
+            ty => (ty.to_owned(), rest.to_owned()),
+        }
+    };
+    found.iter().map(|item| named(item)).collect()
+}
+
+/// The file: a line for each type, its items behind it.
+fn text(items: &BTreeSet<(String, String)>) -> String {
+    let mut text = String::new();
+    let mut last = "";
+    for (ty, item) in items {
+        if ty != last {
+            text.push_str(&format!("{ty}\n"));
+            last = ty;
+        }
+        text.push_str(&format!("    {item}\n"));
+    }
+    text
+}
+
+fn parse(text: &str) -> BTreeSet<(String, String)> {
+    let mut ty = String::new();
+    let mut items = BTreeSet::new();
+    for line in text.lines() {
+        match line.strip_prefix("    ") {
+            Some(item) => drop(items.insert((ty.clone(), item.to_owned()))),
+            None => line.clone_into(&mut ty),
+        }
+    }
+    items
 }
 
 /// The lint `unsafe_code` denies it everywhere; no kept crate wraps `atexit`, `pthread_atfork` and `fork` safely.

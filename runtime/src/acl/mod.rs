@@ -112,5 +112,6 @@ pub(crate) fn listed<T: fmt::Display>(sign: char, names: impl IntoIterator<Item 
     names.collect::<Vec<_>>().join(" ")
 }
 
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;

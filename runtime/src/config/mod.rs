@@ -305,5 +305,6 @@ impl TryFrom<&String> for Config {
     }
 }
 
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! None may panic, hang, or take room that its input does not account for; what must hold beyond that is asserted by each.
 
 mod names;
+#[cfg(repository)]
 #[cfg(test)]
 mod replay;
 mod urls;

@@ -3,6 +3,7 @@
 //! `kinds` has the possible answers, `weakness` what to do about the bad ones.
 
 mod kinds;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod weakness;

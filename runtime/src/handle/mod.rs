@@ -16,6 +16,7 @@ mod owned;
 mod query;
 mod take;
 mod target;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 

@@ -62,12 +62,14 @@ impl Listeners {
     }
 
     /// Keeps the list locked while this lives.
+    #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn hold(&self) -> impl Sized + '_ {
         self.any.store(true, Ordering::SeqCst);
         lock(&self.list)
     }
 
+    #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         lock(&self.list).len()

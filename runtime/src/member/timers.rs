@@ -72,6 +72,7 @@ impl<Q> Timers<Q> {
             .map(|(key, _)| key.0)
     }
 
+    #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         lock(&self.state).entries.len()

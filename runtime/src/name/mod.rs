@@ -3,6 +3,7 @@
 //! Stores add a prefix of their own.
 
 /// What the macros do with the fixed texts of a name.
+#[cfg(repository)]
 #[cfg(test)]
 #[path = "../../../macros/src/args/escape.rs"]
 mod in_macros;
@@ -204,6 +205,7 @@ impl NameBuilder {
     }
 }
 
+#[cfg(repository)]
 #[cfg(test)]
 mod tests {
     use super::*;

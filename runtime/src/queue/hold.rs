@@ -339,5 +339,6 @@ impl fmt::Debug for Hold {
     }
 }
 
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;

@@ -42,7 +42,7 @@ mod hint;
 mod hold;
 mod holds;
 mod home;
-#[cfg(all(test, shuttle))]
+#[cfg(all(test, shuttle, repository))]
 mod interleavings;
 mod leave;
 mod lock_queue;
@@ -50,8 +50,10 @@ mod places;
 mod query;
 mod recent;
 mod send_log;
+#[cfg(repository)]
 #[cfg(test)]
 mod simulation;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod ticket;

@@ -63,6 +63,7 @@ impl DeferredWakes {
     }
 
     /// How many reports there are.
+    #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn reports(&self) -> usize {
         self.rest.as_ref().map_or(0, |rest| rest.reports.len())

@@ -13,6 +13,7 @@ mod inbox;
 mod limits;
 mod outbox;
 mod stream;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod value;

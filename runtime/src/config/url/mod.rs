@@ -6,6 +6,7 @@
 
 mod authority;
 mod parts;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod text;

@@ -20,6 +20,7 @@ mod refresher;
 mod slot;
 mod slot_map;
 mod store;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod topology;

@@ -6,6 +6,7 @@
 
 mod record;
 pub(crate) mod state;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 

@@ -25,9 +25,11 @@ mod nodes;
 mod query;
 mod release;
 mod renew;
+#[cfg(repository)]
 #[cfg(test)]
 mod simulation;
 mod store;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod ticket;

@@ -254,6 +254,7 @@ impl Nodes {
         self.all.iter().filter_map(|node| node.retry).min()
     }
 
+    #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn has_pending(&self, node: usize, ticket: Ticket) -> bool {
         self.all[node].pending.contains_key(&ticket)

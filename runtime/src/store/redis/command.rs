@@ -26,6 +26,7 @@ pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
 }
 
 /// The first key of a name.
+#[cfg(repository)]
 #[cfg(test)]
 pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")

@@ -30,6 +30,7 @@ mod sending;
 mod shard_channels;
 mod store;
 mod term;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 

@@ -61,6 +61,7 @@ const SUFFIXES: [(&str, &str); 6] = [
 ];
 
 /// The suffixes of the keys that may exist.
+#[cfg(repository)]
 #[cfg(test)]
 pub(super) const KEYS: [&str; 6] = [
     "",
@@ -244,6 +245,7 @@ impl Scripts {
     }
 
     /// With something else in the place of a part of them.
+    #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
         let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));

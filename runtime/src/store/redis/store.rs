@@ -31,6 +31,7 @@ impl RedisStore {
     }
 
     /// How many bytes wait to be written.
+    #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn unwritten(&self) -> usize {
         self.pipeline.unwritten()

@@ -9,6 +9,7 @@ mod lend;
 mod operations;
 mod prune;
 mod signal;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 

@@ -79,6 +79,7 @@ impl Pipeline {
         Self::wake(state);
     }
 
+    #[cfg(repository)]
     #[cfg(test)]
     pub(in super::super) fn unwritten(&self) -> usize {
         lock(&self.state).out.len()

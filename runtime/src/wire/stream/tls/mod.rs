@@ -5,6 +5,7 @@
 
 mod fault;
 mod session;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod trust;
