@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The list in which each promise is shown by tests.
-const GUARANTEES: &str = "docs/guarantees.md";
-
 /// The table in which each row is shown by a test.
 const MIGRATION: &str = "docs/migration.md";
+
+/// The list in which each promise is shown by tests.
+const GUARANTEES: &str = "docs/guarantees.md";
 
 /// Every Rust and Markdown file of the project by its path, `/` before it, so that any end of it at a folder can be
 /// found.
@@ -176,6 +176,26 @@ fn what_the_documents_name_is_there() {
     );
 }
 
+/// Rustdoc compiles the other examples.
+#[test]
+fn examples_that_rustdoc_ignores_are_parts_of_programs() {
+    let tree = Tree::read();
+    let mut examples = 0;
+    for (document, text) in tree.documents() {
+        for example in text.split("```rust,ignore\n").skip(1) {
+            let example = example.split("```").next().unwrap();
+            let mut programs = tree.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+            let found = programs.any(|(_, program)| program.contains(example));
+            assert!(found, "{document}: no program has this part:\n{example}");
+            examples += 1;
+        }
+    }
+    assert!(
+        examples > 1,
+        "{examples} examples: are the documents read at all?"
+    );
+}
+
 #[test]
 fn each_guarantee_names_its_tests() {
     let tree = Tree::read();
@@ -223,24 +243,4 @@ fn each_row_of_the_migration_tables_names_its_test() {
         );
     }
     assert!(rows > 100, "{rows} rows");
-}
-
-/// Rustdoc compiles the other examples.
-#[test]
-fn examples_that_rustdoc_ignores_are_parts_of_programs() {
-    let tree = Tree::read();
-    let mut examples = 0;
-    for (document, text) in tree.documents() {
-        for example in text.split("```rust,ignore\n").skip(1) {
-            let example = example.split("```").next().unwrap();
-            let mut programs = tree.0.iter().filter(|(path, _)| path.ends_with(".rs"));
-            let found = programs.any(|(_, program)| program.contains(example));
-            assert!(found, "{document}: no program has this part:\n{example}");
-            examples += 1;
-        }
-    }
-    assert!(
-        examples > 1,
-        "{examples} examples: are the documents read at all?"
-    );
 }
