@@ -13,6 +13,8 @@
 //! `cargo run --example cluster -- --unprotected` calls the same method without the lock, to show that the witness
 //! does see overlaps.
 //!
+//! `cargo run --example cluster -- --svg docs/timeline.svg` also writes the timeline as a picture; the README shows it.
+//!
 //! This file is the cast: who plays which role. The play itself is `script.rs`.
 
 mod board;
@@ -26,6 +28,7 @@ mod report;
 mod script;
 mod server;
 mod store;
+mod svg;
 mod timeline;
 mod witness;
 mod worker;
@@ -40,8 +43,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// What this process is.
 enum Role {
-    /// The one that the user started.
-    Show(Protection),
+    /// The one that the user started; the picture goes to the file.
+    Show(Protection, Option<PathBuf>),
     /// Started by that one.
     Worker(usize, PathBuf, Protection),
 }
@@ -50,8 +53,9 @@ impl Role {
     fn parse(words: &[String]) -> Option<Self> {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
-            [] => Some(Self::Show(Protection::Lock)),
-            ["--unprotected"] => Some(Self::Show(Protection::None)),
+            [] => Some(Self::Show(Protection::Lock, None)),
+            ["--unprotected"] => Some(Self::Show(Protection::None, None)),
+            ["--svg", file] => Some(Self::Show(Protection::Lock, Some(file.into()))),
             ["--worker", number, witness, protection] => Some(Self::Worker(
                 number.parse().ok()?,
                 witness.into(),
@@ -65,12 +69,12 @@ impl Role {
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match Role::parse(&words) {
-        Some(Role::Show(protection)) => show(protection),
+        Some(Role::Show(protection, picture)) => show(protection, picture),
         Some(Role::Worker(number, witness, protection)) => {
             crew::processes::be_worker(number, witness, protection).map(|()| ExitCode::SUCCESS)
         }
         None => {
-            eprintln!("usage: cluster [--unprotected]");
+            eprintln!("usage: cluster [--unprotected | --svg FILE]");
             return ExitCode::from(2);
         }
     };
@@ -80,7 +84,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn show(protection: Protection) -> Result<ExitCode, Failure> {
+fn show(protection: Protection, picture: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let store = store::Store::find()?;
     println!("store    {store}");
     match protection {
@@ -100,5 +104,8 @@ fn show(protection: Protection) -> Result<ExitCode, Failure> {
         LEASE.as_secs()
     );
     let history = script::play(&store, protection)?;
+    if let Some(file) = picture {
+        svg::write(&history, &file).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
     Ok(report::print(&history, protection))
 }

@@ -168,10 +168,27 @@ fn cluster_on_redis() {
         eprintln!("skipped: no redis-server on the PATH");
         return;
     }
-    let said = succeeds(&mut example("cluster"), ONE_AT_A_TIME);
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let file = place.path().join("timeline.svg");
+    let said = succeeds(example("cluster").arg("--svg").arg(&file), ONE_AT_A_TIME);
     assert!(said.contains("worker 2 is killed (SIGKILL)"), "{said}");
     assert!(said.contains("from kill to take-over"), "{said}");
     assert!(is_plain(&said), "{said}");
+
+    let picture = std::fs::read_to_string(file).expect("the picture");
+    assert!(picture.starts_with("<svg "), "{picture}");
+    assert!(picture.ends_with("</svg>\n"), "{picture}");
+    for text in [
+        "process 1",
+        "process 2",
+        "process 3",
+        "killed",
+        "0 s",
+        "8 s",
+    ] {
+        assert!(picture.contains(&format!(">{text}</text>")), "{picture}");
+    }
+    assert_eq!(picture.matches("<path ").count(), 1, "one kill: {picture}");
 }
 
 #[test]

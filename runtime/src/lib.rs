@@ -1,32 +1,39 @@
-//! Annotate a function; it runs on one machine of the cluster at a time.
+//! A distributed lock on Redis: annotate a function, and it runs on one machine of the cluster at a time.
 //!
-//! [`setup`] connects once, [`auto_mutex`](macro@auto_mutex) protects functions:
+//! [`setup`] connects once, [`#[auto_mutex]`](macro@auto_mutex) protects functions:
 //!
 //! ```no_run
 //! use auto_mutex::{LockError, auto_mutex};
 //!
-//! #[auto_mutex(expire = 100, block = 10)]
+//! #[auto_mutex(key = "{month}", block = 10)]
 //! fn close_month(month: u32) -> Result<u32, LockError> {
 //!     Ok(month)
 //! }
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     auto_mutex::setup("redis://127.0.0.1:6379")?;
+//!     auto_mutex::setup("redis://127.0.0.1:6379")?; // once, at the top of main
 //!     close_month(5)?;
 //!     Ok(())
 //! }
 //! ```
 //!
-//! The attribute is built on a lock library that can be used directly: [`Mutex`], [`MultiLock`], [`Semaphore`],
-//! [`RwLock`], [`Condvar`]. It works for sync and async functions, under any executor or none, in the process itself
-//! (`memory://`, for tests) and on Redis 6.2 or newer, on Linux and macOS. The README of the project says what it
-//! guarantees, and what a lock with a lease cannot guarantee.
+//! A call takes the lock, runs the body, and releases the lock, however the body ends. Without a `key`, all instances
+//! of a type share one lock. Sync and async functions work, under any executor or none.
 //!
-//! # How it is built
+//! # Where to go on
 //!
-//! Each layer knows only those below it: the attribute and the handles; the local queue of each name and process, whose
-//! holds have a lease; the store. Each client has a thread, the engine, that owns the connection and the timers, so it
-//! does not matter whether a runtime is missing or ends.
+//! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
+//!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
+//!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing),
+//!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
+//! - The attributes: [`#[auto_mutex]`](macro@auto_mutex) with every option, [`#[auto_semaphore]`](macro@auto_semaphore),
+//!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
+//! - [`Config`]: every URL, TLS, and the defaults of locks.
+//! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
+//! - [`LockError`] and [`SetupError`]: what can go wrong.
+//!
+//! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
+//! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
 
 #[cfg(not(unix))]
 compile_error!(
@@ -79,6 +86,11 @@ pub use process::release_on_termination;
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
+
+// The guide, in the documentation only.
+#[cfg(any(doc, doctest))]
+#[path = "guide/mod.rs"]
+pub mod _guide;
 
 /// What the attributes expand to. Not for direct use.
 #[doc(hidden)]

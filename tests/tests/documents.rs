@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The table in which each row is shown by a test.
 const MIGRATION: &str = "docs/migration.md";
 
+/// The list in which each promise is shown by tests.
+const GUARANTEES: &str = "docs/guarantees.md";
+
 /// Every Rust and Markdown file of the project by its path, `/` before it, so that any end of it at a folder can be
 /// found.
 struct Tree(BTreeMap<String, String>);
@@ -106,8 +109,11 @@ fn anchor(heading: &str) -> String {
 
 /// What is wrong with a link of `document`.
 fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<String> {
-    // `macro@…` and pages of rustdoc are its own to check.
-    if target.contains("://") || target.contains('@') || target.contains(".html") {
+    // Links of rustdoc (`macro@…`, `crate::…`) are its own to check, like its pages.
+    if ["://", "@", "::", ".html"]
+        .iter()
+        .any(|part| target.contains(part))
+    {
         return None;
     }
     let (file, heading) = target.split_once('#').unwrap_or((target, ""));
@@ -168,6 +174,44 @@ fn what_the_documents_name_is_there() {
         names > 100,
         "only {names} tests are named: are the documents read at all?"
     );
+}
+
+/// Rustdoc compiles the other examples.
+#[test]
+fn examples_that_rustdoc_ignores_are_parts_of_programs() {
+    let tree = Tree::read();
+    let mut examples = 0;
+    for (document, text) in tree.documents() {
+        for example in text.split("```rust,ignore\n").skip(1) {
+            let example = example.split("```").next().unwrap();
+            let mut programs = tree.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+            let found = programs.any(|(_, program)| program.contains(example));
+            assert!(found, "{document}: no program has this part:\n{example}");
+            examples += 1;
+        }
+    }
+    assert!(
+        examples > 1,
+        "{examples} examples: are the documents read at all?"
+    );
+}
+
+#[test]
+fn each_guarantee_names_its_tests() {
+    let tree = Tree::read();
+    let text = &tree.0[&format!("/{GUARANTEES}")];
+    let promises = text.split("\n## ").next().unwrap();
+    for number in 1..=8 {
+        let (_, after) = promises.split_once(&format!("\n{number}. **")).unwrap();
+        let promise = after.split("\n\n").nth(1).unwrap();
+        assert!(
+            promise.starts_with("   Tests: "),
+            "promise {number}: {promise}"
+        );
+        let shown = code(promise).any(|span| test_name(span).is_some_and(|it| tree.defines(it)));
+        assert!(shown, "{GUARANTEES}: no test shows promise {number}");
+    }
+    assert!(!promises.contains("\n9. **"));
 }
 
 #[test]

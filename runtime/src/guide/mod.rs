@@ -1,0 +1,30 @@
+//! The guide, a chapter per module. It is text only: compiled by rustdoc, and by no build.
+
+#![doc = include_str!("README.md")]
+
+// The links of the chapters are resolved here.
+#[allow(unused_imports)]
+use crate::*;
+
+macro_rules! chapters {
+    ($($chapter:ident: $file:literal,)*) => {$(
+        #[doc = include_str!($file)]
+        pub mod $chapter {}
+    )*};
+}
+
+chapters! {
+    options: "options.md",
+    handles: "handles.md",
+    cron: "cron.md",
+    axum: "axum.md",
+    kubernetes: "kubernetes.md",
+    managed_redis: "managed_redis.md",
+    leader_election: "leader_election.md",
+    fencing: "fencing.md",
+    testing: "testing.md",
+    moving: "moving.md",
+    production: "production.md",
+    troubleshooting: "troubleshooting.md",
+    comparison: "comparison.md",
+}
