@@ -77,9 +77,10 @@ pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, n
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, Seconds};
-pub use error::{Holder, LockError, SetupError, StoreError, TlsError};
+pub use error::{HoldKind, Holder, LockError, LockKind, LossCause};
+pub use error::{SetupError, StoreError, TlsError};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
-pub use handle::{LockInfo, Waiting};
+pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
 pub use process::release_on_termination;

@@ -24,6 +24,18 @@ pub mod stores;
 pub mod witness;
 pub mod worker;
 
+/// Whether `result` says that the lock was lost.
+pub fn was_lost<T>(result: Result<T, auto_mutex::LockError>) -> bool {
+    matches!(result, Err(auto_mutex::LockError::Lost { .. }))
+}
+
+/// What `error` says, and what stands behind it.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let said: Vec<_> = causes.map(ToString::to_string).collect();
+    said.join(": ")
+}
+
 /// The examples of the attributes' documentation. They need the runtime, which their own crate cannot have.
 #[cfg(doctest)]
 mod attributes {

@@ -1,5 +1,6 @@
 //! What handlers return, and what `skip` and `panic` do.
 
+use std::error::Error;
 use std::future::{Future, Ready, ready};
 
 use crate::error::LockError;
@@ -93,5 +94,8 @@ impl<T: Default, E> Skip<Inside> for Result<T, E> {
 /// Always, with the error's text.
 #[track_caller]
 pub fn panic(error: LockError) -> ! {
-    panic!("{error}")
+    match error.source() {
+        Some(cause) => panic!("{error}: {cause}"),
+        None => panic!("{error}"),
+    }
 }

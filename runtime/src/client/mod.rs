@@ -5,7 +5,7 @@ mod scope;
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::thread;
 
 pub use global::{blocking_shutdown, client, setup, shutdown};
@@ -13,7 +13,7 @@ pub use global::{blocking_shutdown, client, setup, shutdown};
 use crate::config::Config;
 use crate::engine;
 use crate::error::{LockError, SetupError};
-use crate::guarantees::Guarantees;
+use crate::guarantees::{Guarantees, Weakness};
 use crate::process;
 use crate::queue::Member;
 use crate::site;
@@ -55,7 +55,8 @@ impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
     /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and
-    /// without a runtime. Logs a warning (by `tracing`) for each [`Weakness`](crate::Weakness) that it finds.
+    /// without a runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. That the store is
+    /// `memory://` it says once in a process, at level INFO: tests make many such clients.
     ///
     /// # Errors
     ///
@@ -69,7 +70,7 @@ impl Client {
         let member = engine::start(settings)?;
         process::watch(&member);
         for weakness in member.store().guarantees().weaknesses() {
-            tracing::warn!("{weakness}");
+            warn(&weakness);
         }
         site::find_duplicates(member.settings().namespace.as_deref());
         Ok(Self {
@@ -89,8 +90,11 @@ impl Client {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, whatever task or thread polls it. Tasks that it spawns are
-    /// not included.
+    /// Makes this client the one in force inside `future`, whatever task or thread polls it.
+    ///
+    /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
+    /// The returned future borrows nothing from the client, and is `Send` if `future` is. A thread gets it by
+    /// [`blocking_scope`](Self::blocking_scope).
     ///
     /// # Cancel safety
     ///
@@ -103,6 +107,9 @@ impl Client {
     /// let client = Client::connect("memory://")?;
     /// let locked = client.scope(async { Mutex::new("reports").is_locked().await }).await?;
     /// assert!(!locked);
+    ///
+    /// let task = tokio::spawn(client.scope(async { Mutex::new("reports").is_locked().await }));
+    /// assert!(!task.await??);
     /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -163,6 +170,14 @@ impl Client {
 
     pub(crate) fn member(&self) -> &Arc<Member> {
         &self.shared.member
+    }
+}
+
+fn warn(weakness: &Weakness) {
+    static OF_MEMORY: Once = Once::new();
+    match weakness {
+        Weakness::InProcessOnly => OF_MEMORY.call_once(|| tracing::info!("{weakness}")),
+        _ => tracing::warn!("{weakness}"),
     }
 }
 

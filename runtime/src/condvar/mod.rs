@@ -60,6 +60,7 @@ pub struct Condvar {
 
 impl Client {
     /// A condition variable called `name`, in this client's namespace: see [`Client::mutex`] about names.
+    #[track_caller]
     pub fn condvar(&self, name: impl Into<String>) -> Condvar {
         Condvar {
             address: Address::new(Some(self.clone()), name),
@@ -69,6 +70,7 @@ impl Client {
 
 impl Condvar {
     /// A condition variable called `name`, of the client in force where it is used: see [`Client::condvar`].
+    #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             address: Address::new(None, name),

@@ -106,6 +106,25 @@ impl Endpoint {
         }
     }
 
+    /// Its servers, for errors: as in its URL, without credentials.
+    pub(crate) fn servers(&self) -> String {
+        let listed = |addresses: &mut dyn Iterator<Item = &Address>| {
+            let addresses: Vec<_> = addresses.map(Address::to_string).collect();
+            addresses.join(",")
+        };
+        match self {
+            Self::Memory { .. } => "memory://".to_owned(),
+            Self::Redis(server) => server.address.to_string(),
+            Self::Sentinel(sentinel) => format!(
+                "{}/{}",
+                listed(&mut sentinel.sentinels.iter()),
+                sentinel.service
+            ),
+            Self::Cluster(cluster) => listed(&mut cluster.nodes.iter()),
+            Self::Quorum(nodes) => listed(&mut nodes.iter().map(|node| &node.address)),
+        }
+    }
+
     /// The database; 0 only if every server uses that one.
     pub(crate) fn db(&self) -> u32 {
         let databases = self.accesses().into_iter().map(|access| access.db);

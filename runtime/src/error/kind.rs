@@ -1,15 +1,42 @@
-//! The capacity of a name tells which kind of lock it is.
+//! [`LockKind`]: which kind of lock a name is. Its capacity tells.
+
+use std::fmt;
 
 /// The capacity of a mutex.
 pub(crate) const MUTEX: u32 = 1;
 /// The capacity of a readers-writer lock: a reader takes one unit, a writer all.
 pub(crate) const RW_LOCK: u32 = 1 << 30;
 
-/// The kind of lock that has this capacity, in words.
-pub(super) fn of(capacity: u32) -> String {
-    match capacity {
-        MUTEX => "a mutex".to_owned(),
-        RW_LOCK => "a readers-writer lock".to_owned(),
-        permits => format!("a semaphore of {permits} permits"),
+/// A kind of lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LockKind {
+    /// A [`Mutex`](crate::Mutex), also one of a [`MultiLock`](crate::MultiLock), or `#[auto_mutex]`.
+    Mutex,
+    /// A [`Semaphore`](crate::Semaphore), or `#[auto_semaphore]`.
+    Semaphore,
+    /// A [`RwLock`](crate::RwLock), `#[auto_read]` or `#[auto_write]`.
+    RwLock,
+}
+
+impl LockKind {
+    /// The kind of a name of this capacity. `takes_token`: its tickets accept a token instead of a unit, as those of
+    /// a semaphore do.
+    pub(crate) fn of(capacity: u32, takes_token: bool) -> Self {
+        match capacity {
+            MUTEX if !takes_token => Self::Mutex,
+            RW_LOCK => Self::RwLock,
+            _ => Self::Semaphore,
+        }
+    }
+}
+
+impl fmt::Display for LockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mutex => "mutex",
+            Self::Semaphore => "semaphore",
+            Self::RwLock => "readers-writer lock",
+        })
     }
 }

@@ -1,48 +1,57 @@
 //! [`LockError`]: why a lock was not obtained, or not kept.
 
-use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{StoreError, StoreErrorKind, kind};
+use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 
 /// Why a lock was not obtained, or not kept.
 ///
 /// A timeout is never reported as an outage, nor the reverse.
+///
+/// What the store said is the `source` of [`Unavailable`](Self::Unavailable) and not repeated in its text: print the
+/// chain, as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
     /// The lock was held by another caller for all of `block`.
-    #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder))]
+    #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder.as_deref()))]
+    #[non_exhaustive]
     Timeout {
         /// The lock.
         name: String,
         /// How long the call waited.
         waited: Duration,
         /// Who held it when the store was last asked, if it said so.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
     },
 
-    /// The lock was held and then lost: its lease could not be renewed in time, its `expire` ended, or it was broken
-    /// with `force_unlock`. Another caller may hold it now. (Where the `expire` of a nested call ended, the call around
-    /// it holds it.)
+    /// The lock was held and then lost; `cause` says why. Another caller may hold it now. (Where the `expire` of a
+    /// nested call ended, the call around it holds it.)
     ///
     /// A call never returns a lock that was lost before the call could return: it keeps waiting, within its `block`.
     /// That happens if the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
     /// is this error.
-    #[error("lock `{name}` lost after {held:?}: what it protects may be in use by another holder")]
+    ///
+    /// Every method of a guard tells a loss by this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
+    /// `into_ticket`.
+    #[error("{}", lost(name, *held, *cause))]
+    #[non_exhaustive]
     Lost {
         /// The lock.
         name: String,
         /// How long it was held, counted until the loss was noticed.
         held: Duration,
+        /// Why.
+        cause: LossCause,
     },
 
     /// The calling task holds this lock already and the handle is not re-entrant.
     #[error(
         "lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first"
     )]
+    #[non_exhaustive]
     AlreadyHeld {
         /// The lock.
         name: String,
@@ -50,20 +59,22 @@ pub enum LockError {
 
     /// Waiting would never end: the holder cannot go on before the waiter does.
     #[error("waiting for {} would never end: {}", .cycle.first().map_or("the lock", String::as_str), .cycle.join(" -> "))]
+    #[non_exhaustive]
     Deadlock {
         /// The locks that block each other.
         cycle: Vec<String>,
     },
 
     /// All `retries` found the lock held.
-    #[error("lock `{name}` still held after {attempts} attempts{}", held_by(.holder))]
+    #[error("lock `{name}` still held after {attempts} attempts{}", held_by(.holder.as_deref()))]
+    #[non_exhaustive]
     TooManyAttempts {
         /// The lock.
         name: String,
         /// How often the store was asked.
         attempts: u32,
         /// Who held it at the last attempt, if the store said so.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
     },
 
     /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was
@@ -71,6 +82,7 @@ pub enum LockError {
     #[error(
         "lock `{name}` was granted, but only {reached} of {wanted} replicas had that in time: it was released; see to the replicas of the lock store"
     )]
+    #[non_exhaustive]
     NotReplicated {
         /// The lock.
         name: String,
@@ -82,19 +94,22 @@ pub enum LockError {
 
     /// The store does not answer or cannot serve, or it was restarted or failed over and grants nothing yet (see
     /// [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
-    #[error("the lock store is unavailable: {source}")]
+    #[error("lock `{name}`: the lock store at {server} is unavailable")]
+    #[non_exhaustive]
     Unavailable {
+        /// The lock.
+        name: String,
+        /// The servers of the store, as in its URL, without credentials.
+        server: String,
         /// What the store or the connection said.
         source: StoreError,
     },
 
-    /// The name is in use as another kind of lock, or with another number of permits. A mutex has one permit, a
-    /// readers-writer lock 2^30.
+    /// The semaphore is in use with another number of permits.
     #[error(
-        "`{name}` is in use as {}, asked for as {}: all users of a name must agree",
-        kind::of(*.found),
-        kind::of(*.expected)
+        "semaphore `{name}` is in use with {found} permits, asked for with {expected}: all its users must give the same number"
     )]
+    #[non_exhaustive]
     PermitsMismatch {
         /// The lock.
         name: String,
@@ -104,10 +119,25 @@ pub enum LockError {
         found: u32,
     },
 
+    /// The name is in use as another kind of lock.
+    #[error(
+        "`{name}` is in use as a {found}, asked for as a {expected}: give each lock a name of its own"
+    )]
+    #[non_exhaustive]
+    WrongKind {
+        /// The lock.
+        name: String,
+        /// What this handle is.
+        expected: LockKind,
+        /// What the current holders and waiters say.
+        found: LockKind,
+    },
+
     /// A semaphore with holders or waiters cannot be deleted.
     #[error(
         "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when nobody is left, or break it with `force_unlock` first"
     )]
+    #[non_exhaustive]
     InUse {
         /// The lock.
         name: String,
@@ -121,6 +151,7 @@ pub enum LockError {
     #[error(
         "the key of lock `{name}` holds data that is not a lock of this library; choose another name or namespace, or delete the key"
     )]
+    #[non_exhaustive]
     ForeignKey {
         /// The lock.
         name: String,
@@ -128,17 +159,36 @@ pub enum LockError {
 
     /// This kind of store cannot do this. For example, the servers of a quorum do not know of each other, so they
     /// cannot hand out each token of a semaphore just once.
-    #[error("the lock store ({store}) does not support {what}")]
+    #[error("lock `{name}`: the lock store ({store}) does not support {what}")]
+    #[non_exhaustive]
     Unsupported {
+        /// The lock.
+        name: String,
         /// What was asked for, and why it cannot be had.
         what: String,
         /// The scheme of the store's URL.
         store: &'static str,
     },
 
-    /// No client is in force: `auto_mutex::setup` was not called.
+    /// No client is in force: `auto_mutex::setup` was not called, or only [`Client::scope`](crate::Client::scope) was
+    /// used and this is another task or thread. A scope does not reach the tasks that it spawns; give them the client:
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # use auto_mutex::{Client, LockError, Mutex};
+    /// # let client = Client::connect("memory://")?;
+    /// let task = client.scope(async {
+    ///     let here = auto_mutex::client()?; // the client of this scope
+    ///     let work = async { Mutex::new("reports").is_locked().await };
+    ///     Ok::<_, LockError>(tokio::spawn(here.scope(work)))
+    /// });
+    /// assert!(!task.await?.await??);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[error(
-        "no lock store: call auto_mutex::setup(\"redis://…\") at the top of main, or use Client::scope"
+        "no lock store: call auto_mutex::setup(\"redis://…\") at the top of main; or, if there is a client, pass it \
+         on: tokio::spawn(client.scope(future)), since a scope does not reach the tasks and threads started in it"
     )]
     NotSetUp,
 
@@ -152,6 +202,7 @@ pub enum LockError {
 
     /// The name is invalid.
     #[error("invalid lock name `{name}`: {reason}")]
+    #[non_exhaustive]
     InvalidName {
         /// The name, or its beginning.
         name: String,
@@ -161,6 +212,7 @@ pub enum LockError {
 
     /// The value of an option is invalid.
     #[error("invalid `{option}`: {reason}")]
+    #[non_exhaustive]
     InvalidOption {
         /// The option.
         option: &'static str,
@@ -178,18 +230,41 @@ impl LockError {
             | Self::Lost { name, .. }
             | Self::AlreadyHeld { name }
             | Self::TooManyAttempts { name, .. }
+            | Self::NotReplicated { name, .. }
+            | Self::Unavailable { name, .. }
             | Self::PermitsMismatch { name, .. }
+            | Self::WrongKind { name, .. }
             | Self::InUse { name, .. }
             | Self::ForeignKey { name }
+            | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
-            _ => None,
+            // All of them: a variant about a lock must not be forgotten.
+            Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
+        }
+    }
+
+    /// The name is in use as another lock than the one asked for. Both are told by their capacity, and by whether
+    /// their tickets take tokens.
+    pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
+        let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);
+        match (kind(expected), kind(found)) {
+            (LockKind::Semaphore, LockKind::Semaphore) => Self::PermitsMismatch {
+                name,
+                expected: expected.0,
+                found: found.0,
+            },
+            (expected, found) => Self::WrongKind {
+                name,
+                expected,
+                found,
+            },
         }
     }
 
     /// Whether waiting helps: another caller held the lock, or the store grants nothing yet.
     pub(crate) fn is_passing(&self) -> bool {
-        let closed = matches!(self, Self::Unavailable { source } if source.kind() == StoreErrorKind::NotGrantingYet);
+        let closed = matches!(self, Self::Unavailable { source, .. } if source.kind() == StoreErrorKind::NotGrantingYet);
         self.is_timeout() || closed
     }
 
@@ -200,30 +275,19 @@ impl LockError {
     }
 }
 
-/// A holder of a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Holder {
-    /// The machine's host name.
-    pub host: String,
-    /// The process id.
-    pub pid: u32,
-    /// The place in the program: an annotated function, or the handle's name.
-    pub site: String,
-    /// Since when, by the store's clock.
-    pub since: SystemTime,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
-    }
-}
-
-fn held_by(holder: &Option<Holder>) -> String {
+fn held_by(holder: Option<&Holder>) -> String {
     match holder {
         Some(holder) => format!("; held by {holder}"),
         None => String::new(),
+    }
+}
+
+fn lost(name: &str, held: Duration, cause: LossCause) -> String {
+    match cause {
+        LossCause::Released => format!("lock `{name}` is not held any more: {cause}"),
+        cause => format!(
+            "lock `{name}` lost after {held:?}: {cause}; what it protects may be in use by another holder"
+        ),
     }
 }
 
@@ -236,23 +300,5 @@ mod tests {
         fn crosses<T: Send + Sync + 'static>() {}
         crosses::<LockError>();
         assert!(size_of::<LockError>() < 128);
-    }
-
-    #[test]
-    fn a_mismatch_speaks_of_kinds() {
-        let mismatch = |expected, found| {
-            let name = "n:m".to_owned();
-            LockError::PermitsMismatch {
-                name,
-                expected,
-                found,
-            }
-            .to_string()
-        };
-        assert!(
-            mismatch(1, 5)
-                .starts_with("`n:m` is in use as a semaphore of 5 permits, asked for as a mutex:")
-        );
-        assert!(mismatch(5, 1 << 30).contains("a readers-writer lock, asked for as a sem"));
     }
 }

@@ -2,14 +2,22 @@
 //!
 //! No error of this crate ever contains a password: addresses are shown without user information.
 
+mod holder;
 pub(crate) mod kind;
 mod lock;
+mod lost;
 mod setup;
 mod store;
 mod tls;
 
-pub use lock::{Holder, LockError};
+pub use holder::{HoldKind, Holder};
+pub use kind::LockKind;
+pub use lock::LockError;
+pub use lost::LossCause;
 pub use setup::SetupError;
 pub use store::StoreError;
 pub(crate) use store::StoreErrorKind;
 pub use tls::TlsError;
+
+#[cfg(test)]
+mod tests;

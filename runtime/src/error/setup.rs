@@ -7,6 +7,9 @@ use thiserror::Error;
 use super::{StoreError, TlsError};
 
 /// Why a client could not be made. Every text says what to change; none shows a password.
+///
+/// What a server or a connection said is the `source` and not repeated in the text: print the chain, as `{error:#}` of
+/// anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -49,7 +52,7 @@ pub enum SetupError {
     AlreadySetUp,
 
     /// The server cannot be reached, or it refuses to serve: then the `source` has a code.
-    #[error("{} {address}: {source}", reached(.source))]
+    #[error("{} {address}", reached(.source))]
     Unreachable {
         /// The server, without credentials.
         address: String,
@@ -58,7 +61,7 @@ pub enum SetupError {
     },
 
     /// The server was reached, but TLS with it fails, or it insists on TLS.
-    #[error("no connection to the lock store at {address}: {source}")]
+    #[error("no TLS connection to the lock store at {address}")]
     Tls {
         /// The server, without credentials.
         address: String,
@@ -67,7 +70,7 @@ pub enum SetupError {
     },
 
     /// The server does not accept the user or the password.
-    #[error("the lock store at {address} refused the credentials: {source}")]
+    #[error("the lock store at {address} refused the credentials")]
     Authentication {
         /// The server, without credentials.
         address: String,
@@ -76,7 +79,7 @@ pub enum SetupError {
     },
 
     /// The user may not run a command that the locks need.
-    #[error("the user of the lock store at {address} lacks a right: {source}")]
+    #[error("the user of the lock store at {address} lacks a right")]
     Permission {
         /// The server, without credentials.
         address: String,
@@ -103,7 +106,7 @@ pub enum SetupError {
     },
 
     /// None of the sentinels answers.
-    #[error("no sentinel answers at {address}: {source}")]
+    #[error("no sentinel answers at {address}")]
     NoSentinel {
         /// The sentinels of the URL.
         address: String,
@@ -123,7 +126,7 @@ pub enum SetupError {
     },
 
     /// For all of `connect_timeout`, the primary that the sentinels name could not be reached, or was no primary.
-    #[error("service `{service}` has no primary at present: {source}")]
+    #[error("service `{service}` has no primary at present")]
     NoPrimary {
         /// The name in the URL.
         service: String,

@@ -37,11 +37,7 @@ fn of_several_servers_the_weakest_counts() {
 #[test]
 fn what_is_good_is_no_weakness() {
     let time = Duration::from_secs(31);
-    for restart in [
-        AfterRestart::NoServer,
-        AfterRestart::Kept,
-        AfterRestart::Closed { time },
-    ] {
+    for restart in [AfterRestart::Kept, AfterRestart::Closed { time }] {
         for failover in [AfterFailover::NoReplicas, AfterFailover::Closed { time }] {
             let good = Guarantees {
                 restart: restart.clone(),

@@ -9,6 +9,13 @@ use crate::acl::listed;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {
+    /// The store is `memory://`: only the tasks and threads of this process exclude each other.
+    #[error(
+        "the lock store is memory://, so locks hold within this process only: in production use redis://, or another \
+         URL that all processes share"
+    )]
+    InProcessOnly,
+
     /// A lock may be evicted.
     #[error(
         "the lock store may evict locks when its memory is full (maxmemory-policy is {policy}): set maxmemory-policy \
@@ -70,7 +77,8 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
         Eviction::Unknown => Some(unknown("whether locks may be evicted when memory is full")),
     };
     let restart = match guarantees.restart {
-        AfterRestart::NoServer | AfterRestart::Kept | AfterRestart::Closed { .. } => None,
+        AfterRestart::NoServer => Some(Weakness::InProcessOnly),
+        AfterRestart::Kept | AfterRestart::Closed { .. } => None,
         AfterRestart::LastForgotten => Some(Weakness::RestartForgetsLast),
         AfterRestart::Forgotten => Some(Weakness::RestartForgets),
         AfterRestart::Unknown => Some(unknown("whether locks survive a restart of the server")),

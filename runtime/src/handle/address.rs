@@ -1,6 +1,7 @@
 //! [`Address`]: a name as the user gave it, and the client that it belongs to.
 
 use std::borrow::Cow;
+use std::panic::Location;
 use std::sync::OnceLock;
 
 use super::AcquireTarget;
@@ -15,6 +16,8 @@ pub(crate) struct Address {
     client: Option<Client>,
     /// The client's namespace comes before it.
     name: String,
+    /// Where the program made the handle.
+    at: &'static Location<'static>,
     /// Kept for the first client only: most programs have one.
     first: OnceLock<Resolved>,
 }
@@ -29,21 +32,24 @@ struct Resolved {
 }
 
 impl Resolved {
-    fn new(client: &Client, text: &str) -> Result<Self, LockError> {
+    fn new(client: &Client, text: &str, at: &Location<'_>) -> Result<Self, LockError> {
         let member = client.member();
+        let site = format!("{text} at {}:{}", at.file(), at.line());
         Ok(Self {
             client: client.id(),
             name: Name::verbatim(client.namespace(), text)?,
-            meta: Meta::write(member.host(), member.pid(), text, None),
+            meta: Meta::write(member.host(), member.pid(), &site, None),
         })
     }
 }
 
 impl Address {
+    #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
         Self {
             client,
             name: name.into(),
+            at: Location::caller(),
             first: OnceLock::new(),
         }
     }
@@ -59,7 +65,7 @@ impl Address {
         let first = match self.first.get() {
             Some(first) => first,
             None => {
-                let new = Resolved::new(&client, &self.name)?;
+                let new = Resolved::new(&client, &self.name, self.at)?;
                 self.first.get_or_init(|| new)
             }
         };
@@ -67,7 +73,7 @@ impl Address {
             let name = Cow::Borrowed(&first.name);
             return Ok(AcquireTarget::new(client, name, first.meta.clone(), None));
         }
-        let Resolved { name, meta, .. } = Resolved::new(&client, &self.name)?;
+        let Resolved { name, meta, .. } = Resolved::new(&client, &self.name, self.at)?;
         Ok(AcquireTarget::new(client, Cow::Owned(name), meta, None))
     }
 }

@@ -124,9 +124,8 @@ pub(crate) use single_guard_methods;
 macro_rules! unlock_methods {
     ($guard:ident) => {
         impl $guard {
-            /// Releases the lock and waits for the store to confirm: `true` if it was held until now, `false` if it had
-            /// been lost before. While other guards share the hold (re-entry) nothing is released, and the result says
-            /// whether it is still held.
+            /// Releases the lock and waits for the store to confirm that it was held until now. `false`: other guards
+            /// share the hold (re-entry), so nothing is released yet.
             ///
             /// If the next waiter is in this process and may have the lock
             /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once. Then the store is not
@@ -134,6 +133,7 @@ macro_rules! unlock_methods {
             ///
             /// # Errors
             ///
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before, or released by its handle.
             /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within
             /// `store_timeout`; the release is sent again until it does.
             ///

@@ -152,19 +152,28 @@ impl Holding {
         self.holds.all().iter().map(refresh).collect()
     }
 
-    /// Releases each hold, and says whether all of it was held until now. All releases are on their way before any is
-    /// waited for.
+    /// Releases each hold, unless other guards share it; `true` if all were released. An error if one of them was lost
+    /// before. All releases are on their way before any is waited for.
     pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
         self.left = true;
-        let mut held = self.check().is_ok();
+        let held = self.check();
         let answers: Vec<_> = self.holds.all().iter().map(leave).collect();
+        let mut released = true;
+        let mut lost = None;
         for (hold, answer) in self.holds.all().iter().zip(answers) {
-            held &= match answer {
+            let was_held = match answer {
                 Some(answer) => answer.wait().await?.is_some(),
-                None => hold.is_valid(),
+                None => {
+                    released = false;
+                    hold.is_valid()
+                }
             };
+            if !was_held {
+                lost = lost.or_else(|| Some(hold.unlock_error()));
+            }
         }
-        Ok(held)
+        held?;
+        lost.map_or(Ok(released), Err)
     }
 
     pub(crate) fn blocking_unlock(self) -> Result<bool, LockError> {

@@ -1,9 +1,10 @@
 //! [`LockInfo`]: what the store knows about a lock.
 
-use std::time::Duration;
+use std::fmt;
+use std::time::{Duration, SystemTime};
 
-use crate::error::Holder;
-use crate::store::{HolderRecord, Meta, NameRecord, TicketRecord};
+use crate::error::{HoldKind, Holder};
+use crate::store::{Meta, NameRecord};
 
 /// The state of a lock when the store was asked. It may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,24 +17,41 @@ pub struct LockInfo {
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The waiters, in order.
-    pub waiters: Vec<Waiting>,
+    /// The waiters, in order. (On a quorum in order of `since`, which is no promise about who is next.)
+    pub waiters: Vec<Waiter>,
     /// The base of the last fencing token; `None` if the name was not used for ten minutes or more.
     pub fencing_token: Option<u64>,
     /// When the first lease ends if nobody renews it; `None` if nobody holds the lock.
     pub expires_in: Option<Duration>,
 }
 
-/// A process that waits for a lock, for any number of its tasks.
+/// A process that waits for a lock, for any number of its tasks: the first of them is described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Waiting {
+pub struct Waiter {
     /// The machine's host name.
     pub host: String,
     /// The process id.
     pub pid: u32,
-    /// The place in the program.
+    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
+    /// file:line`.
     pub site: String,
+    /// Since when the process stands in line, by the store's clock.
+    pub since: SystemTime,
+    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    pub owner: Option<String>,
+    /// What it waits for.
+    pub kind: HoldKind,
+    /// How many units it waits for: see [`Holder::units`].
+    pub units: u32,
+    /// Its place in line, from 1.
+    pub place: u32,
+}
+
+impl fmt::Display for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
+    }
 }
 
 impl LockInfo {
@@ -44,31 +62,31 @@ impl LockInfo {
     }
 
     pub(crate) fn new(record: &NameRecord) -> Self {
-        let who = |ticket: &TicketRecord| {
-            Meta::read(&HolderRecord {
-                token: ticket.token,
-                meta: ticket.meta.clone(),
+        let capacity = record.capacity.unwrap_or(0);
+        let holders = record.holders.iter();
+        let waiters = (1..).zip(&record.waiters).filter_map(|(place, ticket)| {
+            let holder = Meta::describe(ticket, capacity)?;
+            Some(Waiter {
+                host: holder.host,
+                pid: holder.pid,
+                site: holder.site,
+                since: holder.since,
+                owner: holder.owner,
+                kind: holder.kind?,
+                units: holder.units?,
+                place,
             })
-        };
+        });
         Self {
             locked: !record.holders.is_empty(),
-            holders: record.holders.iter().filter_map(who).collect(),
-            owner: record
-                .holders
-                .iter()
-                .find_map(|holder| Meta::owner(&holder.meta)),
-            waiters: record
-                .waiters
-                .iter()
-                .filter_map(who)
-                .map(
-                    |Holder {
-                         host, pid, site, ..
-                     }| Waiting { host, pid, site },
-                )
+            holders: holders
+                .clone()
+                .filter_map(|ticket| Meta::describe(ticket, capacity))
                 .collect(),
+            owner: holders.clone().find_map(|holder| Meta::owner(&holder.meta)),
+            waiters: waiters.collect(),
             fencing_token: (record.token > 0).then(|| record.token.saturating_mul(1024)),
-            expires_in: record.holders.iter().map(|holder| holder.left).min(),
+            expires_in: holders.map(|holder| holder.left).min(),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use self::demand::Demand;
 pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
 pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
-pub use self::info::{LockInfo, Waiting};
+pub use self::info::{LockInfo, Waiter};
 use self::last::Last;
 pub(crate) use self::options::{FOREVER, Options, option_methods};
 pub(crate) use self::owned::owned;
@@ -49,6 +49,7 @@ pub(crate) struct Handle {
 
 impl Handle {
     /// Without a client, the name belongs to the one in force where the handle is used.
+    #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
         Self {
             address: Address::new(client, name),

@@ -90,6 +90,15 @@ macro_rules! option_methods {
                 self
             }
 
+            /// Keep the lock at least this long, counted from the grant, even if it is released earlier: for jobs that
+            /// start on several machines whose clocks differ. It stays locked in the store, and needs no process for
+            /// that. None by default. A nested call (see `reentrant`) may prolong it. It holds for a wait on a
+            /// [`Condvar`](crate::Condvar) too, so nobody gets in before it is over.
+            pub fn at_least(mut self, at_least: std::time::Duration) -> Self {
+                self.options.at_least = at_least;
+                self
+            }
+
             /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper;
             /// this is for code that moves over from a library that polls.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Handle;
-use crate::error::LockError;
+use crate::error::{LockError, LossCause};
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked, check_refresh};
 use crate::store::{Meta, Op, Owner, Reply, SharedStr};
@@ -95,6 +95,7 @@ impl Handle {
         Ok(LockError::Lost {
             name: self.address.resolve()?.name.to_string(),
             held: Duration::ZERO,
+            cause: LossCause::Released,
         })
     }
 

@@ -95,13 +95,11 @@ impl<'a> AcquireTarget<'a> {
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
         let hold = holds.first();
-        let found = hold.grant().capacity;
-        if found != demand.capacity {
-            return Err(LockError::PermitsMismatch {
-                name: self.name.to_string(),
-                expected: demand.capacity,
-                found,
-            });
+        let found = hold.grant();
+        if found.capacity != demand.capacity {
+            let expected = (demand.capacity, demand.takes_token);
+            let found = (found.capacity, found.takes);
+            return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
         let shares = match (self.owner, &hold.grant().owner) {
             (Some(owner), Some(other)) => owner == other,

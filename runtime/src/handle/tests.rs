@@ -48,3 +48,15 @@ fn a_subscriber_that_panics_keeps_no_lock() {
         assert!(!locked, "at event {number}");
     }
 }
+
+/// Of every guard: it may be sent to another task, and used by several.
+const _: () = {
+    const fn crosses<T: Send + Sync + 'static>() {}
+    crosses::<crate::MutexGuard>();
+    crosses::<crate::MultiGuard>();
+    crosses::<crate::Permit>();
+    crosses::<crate::RwLockReadGuard>();
+    crosses::<crate::RwLockWriteGuard>();
+    crosses::<crate::Ticket>();
+    crosses::<crate::Client>();
+};

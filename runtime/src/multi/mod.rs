@@ -49,6 +49,7 @@ pub struct MultiLock {
 
 impl Client {
     /// The locks called `names`, in this client's namespace: for each name, see [`mutex`](Self::mutex).
+    #[track_caller]
     pub fn multi<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> MultiLock {
         MultiLock::of(Some(self), names)
     }
@@ -56,14 +57,20 @@ impl Client {
 
 impl MultiLock {
     /// The locks called `names`, of the client in force where they are used: see [`Client::multi`].
+    #[track_caller]
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::of(None, names)
     }
 
+    #[track_caller]
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
-        let handle = |name| Handle::new(client.cloned(), name);
+        let mut handles = Vec::new();
+        // No closure: it would hide the caller.
+        for name in names {
+            handles.push(Handle::new(client.cloned(), name));
+        }
         Self {
-            handles: names.into_iter().map(handle).collect(),
+            handles,
             options: Options::default(),
         }
     }

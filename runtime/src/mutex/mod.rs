@@ -55,6 +55,7 @@ impl Client {
     ///
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control and non-ASCII characters are percent-escaped
     /// in the store.
+    #[track_caller]
     pub fn mutex(&self, name: impl Into<String>) -> Mutex {
         Mutex::of(Handle::new(Some(self.clone()), name))
     }
@@ -62,6 +63,7 @@ impl Client {
 
 impl Mutex {
     /// A mutex called `name`, of the client in force where it is used: see [`Client::mutex`].
+    #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::new(None, name))
     }

@@ -8,10 +8,15 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::SetupError;
 
-/// Releases all locks when the process gets SIGTERM or SIGINT, then lets it end as usual.
+/// Releases all locks when the process gets SIGTERM or SIGINT, then ends the process as the signal does by default.
+///
+/// **It waits for no body.** A task or thread that holds a lock is ended wherever it is, as by the signal alone. It may
+/// even run on for a moment, half a second at most, after its lock was released; a protected resource can refuse such
+/// late writes by the fencing token. So this is for programs that may be ended anywhere. If bodies must run to their
+/// end, handle the signal yourself: stop taking work, wait for what runs, then call [`shutdown`](crate::shutdown).
 ///
 /// Without this, the locks of such a process are free after one lease, as after SIGKILL and `abort`, which nothing can
-/// handle. If the program handles these signals itself, let its handler call [`shutdown`](crate::shutdown) instead.
+/// handle.
 ///
 /// Takes at most half a second when a store does not answer.
 ///

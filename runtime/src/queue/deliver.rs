@@ -24,6 +24,8 @@ pub(super) struct Granted {
     pub(super) valid: Instant,
     /// It came as a message and must be claimed.
     pub(super) provisional: bool,
+    /// The lease that was asked for.
+    pub(super) lease: Duration,
     /// The signal that was granted instead of a unit.
     pub(super) signal: Option<Arc<str>>,
 }
@@ -102,7 +104,13 @@ impl LockQueue {
             capacity: want.share.capacity,
             signal: granted.signal.clone(),
             owner: want.owner.clone(),
+            takes: want.share.takes,
             valid: granted.valid,
+            whole: !granted.provisional
+                && want
+                    .terms
+                    .expire
+                    .is_some_and(|expire| expire <= granted.lease),
             waited: want.past.waited + waited,
             attempts: want.past.attempts.saturating_add(attempts),
             meta: want.meta.clone(),

@@ -7,7 +7,7 @@ use super::lock_queue::Transition;
 use super::ticket::{Attempting, Held, Refresher, Ticket, TicketState, Waiting};
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
-use crate::error::{LockError, StoreError};
+use crate::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
 use crate::store::{GrantBlock, HolderRecord, Meta};
 use crate::wait::DeferredWakes;
@@ -105,7 +105,8 @@ impl Transition<'_> {
                 continue;
             };
             if held.hold.is_lost() {
-                self.lose(index);
+                // It has marked itself, with the cause.
+                self.lose(index, LossCause::NotRenewed);
                 continue;
             }
             if ticket.again <= self.now {
@@ -115,7 +116,7 @@ impl Transition<'_> {
             let held = self.state.tickets[index].held();
             let silence = held
                 .filter(|held| held.refreshers.iter().any(late))
-                .map(|_| self.silence());
+                .map(|_| self.unavailable(self.silence()));
             if let Some(held) = self.state.tickets[index].held_mut() {
                 held.due(self.now, silence.as_ref(), self.wakes);
             }
@@ -163,9 +164,7 @@ impl Transition<'_> {
             };
             if ends <= self.now {
                 let error = match &outage {
-                    Some((_, error)) => LockError::Unavailable {
-                        source: error.clone(),
-                    },
+                    Some((_, error)) => self.unavailable(error.clone()),
                     None => self.waited_long(&waiter),
                 };
                 waiter.fail(error, self.wakes);
@@ -187,7 +186,7 @@ impl Transition<'_> {
             .clone()
             .find(|ticket| ticket.share == waiter.want.share);
         match ticket.and_then(|ticket| ticket.trouble.clone()) {
-            Some(source) => LockError::Unavailable { source },
+            Some(source) => self.unavailable(source),
             None => self.gave_up(waiter, waiting.find_map(|ticket| ticket.holder.as_ref())),
         }
     }
@@ -197,16 +196,14 @@ impl Transition<'_> {
         LockError::Timeout {
             name: self.queue.name().to_string(),
             waited: waiter.waited(self.now),
-            holder: holder.and_then(Meta::read),
+            holder: holder.and_then(Meta::read).map(Box::new),
         }
     }
 
     /// As [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         match self.closing().filter(|_| holder.is_none()) {
-            Some(closing) => LockError::Unavailable {
-                source: closing.error(self.now),
-            },
+            Some(closing) => self.unavailable(closing.error(self.now)),
             None => self.timeout(waiter, holder),
         }
     }
@@ -271,7 +268,8 @@ impl Transition<'_> {
                 let source = away.or(trouble).unwrap_or_else(unanswered);
                 let waiter = attempt.waiter.clone();
                 self.withdraw(index);
-                waiter.fail(LockError::Unavailable { source }, self.wakes);
+                let error = self.unavailable(source);
+                waiter.fail(error, self.wakes);
             } else if ticket.again <= self.now {
                 self.state.tickets[index].end_rest(self.now);
                 self.send(index);
@@ -292,9 +290,7 @@ impl Transition<'_> {
                 self.send(index);
             }
             if let Some((_, promise)) = late {
-                let error = LockError::Unavailable {
-                    source: self.silence(),
-                };
+                let error = self.unavailable(self.silence());
                 let _ = promise.complete(Err(error), self.wakes);
             }
         }
@@ -303,7 +299,7 @@ impl Transition<'_> {
 
 impl Held {
     /// Notifies the callers whose bound has ended. If the store is silent, it also fails those whose store timeout is over.
-    fn due(&mut self, now: Instant, silence: Option<&StoreError>, wakes: &mut DeferredWakes) {
+    fn due(&mut self, now: Instant, silence: Option<&LockError>, wakes: &mut DeferredWakes) {
         let watched = self.bounds.len();
         let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
         self.bounds
@@ -318,9 +314,7 @@ impl Held {
             .refreshers
             .extract_if(.., |asked| asked.deadline <= now)
         {
-            let source = silence.clone();
-            let error = LockError::Unavailable { source };
-            let _ = late.promise.complete(Err(error), wakes);
+            let _ = late.promise.complete(Err(silence.clone()), wakes);
         }
     }
 }

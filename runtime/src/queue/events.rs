@@ -6,7 +6,7 @@ use super::due::STOOD_STILL;
 use super::lock_queue::LockQueue;
 use super::ticket::TicketState;
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{LockError, LossCause};
 use crate::member::{ClientCore, NameQueue};
 use crate::name::Name;
 use crate::store::{Answer, Message};
@@ -75,7 +75,7 @@ impl NameQueue for LockQueue {
                 if let Some(held) = step.state.tickets[index].held() {
                     let valid = held.hold.is_valid();
                     let park = valid.then(|| held.hold.park(step.now));
-                    step.lose_but_keep(index, park.unwrap_or_default());
+                    step.lose_but_keep(index, LossCause::ShutDown, park.unwrap_or_default());
                 }
             }
         });

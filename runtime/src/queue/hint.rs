@@ -31,7 +31,12 @@ impl Transition<'_> {
                     .min(self.now.after(Duration::from_millis(NEAR_MS)));
             }
             // The answer to a renewal tells whether it is lost.
-            (TicketState::Held(_), Message::Lost { .. }) => self.send(index),
+            (TicketState::Held(_), Message::Lost { .. }) => {
+                if let Some(held) = ticket.held_mut() {
+                    held.forced = true;
+                }
+                self.send(index);
+            }
             (TicketState::Held(held), Message::Refresh { expire, .. }) => {
                 held.hold.restart(Some(*expire), self.now);
                 self.send(index);
@@ -72,6 +77,7 @@ impl Transition<'_> {
                 counter,
                 valid,
                 provisional: true,
+                lease: hold,
                 signal: signal.clone(),
             },
         );

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{LockError, LossCause};
 use crate::lease::{Listeners, Terms};
 use crate::name::Name;
 use crate::store::{Owner, SharedStr, Ticket};
@@ -18,8 +18,9 @@ use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
-const LOST: u8 = 1;
-const RELEASED: u8 = 2;
+const RELEASED: u8 = 1;
+/// Lost, by the cause with number 0; the other causes follow.
+const LOST: u8 = 2;
 
 /// The content of a grant, and how it was obtained.
 #[derive(Clone, Debug)]
@@ -35,7 +36,11 @@ pub(crate) struct Grant {
     pub(crate) signal: Option<Arc<str>>,
     /// The owner that the caller named, if any.
     pub(crate) owner: Option<Owner>,
+    /// Its tickets accept tokens.
+    pub(crate) takes: bool,
     pub(crate) valid: Instant,
+    /// The lease was asked for up to the end of `expire`, and needs no renewal before that.
+    pub(crate) whole: bool,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
     /// The requester, encoded for the store.
@@ -188,8 +193,20 @@ impl Hold {
         }
         match self.state.load(Ordering::SeqCst) {
             // The engine checks this deadline too, and wakes the listeners.
-            HELD if now >= self.deadline() => self.mark_lost(),
-            state => state == LOST,
+            HELD if now >= self.deadline() => self.mark_lost(self.cause_of_end()),
+            state => state >= LOST,
+        }
+    }
+
+    /// Why it ends by the local clock. The lease ends before `expire` if it was cut to that, since it is shortened for
+    /// the drift of clocks.
+    fn cause_of_end(&self) -> LossCause {
+        let (valid, expires) = (self.valid(), self.expires());
+        let granted = self.terms.expire.map(|expire| self.since.after(expire));
+        let whole = self.grant.whole && valid == self.grant.valid && granted == Some(expires);
+        match whole || expires <= valid.after(self.queue.shortening()) {
+            true => LossCause::Expired,
+            false => LossCause::NotRenewed,
         }
     }
 
@@ -203,13 +220,13 @@ impl Hold {
     }
 
     /// Marks it as lost, unless it was released, and wakes its listeners.
-    pub(crate) fn lose(&self, wakes: &mut DeferredWakes) {
+    pub(crate) fn lose(&self, cause: LossCause, wakes: &mut DeferredWakes) {
         // Marked before the listeners are taken, so a listener that registers in between sees the mark.
-        let lost = self.mark_lost();
+        let lost = self.mark_lost(cause);
         self.listeners.wake(wakes);
         if lost {
-            let (name, held) = (self.name().clone(), self.held());
-            wakes.report(move || tracing::warn!(%name, ?held, "lock lost"));
+            let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
+            wakes.report(move || tracing::warn!(%name, ?held, %cause, "lock lost"));
         }
     }
 
@@ -218,14 +235,25 @@ impl Hold {
         self.listeners.wake(wakes);
     }
 
-    fn mark_lost(&self) -> bool {
+    fn mark_lost(&self, cause: LossCause) -> bool {
+        let lost = LOST + cause.number();
         match self
             .state
-            .compare_exchange(HELD, LOST, Ordering::SeqCst, Ordering::SeqCst)
+            .compare_exchange(HELD, lost, Ordering::SeqCst, Ordering::SeqCst)
         {
             Ok(_) => true,
-            Err(state) => state == LOST,
+            Err(state) => state >= LOST,
         }
+    }
+
+    /// Why it is not held any more.
+    fn cause(&self) -> LossCause {
+        if self.queue.member().is_forked() {
+            return LossCause::Forked;
+        }
+        let state = self.state.load(Ordering::SeqCst);
+        let lost = state.checked_sub(LOST).and_then(LossCause::from_number);
+        lost.unwrap_or(LossCause::Released)
     }
 
     /// Marks it as released; `false` if it was lost or released before. Guards that still exist see the mark.
@@ -285,6 +313,20 @@ impl Hold {
         LockError::Lost {
             name: self.name().to_string(),
             held: self.held(),
+            cause: self.cause(),
+        }
+    }
+
+    /// The error of an unlock: the store says that it had not been held until then. Locally it may count as released.
+    pub(crate) fn unlock_error(&self) -> LockError {
+        let cause = match self.cause() {
+            LossCause::Released => LossCause::Forgotten,
+            cause => cause,
+        };
+        LockError::Lost {
+            name: self.name().to_string(),
+            held: self.held(),
+            cause,
         }
     }
 

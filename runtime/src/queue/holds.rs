@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::hold::Hold;
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{LockError, LossCause};
 use crate::lease::Bounds;
 
 /// One or more holds, cheap to clone.
@@ -77,6 +77,7 @@ impl Holds {
         (!hold.is_released()).then(|| LockError::Lost {
             name: hold.name().to_string(),
             held: bound.held(Instant::now()),
+            cause: LossCause::Expired,
         })
     }
 

@@ -9,7 +9,7 @@ use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Confirmed, Held, Leaving, Refresher, Ticket, TicketState, Unlocked, Unlocker};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
-use crate::error::LockError;
+use crate::error::{LockError, LossCause};
 use crate::lease::{Bounds, Terms};
 use crate::store::Ticket as TicketId;
 use crate::wait::{DeferredWakes, Promise};
@@ -314,14 +314,24 @@ impl Transition<'_> {
     }
 
     /// The lock is lost: notifies its holder, and tells the store to remove the ticket.
-    pub(super) fn lose(&mut self, index: usize) {
-        self.lose_but_keep(index, Duration::ZERO);
+    pub(super) fn lose(&mut self, index: usize, cause: LossCause) {
+        self.lose_but_keep(index, cause, Duration::ZERO);
+    }
+
+    /// As [`lose`](Self::lose), because the store answers that it does not know the hold.
+    pub(super) fn lose_unknown(&mut self, index: usize) {
+        let held = self.state.tickets[index].held();
+        let cause = match held.is_some_and(|held| held.forced) {
+            true => LossCause::Forced,
+            false => LossCause::Forgotten,
+        };
+        self.lose(index, cause);
     }
 
     /// As [`lose`](Self::lose), but the store keeps the ticket for `park`.
-    pub(super) fn lose_but_keep(&mut self, index: usize, park: Duration) {
+    pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
         if let Some(held) = self.state.tickets[index].held_mut() {
-            held.hold.lose(self.wakes);
+            held.hold.lose(cause, self.wakes);
             held.fail_refreshers(self.wakes);
         }
         let leaving = self.unused(self.now.after(park));

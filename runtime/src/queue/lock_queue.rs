@@ -140,6 +140,11 @@ impl LockQueue {
         }
     }
 
+    /// How much earlier a lease ends here than in the store, at most.
+    pub(super) fn shortening(&self) -> Duration {
+        self.lease().saturating_sub(self.validity)
+    }
+
     pub(super) fn next_renewal_after(&self, now: Instant) -> Instant {
         self.schedule.after(now)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::answer::RETRY;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use crate::clock::Instant;
-use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
 
@@ -83,16 +83,13 @@ impl Transition<'_> {
         }
         let now = self.now;
         self.send_again(|query| query.again <= now);
-        let source = self.silence();
+        let error = self.unavailable(self.silence());
         for query in self
             .state
             .queries
             .extract_if(.., |query| query.deadline <= now)
         {
-            let source = source.clone();
-            let _ = query
-                .promise
-                .complete(Err(LockError::Unavailable { source }), self.wakes);
+            let _ = query.promise.complete(Err(error.clone()), self.wakes);
         }
     }
 }

@@ -87,6 +87,8 @@ pub(super) struct Held {
     pub(super) handed: u32,
     /// The hold has an owner in the store.
     pub(super) owned: bool,
+    /// The store said that it was broken. Its answer to the next renewal tells whether that is so.
+    pub(super) forced: bool,
     /// Callers that wait for the store to confirm a renewal.
     pub(super) refreshers: Vec<Refresher>,
     /// The bounds of nested calls whose end a listener waits for.
@@ -163,6 +165,7 @@ impl Ticket {
             counter,
             valid: self.log.validity(counter, lease),
             provisional: false,
+            lease,
             signal,
         }
     }
@@ -345,6 +348,7 @@ impl Held {
             leased: now.after(lease),
             handed: 0,
             owned: false,
+            forced: false,
             refreshers: Vec::new(),
             bounds: Vec::new(),
         }

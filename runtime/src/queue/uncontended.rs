@@ -48,6 +48,7 @@ impl LockQueue {
             counter: log.next(now),
             valid: self.validity(lease, now),
             provisional: false,
+            lease,
             signal: None,
         };
         let hold = self.new_hold(want, log.id, &granted, (Duration::ZERO, 1), now);

@@ -60,6 +60,7 @@ pub struct RwLock {
 
 impl Client {
     /// A readers-writer lock called `name`, in this client's namespace: for the name, see [`mutex`](Self::mutex).
+    #[track_caller]
     pub fn rw_lock(&self, name: impl Into<String>) -> RwLock {
         RwLock::of(Handle::new(Some(self.clone()), name))
     }
@@ -67,6 +68,7 @@ impl Client {
 
 impl RwLock {
     /// A readers-writer lock called `name`, of the client in force where it is used: see [`Client::rw_lock`].
+    #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::new(None, name))
     }

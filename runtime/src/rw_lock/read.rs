@@ -10,7 +10,7 @@ impl RwLock {
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::PermitsMismatch`] if the
+    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::WrongKind`] if the
     /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
     /// others that [`LockError`] describes.
     ///

@@ -10,8 +10,8 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits,
-    /// [`LockError::InvalidOption`] for 2^30 permits or more, [`LockError::Unavailable`] when the store does not
+    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
+    /// it is in use as another kind of lock, [`LockError::InvalidOption`] for 2^30 permits or more, [`LockError::Unavailable`] when the store does not
     /// answer, and the others that [`LockError`] describes.
     ///
     /// # Cancel safety

@@ -10,8 +10,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits,
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
+    /// it is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -19,11 +19,10 @@ impl Semaphore {
     pub async fn available(&self) -> Result<u32, LockError> {
         let record = self.inspect().await?;
         if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
-            return Err(LockError::PermitsMismatch {
-                name: self.name()?,
-                expected: self.permits,
-                found,
-            });
+            let mut tickets = record.holders.iter().chain(&record.waiters);
+            let takes = tickets.next().is_some_and(|ticket| ticket.takes);
+            let expected = (self.permits, true);
+            return Err(LockError::mismatch(self.name()?, expected, (found, takes)));
         }
         Ok(free(&record, self.permits))
     }

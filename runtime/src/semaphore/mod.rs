@@ -50,6 +50,7 @@ pub struct Semaphore {
 impl Client {
     /// A semaphore called `name`, of `permits` permits, in this client's namespace: for the name, see
     /// [`mutex`](Self::mutex).
+    #[track_caller]
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
         Semaphore::of(Handle::new(Some(self.clone()), name), permits)
     }
@@ -58,6 +59,7 @@ impl Client {
 impl Semaphore {
     /// A semaphore called `name`, of `permits` permits, of the client in force where it is used: see
     /// [`Client::semaphore`].
+    #[track_caller]
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
         Self::of(Handle::new(None, name), permits)
     }

@@ -40,7 +40,7 @@ impl Permit {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the permits were lost before. [`LockError::Unavailable`] if the store does not answer
+    /// [`LockError::Lost`] if the permits were lost before, as `unlock` of the other guards says it. [`LockError::Unavailable`] if the store does not answer
     /// within `store_timeout`; the release is sent again until it does.
     ///
     /// # Cancel safety
@@ -55,7 +55,7 @@ impl Permit {
         };
         match released.wait().await? {
             Some(free) => Ok(u32::try_from(free).unwrap_or(u32::MAX)),
-            None => Err(hold.lost_error()),
+            None => Err(hold.unlock_error()),
         }
     }
 

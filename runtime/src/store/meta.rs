@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::{HolderRecord, SharedStr};
-use crate::error::Holder;
+use super::{HolderRecord, SharedStr, TicketRecord};
+use crate::error::kind::RW_LOCK;
+use crate::error::{HoldKind, Holder, LockKind};
 
 /// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +71,29 @@ impl Meta {
             host,
             pid,
             site,
-            // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
-            since: (SystemTime::UNIX_EPOCH + Duration::from_micros(record.token))
-                .min(SystemTime::now()),
+            since: at(record.token),
+            owner: Self::owner(&record.meta),
+            kind: None,
+            units: None,
+        })
+    }
+
+    /// As [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
+    pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
+        let holder = Self::read(&HolderRecord {
+            token: ticket.since,
+            meta: ticket.meta.clone(),
+        })?;
+        let kind = match LockKind::of(capacity, ticket.takes) {
+            LockKind::Mutex => HoldKind::Mutex,
+            LockKind::Semaphore => HoldKind::Permit,
+            LockKind::RwLock if ticket.units == RW_LOCK => HoldKind::Writer,
+            LockKind::RwLock => HoldKind::Reader,
+        };
+        Some(Holder {
+            kind: Some(kind),
+            units: Some(ticket.units),
+            ..holder
         })
     }
 
@@ -87,6 +108,14 @@ impl Meta {
         let named = meta.split_once(ANYWHERE).map(|(_, owner)| owner);
         named == Some(crate::name::escape(owner).to_string().as_str())
     }
+}
+
+/// A time of the store, which counts microseconds.
+fn at(micros: u64) -> SystemTime {
+    // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
+    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
+    let now = SystemTime::now();
+    time.map_or(now, |time| time.min(now))
 }
 
 /// The separator before a client's own owner. No escaped word contains a colon or a space.

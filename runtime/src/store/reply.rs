@@ -31,6 +31,8 @@ pub(crate) enum Reply {
     /// The name is in use with another capacity.
     Mismatch {
         capacity: u32,
+        /// Its tickets accept tokens.
+        takes: bool,
     },
     /// A touch or release of a ticket that the store does not know.
     Gone,
@@ -77,6 +79,10 @@ pub(crate) struct TicketRecord {
     pub(crate) ticket: Ticket,
     pub(crate) member: MemberId,
     pub(crate) units: u32,
+    /// It accepts a signal instead of units.
+    pub(crate) takes: bool,
+    /// Since when it holds or waits, in microseconds.
+    pub(crate) since: u64,
     /// Zero for a waiter.
     pub(crate) token: u64,
     pub(crate) meta: SharedStr,

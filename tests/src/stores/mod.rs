@@ -32,6 +32,17 @@ pub trait TestStore: Send + Sync {
         None
     }
 
+    /// The servers behind it that a test may suspend, enough of them to silence the store; none if that is impossible.
+    fn to_silence(&self) -> Vec<&Redis> {
+        self.server().into_iter().collect()
+    }
+
+    /// Deletes what the store knows about the lock of this name; `false` if that is impossible.
+    fn forget(&self, name: &str) -> bool {
+        let forget = |server: &Redis| drop(server.command(&["DEL", &key(name)]));
+        self.server().map(forget).is_some()
+    }
+
     /// A configuration for a new member, with a lease that no test outlives: what happens in time did not
     /// wait for its end.
     fn config(&self) -> Config {
@@ -47,6 +58,11 @@ pub trait TestStore: Send + Sync {
     fn brief_member(&self) -> Client {
         Client::connect(self.config().lease(BRIEF)).expect("a client")
     }
+}
+
+/// The key of a lock of the suite.
+fn key(name: &str) -> String {
+    format!("auto_mutex:{{suite:{name}}}")
 }
 
 fn config(url: String) -> Config {

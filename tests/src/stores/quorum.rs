@@ -3,7 +3,7 @@
 use auto_mutex::Config;
 
 use super::pool::{Lent, Pool, Reusable, empty};
-use super::{TestStore, config};
+use super::{TestStore, config, key};
 use crate::redis::{Options, Redis};
 
 static IDLE: Pool<Five> = Pool::new();
@@ -45,6 +45,17 @@ impl TestStore for OnQuorum {
         let url = quorum_url(self.0.0.iter().map(Redis::port));
         // The user may do what the library needs and no more.
         url.replace("://", "://locks:least@")
+    }
+
+    fn to_silence(&self) -> Vec<&Redis> {
+        self.0.0.iter().take(3).collect()
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        for server in &self.0.0 {
+            server.command(&["DEL", &key(name)]);
+        }
+        true
     }
 
     /// The servers have just been started, and are not a restart of others.

@@ -40,6 +40,11 @@ impl TestStore for OnSentinel {
         Some(self.0.server(0))
     }
 
+    /// The sentinels would replace it.
+    fn to_silence(&self) -> Vec<&Redis> {
+        Vec::new()
+    }
+
     /// Nothing is restarted: without the guard the first test need not wait.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)

@@ -62,16 +62,16 @@ impl Held {
 
     /// Whether it was still held.
     pub(super) async fn unlock(self) -> Result<bool, LockError> {
-        match self {
+        let released = match self {
             Self::Mutex(guard) => guard.unlock().await,
             Self::Read(guard) => guard.unlock().await,
             Self::Write(guard) => guard.unlock().await,
             Self::Multi(guard) => guard.unlock().await,
-            Self::Permit(permit) => match permit.release().await {
-                Ok(_) => Ok(true),
-                Err(LockError::Lost { .. }) => Ok(false),
-                Err(error) => Err(error),
-            },
+            Self::Permit(permit) => permit.release().await.map(|_| true),
+        };
+        match released {
+            Err(LockError::Lost { .. }) => Ok(false),
+            released => released,
         }
     }
 }

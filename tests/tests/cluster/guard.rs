@@ -14,7 +14,7 @@ const BRIEFLY: Duration = Duration::from_millis(100);
 #[track_caller]
 fn closed<T>(result: Result<T, LockError>, happened: &str) {
     match result {
-        Err(LockError::Unavailable { source }) => {
+        Err(LockError::Unavailable { source, .. }) => {
             let text = source.to_string();
             assert!(text.contains(happened), "{text}");
         }

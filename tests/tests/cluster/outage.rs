@@ -106,7 +106,7 @@ async fn a_cluster_that_serves_nothing_is_unavailable_and_no_timeout() {
         .map(drop)
         .unwrap_err();
     assert!(
-        matches!(&error, LockError::Unavailable { source } if source.to_string().contains("CLUSTERDOWN")),
+        matches!(&error, LockError::Unavailable { source, .. } if source.to_string().contains("CLUSTERDOWN")),
         "{error:?}"
     );
     let error = soon("an answer", waiting)

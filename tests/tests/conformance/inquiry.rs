@@ -1,6 +1,8 @@
 //! Questions about a lock.
 
-use auto_mutex::MutexGuard;
+use std::time::{Duration, SystemTime};
+
+use auto_mutex::{HoldKind, MutexGuard};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
@@ -57,6 +59,87 @@ pub(crate) async fn info_shows_holder_waiters_and_token(store: &dyn TestStore) {
     let info = observer.mutex("m").info().await.unwrap();
     assert!(!info.locked && info.holders.is_empty() && info.waiters.is_empty());
     assert!(info.expires_in.is_none());
+}
+
+pub(crate) async fn info_describes_everybody(store: &dyn TestStore) {
+    // The clock of the store may be ahead of this process's by the microseconds of its grants.
+    let lately = |since: SystemTime| {
+        since
+            .elapsed()
+            .is_ok_and(|ago| ago < Duration::from_secs(600))
+    };
+    let (a, b, c) = (store.member(), store.member(), store.member());
+    let line = line!() + 1;
+    let writer = b.rw_lock("r");
+    let here = format!("r at {}:{line}", file!());
+    let reading = a.rw_lock("r").read().await.unwrap();
+    let writing = tokio::spawn(async move { drop(writer.write().await.unwrap()) });
+    let waits = async |count| {
+        becomes("so many wait", async || {
+            a.rw_lock("r").info().await.unwrap().waiters.len() == count
+        })
+        .await;
+    };
+    waits(1).await;
+    let late = c.rw_lock("r");
+    let writing_too = tokio::spawn(async move { drop(late.write().await.unwrap()) });
+    waits(2).await;
+    let info = a.rw_lock("r").info().await.unwrap();
+    let holder = info.holder().unwrap();
+    assert_eq!(
+        (holder.kind, holder.units),
+        (Some(HoldKind::Reader), Some(1))
+    );
+    assert_eq!(holder.owner, None);
+    assert!(lately(holder.since), "{holder:?}");
+    let [first, second] = &*info.waiters else {
+        panic!("{info:?}");
+    };
+    assert_eq!((first.kind, first.units), (HoldKind::Writer, 1 << 30));
+    assert_eq!((first.place, second.place), (1, 2));
+    assert_eq!(first.site, here);
+    assert!(
+        lately(first.since) && first.since <= second.since,
+        "{info:?}"
+    );
+    assert!(holder.since <= first.since, "{info:?}");
+    assert_eq!((first.pid, &first.host), (std::process::id(), &holder.host));
+    drop(reading);
+    soon("a writer", writing).await.unwrap();
+    soon("the other", writing_too).await.unwrap();
+
+    let _permits = a.semaphore("s", 5).acquire_many(3).await.unwrap();
+    let info = b.semaphore("s", 5).info().await.unwrap();
+    let holder = info.holder().unwrap();
+    assert_eq!(
+        (holder.kind, holder.units),
+        (Some(HoldKind::Permit), Some(3))
+    );
+    let many = c.semaphore("s", 5);
+    let many = tokio::spawn(async move { many.acquire_many(4).await.map(drop) });
+    becomes("it waits", async || {
+        let waiters = b.semaphore("s", 5).info().await.unwrap().waiters;
+        waiters.first().is_some_and(|waiter| {
+            (waiter.kind, waiter.units, waiter.place) == (HoldKind::Permit, 4, 1)
+        })
+    })
+    .await;
+    many.abort();
+    let _only = a.semaphore("one", 1).acquire().await.unwrap();
+    let info = b.semaphore("one", 1).info().await.unwrap();
+    assert_eq!(info.holder().unwrap().kind, Some(HoldKind::Permit));
+    let _owned = a.mutex("m").owner("night shift").lock().await.unwrap();
+    let info = b.mutex("m").info().await.unwrap();
+    let holder = info.holder().unwrap();
+    assert_eq!(
+        (holder.kind, holder.units),
+        (Some(HoldKind::Mutex), Some(1))
+    );
+    assert_eq!(holder.owner.as_deref(), Some("night shift"));
+    assert!(
+        holder.site.starts_with("m at ") && holder.site.contains(file!()),
+        "{holder:?}"
+    );
 }
 
 pub(crate) async fn asking_changes_nothing(store: &dyn TestStore) {

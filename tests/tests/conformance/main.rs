@@ -3,6 +3,8 @@
 //! The tests speak the public API only. All members have a lease that no test outlives (but for
 //! `brief_member`), so whatever happens in time happened without its end.
 
+mod at_least;
+mod causes;
 mod condvar;
 mod exclusion;
 mod executors;
@@ -26,6 +28,14 @@ mod unlocking;
 mod waiting;
 
 auto_mutex_tests::conformance! {
+    at_least:
+        every_kind_of_guard_is_kept;
+    causes:
+        expire_is_the_cause_however_the_lease_is_renewed,
+        force_unlock_is_the_cause,
+        a_store_that_lost_the_lock_is_the_cause,
+        a_silent_store_is_the_cause,
+        what_the_program_itself_ends_says_so;
     condvar:
         a_wait_releases_the_lock_and_takes_it_again,
         no_notification_is_lost,
@@ -83,6 +93,7 @@ auto_mutex_tests::conformance! {
     inquiry:
         is_locked_and_is_owned_tell_apart,
         info_shows_holder_waiters_and_token,
+        info_describes_everybody,
         asking_changes_nothing;
     multi:
         all_are_held_each_by_its_name,
@@ -174,7 +185,8 @@ auto_mutex_tests::conformance! {
         without_a_client_in_force_a_lock_is_not_set_up,
         inside_a_scope_its_client_is_in_force,
         a_blocking_scope_ends_with_its_closure,
-        scopes_nest_and_do_not_leak_to_other_tasks;
+        scopes_nest_and_do_not_leak_to_other_tasks,
+        a_spawned_task_is_given_the_client;
     semaphore:
         as_many_hold_as_there_are_permits,
         many_are_taken_at_once_or_not_at_all,
@@ -235,7 +247,7 @@ auto_mutex_tests::conformance! {
         they_fit_a_signed_column;
     unlocking:
         unlock_tells_the_truth,
-        unlock_after_a_loss_is_false_and_frees_nobody_else,
+        unlock_after_a_loss_says_so_and_frees_nobody_else,
         the_handle_unlocks_what_its_task_holds,
         force_unlock_tells_the_truth,
         a_dropped_guard_frees_the_lock,

@@ -17,7 +17,7 @@ pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn
             .await
             .unwrap_err();
         assert!(
-            matches!(&error, LockError::AlreadyHeld { name } if name == "suite:m"),
+            matches!(&error, LockError::AlreadyHeld { name, .. } if name == "suite:m"),
             "{error:?}"
         );
         let error = client.mutex("m").blocking_lock().unwrap_err();

@@ -75,3 +75,36 @@ pub(crate) async fn scopes_nest_and_do_not_leak_to_other_tasks(store: &dyn TestS
         })
         .await;
 }
+
+pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
+    fn spawns<T: Send + 'static>(future: T) -> T {
+        future
+    }
+    let client = store.member();
+    let (alone, given) = client
+        .scope(async {
+            let here = auto_mutex::client().unwrap();
+            let lock = || async { Mutex::new("m").lock().await };
+            (
+                tokio::spawn(lock()),
+                tokio::spawn(spawns(here.scope(lock()))),
+            )
+        })
+        .await;
+    let alone = soon("an answer", alone).await.unwrap();
+    // The error says what to do.
+    let error = alone.unwrap_err();
+    assert!(matches!(error, LockError::NotSetUp), "{error:?}");
+    assert!(
+        error
+            .to_string()
+            .contains("tokio::spawn(client.scope(future))"),
+        "{error}"
+    );
+    let guard = soon("an answer", given).await.unwrap().unwrap();
+    assert_eq!(guard.name(), "suite:m");
+    // A thread too.
+    drop(guard);
+    let locked = move || client.blocking_scope(|| Mutex::new("m").blocking_lock().map(drop));
+    finishes("the thread", move || locked().unwrap());
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 use auto_mutex::MutexGuard;
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
+use auto_mutex_tests::was_lost;
 
 pub(crate) async fn unlock_tells_the_truth(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
@@ -18,7 +19,7 @@ pub(crate) async fn unlock_tells_the_truth(store: &dyn TestStore) {
     );
 }
 
-pub(crate) async fn unlock_after_a_loss_is_false_and_frees_nobody_else(store: &dyn TestStore) {
+pub(crate) async fn unlock_after_a_loss_says_so_and_frees_nobody_else(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let stale = client
         .mutex("m")
@@ -28,7 +29,7 @@ pub(crate) async fn unlock_after_a_loss_is_false_and_frees_nobody_else(store: &d
         .unwrap();
     soon("it expires", stale.lost()).await;
     let next = soon("the next one", other.mutex("m").lock()).await.unwrap();
-    assert!(!stale.unlock().await.unwrap());
+    assert!(was_lost(stale.unlock().await));
     next.check().unwrap();
     assert!(
         client.mutex("m").try_lock().await.unwrap().is_none(),
@@ -49,7 +50,7 @@ pub(crate) async fn the_handle_unlocks_what_its_task_holds(store: &dyn TestStore
     assert!(other.mutex("m").try_lock().await.unwrap().is_some());
     // The guard has nothing left to give.
     assert!(guard.is_lost());
-    assert!(!guard.unlock().await.unwrap());
+    assert!(was_lost(guard.unlock().await));
 }
 
 pub(crate) async fn force_unlock_tells_the_truth(store: &dyn TestStore) {

@@ -38,6 +38,7 @@ pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
             name,
             holder: Some(holder),
             waited,
+            ..
         } = &error
         else {
             panic!("{error:?}");
@@ -129,7 +130,7 @@ const BRIEFLY: Duration = Duration::from_millis(100);
 
 /// Whether a call ended since the machine stood still for longer than [`BRIEFLY`], time after time.
 fn stood_still(error: &LockError) -> bool {
-    matches!(error, LockError::Unavailable { source } if source.to_string().contains("a longer `expire`"))
+    matches!(error, LockError::Unavailable { source, .. } if source.to_string().contains("a longer `expire`"))
 }
 
 /// Lets `future` look once, with nobody who wakes it.

@@ -69,7 +69,7 @@ impl Pair {
 #[track_caller]
 pub(crate) fn closed<T>(result: Result<T, LockError>, happened: &str) {
     match result {
-        Err(LockError::Unavailable { source }) => {
+        Err(LockError::Unavailable { source, .. }) => {
             let text = source.to_string();
             let expected = format!("{happened}; it grants nothing for another ");
             assert!(text.contains(&expected), "{text}");

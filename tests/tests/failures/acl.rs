@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use auto_mutex::{Client, acl_rule};
+use auto_mutex_tests::chain;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::resp::{Connection, Value};
 
@@ -162,6 +163,6 @@ async fn another_database_and_replicas_need_rights_of_their_own() {
     redis.connect().call(&words);
     let client = Client::connect(config(&url).replicas(1, 0.1)).unwrap();
     let error = client.mutex("m").lock().await.map(drop).unwrap_err();
-    let text = error.to_string();
+    let text = chain(&error);
     assert!(text.contains("replica"), "{text}");
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::was_lost;
 
 use crate::rig::{Rig, config, waiters};
 
@@ -14,7 +15,7 @@ async fn refused(rig: &Rig, client: &Client, key: &str) {
     let dump = rig.redis.connect().call(&["DUMP", key]);
     let foreign = |error: LockError| {
         assert!(
-            matches!(&error, LockError::ForeignKey { name } if name == "suite:m"),
+            matches!(&error, LockError::ForeignKey { name, .. } if name == "suite:m"),
             "{key}: {error:?}"
         );
     };
@@ -150,7 +151,8 @@ async fn damaged(what: &str, damage: impl Fn(&Rig)) {
             Err(
                 LockError::ForeignKey { .. }
                 | LockError::Timeout { .. }
-                | LockError::PermitsMismatch { .. },
+                | LockError::PermitsMismatch { .. }
+                | LockError::WrongKind { .. },
             ) => {}
             Err(error) => panic!("{what}: {error:?}"),
         }
@@ -168,7 +170,7 @@ async fn damaged(what: &str, damage: impl Fn(&Rig)) {
     assert!(
         matches!(
             ended,
-            Ok(()) | Err(LockError::ForeignKey { .. } | LockError::PermitsMismatch { .. })
+            Ok(()) | Err(LockError::ForeignKey { .. } | LockError::WrongKind { .. })
         ),
         "{what}: {ended:?}"
     );
@@ -241,7 +243,7 @@ async fn a_holder_learns_that_its_key_was_evicted() {
         rig.redis.command(&["DEL", &key.name]);
     }
     soon("the holder learns it by its next renewal", guard.lost()).await;
-    assert!(!guard.unlock().await.unwrap());
+    assert!(was_lost(guard.unlock().await));
     drop(soon("free", other.mutex("m").lock()).await.unwrap());
 }
 

@@ -1,5 +1,7 @@
 //! What a server really gives is found out at set-up, whatever weakens it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{
@@ -29,6 +31,29 @@ fn a_server_that_keeps_everything_has_no_weakness() {
     assert!(found.fifo && found.fencing_tokens && found.replicas == 0);
     assert!(found.missing_rights.is_empty(), "{found:?}");
     assert_eq!(found.weaknesses(), []);
+}
+
+/// The check "not for production" must not pass, and tests that use it must not be warned again and again.
+#[test]
+fn a_store_in_the_process_is_a_weakness_without_a_warning() {
+    let warned = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let warned = warned.clone();
+        move || {
+            warned.store(true, Ordering::SeqCst);
+            std::io::sink()
+        }
+    };
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_writer(writer)
+        .finish();
+    let found = tracing::subscriber::with_default(subscriber, || {
+        Client::connect("memory://").unwrap().guarantees()
+    });
+    assert_eq!(found.weaknesses(), [Weakness::InProcessOnly]);
+    assert!(found.weaknesses()[0].to_string().contains("redis://"));
+    assert!(!warned.load(Ordering::SeqCst));
 }
 
 #[test]

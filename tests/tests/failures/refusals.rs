@@ -17,7 +17,7 @@ fn impatient(rig: &Rig) -> Client {
 #[track_caller]
 fn unavailable<T: std::fmt::Debug>(result: Result<T, LockError>) -> String {
     match result {
-        Err(LockError::Unavailable { source }) => source.to_string(),
+        Err(LockError::Unavailable { source, .. }) => source.to_string(),
         other => panic!("{other:?}"),
     }
 }

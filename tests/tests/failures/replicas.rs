@@ -57,7 +57,7 @@ impl Pair {
 fn unreplicated(error: &LockError) -> bool {
     matches!(
         error,
-        LockError::NotReplicated { name, wanted: 1, reached: 0 } if name == "suite:m"
+        LockError::NotReplicated { name, wanted: 1, reached: 0, .. } if name == "suite:m"
     )
 }
 

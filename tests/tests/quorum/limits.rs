@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Config, LockError, SetupError};
+use auto_mutex_tests::chain;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::runtimes::current_thread;
 
@@ -33,7 +34,7 @@ fn a_permit_that_needs_more_servers_than_there_are_is_unavailable() {
         // Five servers for five permits, four for two.
         let error = client.semaphore("large", 5).acquire().await.unwrap_err();
         assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-        let text = error.to_string();
+        let text = chain(&error);
         assert!(
             text.contains("4 of 5 servers can be reached, 5 are needed"),
             "{text}"
@@ -65,5 +66,5 @@ fn servers_may_have_passwords_and_sockets_of_their_own() {
         matches!(error, SetupError::Authentication { .. }),
         "{error:?}"
     );
-    assert!(!error.to_string().contains("three"), "{error}");
+    assert!(!chain(&error).contains("three"), "{error}");
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use auto_mutex::LockError;
+use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::runtimes::current_thread;
 
@@ -31,7 +32,7 @@ fn without_a_majority_nothing_is_granted_until_it_is_back() {
             let asked = Instant::now();
             let error = client.mutex("m").lock().await.unwrap_err();
             assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-            let text = error.to_string();
+            let text = chain(&error);
             assert!(text.contains("2 of 5 servers can be reached"), "{text}");
             assert!(asked.elapsed() < 3 * PATIENCE);
             let error = client.mutex("m").try_lock().await.unwrap_err();

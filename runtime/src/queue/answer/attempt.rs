@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Asked, RETRY, nonsense, too_many, too_slow};
-use crate::error::{LockError, StoreError, StoreErrorKind};
+use super::{Asked, RETRY, nonsense, too_many};
+use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::queue::deliver::Granted;
 use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::{Attempting, Ticket, TicketState};
@@ -51,7 +51,8 @@ impl Transition<'_> {
         let (number, adopted) = (attempt.number, attempt.adopts.is_some());
         if self.now >= granted.valid {
             self.withdraw(index);
-            waiter.fail(too_slow(), self.wakes);
+            let error = self.too_slow();
+            waiter.fail(error, self.wakes);
         } else if !self.deliver(id, &waiter, granted, number) {
             self.withdraw_by_id(id);
         } else if adopted && let Some(index) = self.state.find(id) {
@@ -124,7 +125,7 @@ impl Transition<'_> {
             _ => LockError::TooManyAttempts {
                 name: self.queue.name().to_string(),
                 attempts: waiter.want.past.attempts.saturating_add(number),
-                holder: holder.and_then(Meta::read),
+                holder: holder.and_then(Meta::read).map(Box::new),
             },
         };
         self.forget(index);
@@ -133,21 +134,17 @@ impl Transition<'_> {
 
     /// Why the store granted nothing.
     fn attempt_error(&self, attempt: &Attempting, reply: &Reply) -> LockError {
-        let name = self.queue.name().to_string();
         match reply {
             _ if attempt.adopts.is_some() => LockError::Lost {
-                name,
+                name: self.queue.name().to_string(),
                 held: Duration::ZERO,
+                cause: LossCause::Forgotten,
             },
-            Reply::Mismatch { capacity } => LockError::PermitsMismatch {
-                name,
-                expected: attempt.waiter.want.share.capacity,
-                found: *capacity,
-            },
+            Reply::Mismatch { capacity, takes } => {
+                self.mismatch(&attempt.waiter.want.share, (*capacity, *takes))
+            }
             Reply::TooMany => too_many(),
-            other => LockError::Unavailable {
-                source: nonsense(other),
-            },
+            other => self.unavailable(nonsense(other)),
         }
     }
 }

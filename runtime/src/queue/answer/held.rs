@@ -1,7 +1,7 @@
 //! The answer to a renewal or a claim.
 
 use super::{Asked, RETRY};
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::{LossCause, StoreError, StoreErrorKind};
 use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::TicketState;
 use crate::store::Reply;
@@ -19,14 +19,16 @@ impl Transition<'_> {
                     held.hold.renewed(sent.validity(asked.hold));
                 }
                 ticket.log.executed(asked.counter);
+                held.forced = false;
                 if held.hold.is_valid() {
                     held.refreshed(asked.counter, self.wakes);
                 } else {
-                    self.lose(index);
+                    // It has marked itself, with the cause.
+                    self.lose(index, LossCause::NotRenewed);
                 }
             }
-            Ok(_) => self.lose(index),
-            Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose(index),
+            Ok(_) => self.lose_unknown(index),
+            Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose_unknown(index),
             Err(error) => {
                 // The lock is ours until its deadline; after a reconnect every ticket is touched anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));

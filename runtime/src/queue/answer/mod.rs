@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::lock_queue::Transition;
 use super::ticket::TicketState;
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::store::{Answer, Mode, Op, Reply};
+use crate::store::{Answer, Mode, Op, Reply, Share};
 
 /// The delay before a refused renewal or release is sent again.
 pub(super) const RETRY: Duration = Duration::from_millis(200);
@@ -89,6 +89,7 @@ impl Transition<'_> {
                 name: self.queue.name().to_string(),
             },
             StoreErrorKind::Unsupported => LockError::Unsupported {
+                name: self.queue.name().to_string(),
                 what: error.to_string(),
                 store: self.queue.member().settings().endpoint.scheme(),
             },
@@ -97,8 +98,28 @@ impl Transition<'_> {
                 wanted,
                 reached,
             },
-            _ => LockError::Unavailable { source: error },
+            _ => self.unavailable(error),
         }
+    }
+
+    pub(in crate::queue) fn unavailable(&self, source: StoreError) -> LockError {
+        LockError::Unavailable {
+            name: self.queue.name().to_string(),
+            server: self.queue.member().settings().endpoint.servers(),
+            source,
+        }
+    }
+
+    /// The name is in use as `found`: a capacity, and whether its tickets take tokens.
+    fn mismatch(&self, share: &Share, found: (u32, bool)) -> LockError {
+        let expected = (share.capacity, share.takes);
+        LockError::mismatch(self.queue.name().to_string(), expected, found)
+    }
+
+    fn too_slow(&self) -> LockError {
+        let message =
+            "the store took longer to answer than the lock may be held: use a longer `expire`";
+        self.unavailable(StoreError::new(StoreErrorKind::Busy, message))
     }
 }
 
@@ -106,14 +127,6 @@ fn too_many() -> LockError {
     LockError::InvalidOption {
         option: "permits",
         reason: "more permits asked for than the semaphore has",
-    }
-}
-
-fn too_slow() -> LockError {
-    let message =
-        "the store took longer to answer than the lock may be held: use a longer `expire`";
-    LockError::Unavailable {
-        source: StoreError::new(StoreErrorKind::Busy, message),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The answer about a waiting ticket.
 
-use super::{Asked, RETRY, nonsense, too_many, too_slow};
+use super::{Asked, RETRY, nonsense, too_many};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::lock_queue::Transition;
 use crate::store::Reply;
@@ -38,14 +38,12 @@ impl Transition<'_> {
                 self.misplaced(index);
                 self.forget(index);
             }
-            Reply::Mismatch { capacity } => {
-                let expected = ticket.waiting().map_or(0, |waiting| waiting.share.capacity);
-                let error = LockError::PermitsMismatch {
-                    name: self.queue.name().to_string(),
-                    expected,
-                    found: capacity,
-                };
-                self.refuse(index, error);
+            Reply::Mismatch { capacity, takes } => {
+                let ticket = &self.state.tickets[index];
+                let share = ticket.waiting().map(|waiting| &waiting.share);
+                if let Some(error) = share.map(|share| self.mismatch(share, (capacity, takes))) {
+                    self.refuse(index, error);
+                }
                 self.forget(index);
             }
             Reply::TooMany => {
@@ -54,7 +52,7 @@ impl Transition<'_> {
             }
             other => {
                 let source = nonsense(&other);
-                self.refuse(index, LockError::Unavailable { source });
+                self.refuse(index, self.unavailable(source));
                 self.withdraw(index);
             }
         }
@@ -69,7 +67,7 @@ impl Transition<'_> {
         waiting.queued = true;
         waiting.stale += 1;
         if waiting.stale >= STALE {
-            self.refuse(index, too_slow());
+            self.refuse(index, self.too_slow());
             self.withdraw(index);
         } else {
             self.send(index);
@@ -121,7 +119,7 @@ impl Transition<'_> {
                 StoreErrorKind::Refused,
                 "the store has lost the place in the queue",
             );
-            self.refuse(index, LockError::Unavailable { source });
+            self.refuse(index, self.unavailable(source));
         }
     }
 

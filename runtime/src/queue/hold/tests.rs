@@ -26,6 +26,8 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         token: 1,
         valid: now.after(Duration::from_secs(60)),
         waited: Duration::ZERO,
+        takes: false,
+        whole: false,
         attempts: 1,
         meta: "h 1 s".into(),
         home: None,
@@ -47,7 +49,7 @@ fn a_loss_is_marked_before_the_listeners_are_taken() {
     let hold = held();
     let listeners = hold.listeners.hold();
     thread::scope(|scope| {
-        scope.spawn(|| hold.lose(&mut DeferredWakes::default()));
+        scope.spawn(|| hold.lose(LossCause::Forced, &mut DeferredWakes::default()));
         let ends = std::time::Instant::now() + Duration::from_secs(10);
         while !hold.is_lost() && std::time::Instant::now() < ends {
             thread::yield_now();
@@ -74,7 +76,7 @@ fn a_loss_wakes_all_listeners_once() {
         hold.listeners.register(&cx, Some(key));
     }
     for _ in 0..2 {
-        hold.lose(&mut DeferredWakes::default());
+        hold.lose(LossCause::Forced, &mut DeferredWakes::default());
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
     }
 }
@@ -157,7 +159,7 @@ fn a_loss_says_for_how_long_it_was_held() {
     by_hand::set(hold.since.after(Duration::from_secs(7)));
     let error = hold.lost_error();
     assert!(
-        matches!(&error, LockError::Lost { name, held } if name == "n:h" && *held == Duration::from_secs(7)),
+        matches!(&error, LockError::Lost { name, held, .. } if name == "n:h" && *held == Duration::from_secs(7)),
         "{error:?}"
     );
 }
@@ -166,7 +168,7 @@ fn a_loss_says_for_how_long_it_was_held() {
 fn only_what_is_lost_is_reported_as_lost() {
     let loses = |hold: &Hold| {
         let mut wakes = DeferredWakes::default();
-        hold.lose(&mut wakes);
+        hold.lose(LossCause::Forced, &mut wakes);
         wakes.reports()
     };
     let hold = held();

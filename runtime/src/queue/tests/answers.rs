@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
-use crate::error::{LockError, StoreErrorKind};
+use crate::error::{LockError, LockKind, StoreErrorKind};
 use crate::member::NameQueue;
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
@@ -131,7 +131,7 @@ fn a_grant_that_took_as_long_as_it_lasts_is_asked_about_five_times() {
                 assert!(matches!(next.op, Op::Touch { .. }), "{next:?}");
             } else {
                 assert!(
-                    matches!(&told, Some(Err(LockError::Unavailable { source })) if source.to_string().contains("longer `expire`")),
+                    matches!(&told, Some(Err(LockError::Unavailable { source, .. })) if source.to_string().contains("longer `expire`")),
                     "{told:?}"
                 );
                 assert!(matches!(next.op, Op::Release { .. }), "{next:?}");
@@ -146,7 +146,13 @@ fn an_attempt_is_told_what_it_met() {
     let tries = Rig::tries();
     for (reply, fits) in [
         (Reply::Busy { holder: None }, "timeout"),
-        (Reply::Mismatch { capacity: 7 }, "mismatch"),
+        (
+            Reply::Mismatch {
+                capacity: 7,
+                takes: true,
+            },
+            "mismatch",
+        ),
         (Reply::TooMany, "option"),
         (Reply::Released { free: 0 }, "unavailable"),
     ] {
@@ -156,9 +162,9 @@ fn an_attempt_is_told_what_it_met() {
         let told = poll(&mut waits).expect("told").map(drop).unwrap_err();
         let what = match &told {
             LockError::Timeout { .. } => "timeout",
-            LockError::PermitsMismatch {
-                expected: 1,
-                found: 7,
+            LockError::WrongKind {
+                expected: LockKind::Mutex,
+                found: LockKind::Semaphore,
                 ..
             } => "mismatch",
             LockError::InvalidOption { .. } => "option",
@@ -263,7 +269,7 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
         let told = poll(&mut waits).expect("told").map(drop).unwrap_err();
         let fits = match &told {
             LockError::TooManyAttempts { attempts: 1, .. } => attempts,
-            LockError::Unavailable { source } => {
+            LockError::Unavailable { source, .. } => {
                 !attempts && source.to_string().contains("restarted")
             }
             _ => false,

@@ -188,7 +188,7 @@ fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
     rig.refuse(rig.next());
     rig.pass(SECOND * 2);
     let error = poll(&mut waiting).expect("it is over").unwrap_err();
-    assert!(error.to_string().contains("4 of 5"), "{error:?}");
+    assert!(format!("{error:?}").contains("4 of 5"), "{error:?}");
     // One that does not wait in the store.
     let tries = Rig::tries();
     lock(&rig.wire.0).clear();
@@ -196,5 +196,5 @@ fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
     rig.refuse(rig.next());
     rig.run(SECOND);
     let error = poll(&mut trying).expect("it is over").unwrap_err();
-    assert!(error.to_string().contains("4 of 5"), "{error:?}");
+    assert!(format!("{error:?}").contains("4 of 5"), "{error:?}");
 }

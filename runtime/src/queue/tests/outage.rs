@@ -31,7 +31,7 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
     rig.run(SECOND / 100);
     let told = poll(&mut waits);
     assert!(
-        matches!(&told, Some(Err(LockError::Unavailable { source })) if source.to_string() == "cut"),
+        matches!(&told, Some(Err(LockError::Unavailable { source, .. })) if source.to_string() == "cut"),
         "{told:?}"
     );
 }
@@ -45,7 +45,7 @@ fn who_waits_for_an_answer_that_does_not_come_is_told_when_patience_ends() {
     rig.run(SECOND / 100);
     let told = poll(&mut waits);
     assert!(
-        matches!(&told, Some(Err(LockError::Unavailable { source })) if source.to_string().contains("in time")),
+        matches!(&told, Some(Err(LockError::Unavailable { source, .. })) if source.to_string().contains("in time")),
         "{told:?}"
     );
 }

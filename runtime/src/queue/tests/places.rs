@@ -267,7 +267,7 @@ fn the_one_whose_place_the_store_has_lost_is_told() {
     rig.member.told(&rig.name, Message::Ask { ticket: second });
     rig.answer(rig.next(), Reply::Gone);
     let error = poll(&mut late).expect("told").unwrap_err();
-    assert!(error.to_string().contains("lost the place"), "{error}");
+    assert!(format!("{error:?}").contains("lost the place"), "{error:?}");
     assert!(poll(&mut early).is_none() && rig.is_silent());
 }
 

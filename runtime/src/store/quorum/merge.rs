@@ -33,23 +33,30 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
                 },
             }
         }
-        Reply::Info(_) => Reply::Info(NameRecord {
-            token: agreed(votes, |reply| Some(info(reply)?.token)),
-            capacity: votes
-                .replies()
-                .filter_map(info)
-                .find_map(|record| record.capacity),
-            used: agreed(votes, |reply| Some(info(reply)?.used)),
-            signals: agreed(votes, |reply| Some(info(reply)?.signals)),
-            exists: agreed(votes, |reply| Some(u64::from(info(reply)?.exists))) > 0,
-            holders: tickets(votes, |record| &record.holders),
-            waiters: {
-                let mut waiters = tickets(votes, |record| &record.waiters);
-                waiters.extend(tickets(beside, |record| &record.waiters));
-                waiters
-            },
-        }),
+        Reply::Info(_) => Reply::Info(described(votes, beside)),
         other => other.clone(),
+    }
+}
+
+fn described(votes: &Votes, beside: &Votes) -> NameRecord {
+    let holders = tickets(votes, |record| &record.holders);
+    let mut waiters = tickets(votes, |record| &record.waiters);
+    // Whoever waits for a release accepts a signal there, whatever the kind of the lock.
+    let takes = holders.first().is_some_and(|holder| holder.takes);
+    let beside = tickets(beside, |record| &record.waiters).into_iter();
+    waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
+    waiters.sort_by_key(|waiter| waiter.since);
+    NameRecord {
+        token: agreed(votes, |reply| Some(info(reply)?.token)),
+        capacity: votes
+            .replies()
+            .filter_map(info)
+            .find_map(|record| record.capacity),
+        used: agreed(votes, |reply| Some(info(reply)?.used)),
+        signals: agreed(votes, |reply| Some(info(reply)?.signals)),
+        exists: agreed(votes, |reply| Some(u64::from(info(reply)?.exists))) > 0,
+        holders,
+        waiters,
     }
 }
 
@@ -102,7 +109,8 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// Merges the records of one ticket. The token that most of them have is the quorum's.
+/// Merges the records of one ticket. The token that most of them have is the quorum's. It came when the first node heard
+/// of it.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let same = |ticket: &&&TicketRecord| {
         let others = known.iter().filter(|other| other.token == ticket.token);
@@ -110,8 +118,10 @@ fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     };
     let ticket = known.iter().max_by_key(same)?;
     let left = known.iter().map(|ticket| ticket.left).max();
+    let since = known.iter().map(|ticket| ticket.since).min();
     Some(TicketRecord {
         left: left.unwrap_or_default(),
+        since: since.unwrap_or_default(),
         ..(**ticket).clone()
     })
 }

@@ -96,9 +96,13 @@ fn words(text: &str) -> Option<Reply> {
         ("BUSY", holder) => Some(Reply::Busy {
             holder: described((!holder.is_empty()).then_some(holder))?,
         }),
-        ("MISMATCH", capacity) => Some(Reply::Mismatch {
-            capacity: capacity.parse().ok()?,
-        }),
+        ("MISMATCH", found) => {
+            let (capacity, takes) = found.split_once(' ')?;
+            Some(Reply::Mismatch {
+                capacity: capacity.parse().ok()?,
+                takes: takes.parse::<u8>().ok()? == 1,
+            })
+        }
         ("FREED", holders) => Some(Reply::Freed {
             holders: holders.parse().ok()?,
         }),
@@ -157,13 +161,26 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
     let Value::List(items) = value else {
         return None;
     };
-    let [ticket, member, units, token, meta, left, parked] = items.as_slice() else {
+    let [
+        ticket,
+        member,
+        units,
+        takes,
+        since,
+        token,
+        meta,
+        left,
+        parked,
+    ] = items.as_slice()
+    else {
         return None;
     };
     Some(TicketRecord {
         ticket: Ticket::parse(text(ticket)?)?,
         member: MemberId::parse(text(member)?)?,
         units: integer(units)?,
+        takes: integer::<u8>(takes)? == 1,
+        since: integer(since)?,
         token: integer(token)?,
         meta: shared(meta)?.into(),
         left: Duration::from_micros(integer(left)?),

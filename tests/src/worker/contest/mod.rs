@@ -142,7 +142,7 @@ impl Contestant {
     /// Counts an error that may come when there is trouble.
     async fn trouble(&mut self, error: LockError) {
         match error {
-            LockError::Unavailable { source } => {
+            LockError::Unavailable { source, .. } => {
                 eprintln!("{}: {source:?}", self.who);
                 self.tally.unavailable += 1;
                 tokio::time::sleep(Duration::from_millis(10)).await;

@@ -1,6 +1,6 @@
 //! What a semaphore is called and how large it is; whether it exists.
 
-use auto_mutex::LockError;
+use auto_mutex::{LockError, LockKind};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
@@ -19,6 +19,7 @@ pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
             name,
             expected: 5,
             found: 3,
+            ..
         } = &error
         else {
             panic!("{error:?}");
@@ -34,25 +35,40 @@ pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
 pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
     let guard = a.mutex("s").lock().await.unwrap();
-    let error = b.semaphore("s", 5).acquire().await.unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.contains("as a mutex") && text.contains("as a semaphore of 5 permits"),
-        "{text}"
-    );
+    let kinds = |error: LockError| match error {
+        LockError::WrongKind {
+            expected, found, ..
+        } => (expected, found),
+        error => panic!("{error:?}"),
+    };
+    let semaphore = b.semaphore("s", 5);
+    for error in [
+        semaphore.acquire().await.unwrap_err(),
+        semaphore.try_acquire().await.unwrap_err(),
+        semaphore.available().await.unwrap_err(),
+    ] {
+        assert_eq!(kinds(error), (LockKind::Semaphore, LockKind::Mutex));
+    }
     let error = b.rw_lock("s").read().await.unwrap_err();
-    assert!(
-        error.to_string().contains("a readers-writer lock"),
-        "{error}"
-    );
+    assert_eq!(kinds(error), (LockKind::RwLock, LockKind::Mutex));
     guard.check().unwrap();
     guard.unlock().await.unwrap();
     let permit = b.semaphore("s", 5).acquire().await.unwrap();
     let error = a.mutex("s").try_lock().await.unwrap_err();
-    assert!(
-        matches!(error, LockError::PermitsMismatch { .. }),
-        "{error:?}"
+    assert_eq!(kinds(error), (LockKind::Mutex, LockKind::Semaphore));
+    permit.release().await.unwrap();
+    // A semaphore of one permit is a semaphore.
+    let permit = b.semaphore("s", 1).acquire().await.unwrap();
+    let error = b.semaphore("s", 5).acquire().await.unwrap_err();
+    let of_one = matches!(
+        error,
+        LockError::PermitsMismatch {
+            expected: 5,
+            found: 1,
+            ..
+        }
     );
+    assert!(of_one, "{error:?}");
     permit.release().await.unwrap();
 }
 
@@ -81,6 +97,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
         name,
         holders: 1,
         waiters: 1,
+        ..
     } = &error
     else {
         panic!("{error:?}");

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use auto_mutex::{Client, SetupError};
+use auto_mutex_tests::chain;
 use auto_mutex_tests::events::finishes;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
@@ -77,7 +78,7 @@ fn every_fault_has_an_error_of_its_own() {
 fn a_server_is_no_sentinel() {
     let redis = Redis::start();
     let error = refused(&format!("redis-sentinel://127.0.0.1:{}/s", redis.port()));
-    let text = error.to_string();
+    let text = chain(&error);
     assert!(matches!(error, SetupError::NoSentinel { .. }), "{text}");
     assert!(text.contains("not a sentinel"), "{text}");
 }

@@ -8,6 +8,7 @@ use std::thread;
 
 use auto_mutex::{Client, Config, SetupError, TlsError};
 use auto_mutex_tests::authority::{Authority, Identity, Valid};
+use auto_mutex_tests::chain;
 use auto_mutex_tests::events::finishes;
 use auto_mutex_tests::redis::{Options, Redis};
 
@@ -115,7 +116,7 @@ fn a_port_without_tls_is_told_from_a_wrong_certificate() {
         let error = finishes("an answer", move || {
             Client::connect(config).map(drop).unwrap_err()
         });
-        let text = error.to_string();
+        let text = chain(&error);
         assert!(text.contains("does this port speak TLS?"), "{text}");
         assert!(
             matches!(

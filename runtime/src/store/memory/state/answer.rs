@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{State, Step};
 use crate::store::limits::{NEAR, NEAR_MS};
-use crate::store::memory::record::Flag;
+use crate::store::memory::record::{Flag, Record};
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
@@ -54,14 +54,24 @@ impl State {
     }
 
     pub(super) fn holder(&self) -> Option<HolderRecord> {
-        let records = self
-            .held
-            .iter()
-            .filter_map(|held| self.records.get(&held.1));
-        let first = records.min_by_key(|record| (record.token, record.place))?;
+        let first = self.first_holder()?;
         Some(HolderRecord {
             token: first.token,
             meta: first.meta.clone(),
+        })
+    }
+
+    fn first_holder(&self) -> Option<&Record> {
+        let held = self.held.iter();
+        let records = held.filter_map(|held| self.records.get(&held.1));
+        records.min_by_key(|record| (record.token, record.place))
+    }
+
+    /// The first holder, else the first waiter.
+    pub(super) fn first(&self) -> Option<&Record> {
+        self.first_holder().or_else(|| {
+            let mut waiting = self.queue.values().chain(self.quiet.values());
+            self.records.get(waiting.next()?)
         })
     }
 
@@ -72,6 +82,11 @@ impl State {
                 ticket,
                 member: record.member,
                 units: record.units,
+                takes: record.takes,
+                since: match record.token {
+                    0 => record.place,
+                    token => token,
+                },
                 token: record.token,
                 meta: record.meta.clone(),
                 left: Duration::from_micros(until - now),

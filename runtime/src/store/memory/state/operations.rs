@@ -30,7 +30,8 @@ impl State {
         if !self.renew(step, ticket, counter, hold, place) {
             self.known = true;
             self.capacity = Some(share.capacity);
-            self.places += 1;
+            // As a time it says since when the ticket waits.
+            self.places = step.now.max(self.places + 1);
             let record = Record {
                 place: self.places,
                 units: share.units,
@@ -95,7 +96,10 @@ impl State {
         }
         self.capacity
             .filter(|capacity| record.is_none() && *capacity != share.capacity)
-            .map(|capacity| Reply::Mismatch { capacity })
+            .map(|capacity| Reply::Mismatch {
+                capacity,
+                takes: self.first().is_some_and(|first| first.takes),
+            })
     }
 
     pub(super) fn touch(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {

@@ -358,7 +358,10 @@ fn capacities_must_agree_while_anybody_holds_or_waits() {
     world.acquire(a, ta, 1, 2, Mode::Queue);
     assert_eq!(
         world.acquire(b, tb, 1, 5, Mode::Queue),
-        Reply::Mismatch { capacity: 2 }
+        Reply::Mismatch {
+            capacity: 2,
+            takes: false,
+        }
     );
     world.release(a, ta, 0, false);
     assert!(is_granted(&world.acquire(b, tb, 1, 5, Mode::Queue)));

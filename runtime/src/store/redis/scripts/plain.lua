@@ -53,7 +53,7 @@ local function cut()
         -- A new waiter asks again soon by itself, so it needs no message.
         local ends, granted, when = now + wait * 1000, 0, now
         local ahead = due
-        seq = seq + 1
+        seq = max(now, seq + 1)
         if room then
           tok = max(now, tok + 1)
           ends, granted = now + hold * 1000, tok

@@ -305,7 +305,8 @@
 
     -- Reports the state without what has ended: the token, the capacity, the used units, the number of signals,
     -- whether the name exists, the holders (in order of token, then of place) and the waiters (by place). Each of
-    -- them is {ticket, member, units, token, meta, microseconds left, parked}.
+    -- them is {ticket, member, units, takes, since when, token, meta, microseconds left, parked}. The place of a waiter
+    -- is the time when it came.
     function x.inspect()
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -313,7 +314,7 @@
       local holders, waiters = {}, all_waiters()
       local function describe(r, ends)
         return {
-          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], int(r[TOKEN]), sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER]), int(ends - now),
+          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]), sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER]), int(ends - now),
           r[FLAG] == 2 and 1 or 0,
         }
       end

@@ -31,10 +31,18 @@
         elseif r then
           own, heard = r, true
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
-          word = 'MISMATCH ' .. int(s[CAP])
+          -- Whether the first ticket takes signals tells a semaphore of one permit from a mutex.
+          local known
+          if s[HOLDERS] > 0 then
+            known = s[HELD_APART] == 0 and fetch(held, 1) or others().eldest()
+          else
+            place_at(1)
+            known = waiter_at(1)
+          end
+          word = string.format('MISMATCH %d %d', s[CAP], known[TAKES])
         else
           -- A new waiter at the end of the queue. It asks again soon by itself.
-          s[SEQ], s[KNOWN], s[CAP] = s[SEQ] + 1, 1, capacity
+          s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
           r = record_of(text, 0, s[SEQ], now, now, 0, 0)
           own = r
           put_waiter(r)

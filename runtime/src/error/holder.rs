@@ -1,0 +1,57 @@
+//! [`Holder`]: who holds a lock.
+
+use std::fmt;
+use std::time::SystemTime;
+
+/// A holder of a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The machine's host name.
+    pub host: String,
+    /// The process id.
+    pub pid: u32,
+    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
+    /// file:line`.
+    pub site: String,
+    /// Since when, by the store's clock.
+    pub since: SystemTime,
+    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    pub owner: Option<String>,
+    /// What it holds. `None` in an error: the store says it only when it is asked, as by `info`.
+    pub kind: Option<HoldKind>,
+    /// How many units it holds: 1 of a mutex, its permits of a semaphore, 1 for a reader. A writer holds all 2^30.
+    /// `None` as for `kind`.
+    pub units: Option<u32>,
+}
+
+/// What a caller holds, or waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HoldKind {
+    /// A mutex.
+    Mutex,
+    /// A readers-writer lock, for reading.
+    Reader,
+    /// A readers-writer lock, for writing.
+    Writer,
+    /// Permits of a semaphore, or one of its tokens.
+    Permit,
+}
+
+impl fmt::Display for HoldKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mutex => "mutex",
+            Self::Reader => "reader",
+            Self::Writer => "writer",
+            Self::Permit => "permit",
+        })
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
+    }
+}

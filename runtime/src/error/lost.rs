@@ -1,0 +1,77 @@
+//! [`LossCause`]: why a lock is not held any more.
+
+use std::fmt;
+
+/// Why a lock is not held any more: the `cause` of [`LockError::Lost`](crate::LockError::Lost).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LossCause {
+    /// The lease was not renewed in time: the store did not answer, or this process could not run. Another client may
+    /// hold the lock now.
+    NotRenewed,
+    /// The `expire` ended. Of a nested call: its own `expire`, and the call around it still holds the lock.
+    Expired,
+    /// Somebody broke the lock with `force_unlock`.
+    Forced,
+    /// The store does not know this hold any more: its data was deleted or overwritten, or it was restarted without
+    /// them. Also a hold that was broken with `force_unlock` while this client had no connection, and a ticket that was
+    /// adopted before or came too late.
+    Forgotten,
+    /// Nobody took it away: this program released the lock through its handle, made a ticket of it, or never held it
+    /// through this handle.
+    Released,
+    /// The client was shut down.
+    ShutDown,
+    /// This process is a fork: the lock stays with the process that took it.
+    Forked,
+}
+
+impl LossCause {
+    /// All causes, in the order of their numbers.
+    const ALL: [Self; 7] = [
+        Self::NotRenewed,
+        Self::Expired,
+        Self::Forced,
+        Self::Forgotten,
+        Self::Released,
+        Self::ShutDown,
+        Self::Forked,
+    ];
+
+    /// For an atomic: see [`from_number`](Self::from_number).
+    pub(crate) const fn number(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+impl fmt::Display for LossCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotRenewed => "its lease was not renewed in time",
+            Self::Expired => "its `expire` ended",
+            Self::Forced => "it was broken with `force_unlock`",
+            Self::Forgotten => "the store does not know this hold any more",
+            Self::Released => "this program released it",
+            Self::ShutDown => "the client was shut down",
+            Self::Forked => "this process is a fork of the holder",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_has_its_number() {
+        for (number, cause) in (0..).zip(LossCause::ALL) {
+            assert_eq!(cause.number(), number);
+            assert_eq!(LossCause::from_number(number), Some(cause));
+        }
+        assert_eq!(LossCause::from_number(7), None);
+    }
+}

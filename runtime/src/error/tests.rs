@@ -1,0 +1,254 @@
+//! Every error that can be made: what it says, and what stands behind it.
+
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use super::*;
+
+const NAME: &str = "ns:the-lock";
+const SERVER: &str = "10.0.0.1:6379";
+
+fn source() -> StoreError {
+    StoreError::of_server(StoreErrorKind::Refused, "OOM", "command not allowed")
+}
+
+fn holder() -> Holder {
+    Holder {
+        host: "a-host".to_owned(),
+        pid: 17,
+        site: "jobs::run at src/jobs.rs:12".to_owned(),
+        since: SystemTime::UNIX_EPOCH,
+        owner: None,
+        kind: Some(HoldKind::Mutex),
+        units: Some(1),
+    }
+}
+
+/// One of each variant.
+fn lock_errors() -> Vec<LockError> {
+    let name = || NAME.to_owned();
+    let holder = || Some(Box::new(holder()));
+    let all = vec![
+        LockError::Timeout {
+            name: name(),
+            waited: Duration::from_secs(1),
+            holder: holder(),
+        },
+        LockError::Lost {
+            name: name(),
+            held: Duration::from_secs(1),
+            cause: LossCause::NotRenewed,
+        },
+        LockError::AlreadyHeld { name: name() },
+        LockError::Deadlock {
+            cycle: vec![name(), name()],
+        },
+        LockError::TooManyAttempts {
+            name: name(),
+            attempts: 3,
+            holder: holder(),
+        },
+        LockError::NotReplicated {
+            name: name(),
+            wanted: 2,
+            reached: 1,
+        },
+        LockError::Unavailable {
+            name: name(),
+            server: SERVER.to_owned(),
+            source: source(),
+        },
+        LockError::PermitsMismatch {
+            name: name(),
+            expected: 1,
+            found: 5,
+        },
+        LockError::WrongKind {
+            name: name(),
+            expected: LockKind::Mutex,
+            found: LockKind::RwLock,
+        },
+        LockError::InUse {
+            name: name(),
+            holders: 1,
+            waiters: 2,
+        },
+        LockError::ForeignKey { name: name() },
+        LockError::Unsupported {
+            name: name(),
+            what: "tokens".to_owned(),
+            store: "redlock",
+        },
+        LockError::NotSetUp,
+        LockError::Forked,
+        LockError::ShutDown,
+        LockError::InvalidName {
+            name: name(),
+            reason: "it is empty",
+        },
+        LockError::InvalidOption {
+            option: "expire",
+            reason: "shorter than 10 ms",
+        },
+    ];
+    let numbers: Vec<_> = all.iter().map(number).collect();
+    assert_eq!(numbers, (0..17).collect::<Vec<_>>(), "one of each");
+    all
+}
+
+/// Does not compile for a variant that is not listed above.
+fn number(error: &LockError) -> usize {
+    match error {
+        LockError::Timeout { .. } => 0,
+        LockError::Lost { .. } => 1,
+        LockError::AlreadyHeld { .. } => 2,
+        LockError::Deadlock { .. } => 3,
+        LockError::TooManyAttempts { .. } => 4,
+        LockError::NotReplicated { .. } => 5,
+        LockError::Unavailable { .. } => 6,
+        LockError::PermitsMismatch { .. } => 7,
+        LockError::WrongKind { .. } => 8,
+        LockError::InUse { .. } => 9,
+        LockError::ForeignKey { .. } => 10,
+        LockError::Unsupported { .. } => 11,
+        LockError::NotSetUp => 12,
+        LockError::Forked => 13,
+        LockError::ShutDown => 14,
+        LockError::InvalidName { .. } => 15,
+        LockError::InvalidOption { .. } => 16,
+    }
+}
+
+/// One of each variant with a source; the others do not compile here.
+fn setup_errors() -> Vec<SetupError> {
+    let address = || SERVER.to_owned();
+    let service = || "the-service".to_owned();
+    let all = vec![
+        SetupError::Unreachable {
+            address: address(),
+            source: source(),
+        },
+        SetupError::Tls {
+            address: address(),
+            source: TlsError::NotTls,
+        },
+        SetupError::Authentication {
+            address: address(),
+            source: source(),
+        },
+        SetupError::Permission {
+            address: address(),
+            source: source(),
+        },
+        SetupError::NoSentinel {
+            address: address(),
+            source: source(),
+        },
+        SetupError::NoPrimary {
+            service: service(),
+            source: source(),
+        },
+    ];
+    for error in &all {
+        match error {
+            SetupError::Unreachable { .. }
+            | SetupError::Tls { .. }
+            | SetupError::Authentication { .. }
+            | SetupError::Permission { .. }
+            | SetupError::NoSentinel { .. }
+            | SetupError::NoPrimary { .. } => {}
+            // None of these has a source.
+            SetupError::InvalidUrl { .. }
+            | SetupError::UnsupportedStore { .. }
+            | SetupError::InvalidOption { .. }
+            | SetupError::Environment { .. }
+            | SetupError::AlreadySetUp
+            | SetupError::UnsupportedServer { .. }
+            | SetupError::NotPrimary { .. }
+            | SetupError::UnknownService { .. }
+            | SetupError::Engine { .. } => unreachable!("without a source"),
+        }
+    }
+    all
+}
+
+/// How many sources are behind `error`; none of them is said twice.
+#[track_caller]
+fn sources(error: &dyn Error) -> usize {
+    let mut count = 0;
+    let mut level = error;
+    while let Some(source) = level.source() {
+        let (outer, inner) = (level.to_string(), source.to_string());
+        assert!(!outer.contains(&inner), "{outer:?} repeats {inner:?}");
+        (count, level) = (count + 1, source);
+    }
+    count
+}
+
+#[test]
+fn nothing_is_said_twice_in_a_chain_of_sources() {
+    for error in lock_errors() {
+        let expected = usize::from(matches!(error, LockError::Unavailable { .. }));
+        assert_eq!(sources(&error), expected, "{error:?}");
+    }
+    for error in setup_errors() {
+        assert_eq!(sources(&error), 1, "{error:?}");
+    }
+}
+
+#[test]
+fn every_error_about_a_lock_names_it() {
+    for error in lock_errors() {
+        let text = error.to_string();
+        let is_about_none = matches!(
+            error,
+            LockError::NotSetUp
+                | LockError::Forked
+                | LockError::ShutDown
+                | LockError::InvalidOption { .. }
+        );
+        let name = (!is_about_none).then_some(NAME);
+        assert_eq!(error.name(), name, "{error:?}");
+        assert_eq!(text.contains(NAME), !is_about_none, "{text}");
+    }
+    let unavailable = &lock_errors()[6];
+    assert!(unavailable.to_string().contains(SERVER), "{unavailable}");
+}
+
+#[test]
+fn another_kind_of_lock_is_not_another_number_of_permits() {
+    let told = |expected, found| LockError::mismatch(NAME.to_owned(), expected, found);
+    let (mutex, rw_lock) = ((1, false), (kind::RW_LOCK, false));
+    for (expected, found) in [
+        ((5, true), (3, true)),
+        ((5, true), (1, true)),
+        ((1, true), (5, false)),
+    ] {
+        let error = told(expected, found);
+        assert!(
+            matches!(error, LockError::PermitsMismatch { expected: e, found: f, .. } if (e, f) == (expected.0, found.0)),
+            "{error:?}"
+        );
+    }
+    for (expected, found, text) in [
+        (
+            mutex,
+            (5, true),
+            "in use as a semaphore, asked for as a mutex",
+        ),
+        (
+            (5, true),
+            mutex,
+            "in use as a mutex, asked for as a semaphore",
+        ),
+        (
+            rw_lock,
+            mutex,
+            "in use as a mutex, asked for as a readers-writer lock",
+        ),
+    ] {
+        let error = told(expected, found);
+        assert!(matches!(error, LockError::WrongKind { .. }), "{error:?}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
+}
