@@ -15,6 +15,9 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, SharedStr};
 
+/// What stands for the namespace at the beginning of `was`; nothing, where there is none.
+const NAMESPACE: &str = "{namespace}:";
+
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
@@ -214,6 +217,16 @@ impl Request<MultiGuard> {
         self.was = Some(was);
     }
 
+    /// The name that `was` gives, without the key.
+    fn old_scope(&self, client: &Client, was: &str) -> NameBuilder {
+        match was.strip_prefix(NAMESPACE) {
+            Some(rest) => {
+                NameBuilder::verbatim_in(self.site.namespace_for(client.namespace()), rest)
+            }
+            None => NameBuilder::complete(was),
+        }
+    }
+
     /// Begins another key; its parts follow.
     pub fn another(&mut self) {
         self.several = true;
@@ -245,7 +258,7 @@ impl Request<MultiGuard> {
         let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
-            let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
+            let old = self.was.map(|was| self.old_scope(&client, was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
                 let name = Cow::Owned(self.finish(name)?);
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));

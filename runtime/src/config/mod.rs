@@ -150,7 +150,9 @@ impl Config {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// The first part of every name. It lets several programs or environments share a store.
+    /// The first part of every name. It lets several environments share a store. The package of an annotated function
+    /// comes after it, so the programs of one namespace share only the locks that they name alike (`name = "…"`,
+    /// handles).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
