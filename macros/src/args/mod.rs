@@ -11,6 +11,7 @@ mod length;
 mod merge;
 mod read;
 mod template;
+mod unit;
 mod word;
 
 use proc_macro2::{Ident, Span, TokenStream};

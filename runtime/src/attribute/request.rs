@@ -33,9 +33,8 @@ pub struct Request<L> {
     several: bool,
     /// The `Display` of some part failed.
     key_failed: bool,
-    expire: Option<Duration>,
-    block: Option<Duration>,
-    at_least: Option<Duration>,
+    /// Without `retries`.
+    options: Options,
     retries: Option<u32>,
     interval: Option<Duration>,
     permits: u32,
@@ -61,9 +60,10 @@ impl<L> Request<L> {
             keys: Vec::new(),
             several: false,
             key_failed: false,
-            expire: None,
-            block: None,
-            at_least: None,
+            options: Options {
+                reentrant: true,
+                ..Options::default()
+            },
             retries: None,
             interval: None,
             permits: 0,
@@ -80,17 +80,18 @@ impl<L> Request<L> {
 
     /// `expire = …`
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
-        self.expire = Some(expire.duration());
+        self.options.expire = self.options.length("expire", expire.length());
     }
 
     /// `block = …`
     pub fn block<D: IsDuration>(&mut self, block: D) {
-        self.block = Some(block.duration());
+        self.options.block = self.options.length("block", block.block());
     }
 
     /// `at_least = …`
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
-        self.at_least = Some(at_least.duration());
+        let at_least = self.options.length("at_least", at_least.length());
+        self.options.at_least = at_least.unwrap_or_default();
     }
 
     /// `retries = …`
@@ -100,7 +101,7 @@ impl<L> Request<L> {
 
     /// `interval = …`
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
-        self.interval = Some(interval.duration());
+        self.interval = self.options.length("interval", interval.length());
     }
 
     /// Adds a part to the key.
@@ -127,13 +128,10 @@ impl<L> Request<L> {
             None => Client::in_force()?,
         };
         let options = Options {
-            expire: self.expire,
-            block: self.block,
             retries: self
                 .retries
                 .map(|retries| (retries, self.interval.unwrap_or(INTERVAL))),
-            at_least: self.at_least.unwrap_or_default(),
-            reentrant: true,
+            ..self.options
         };
         Ok((client, options))
     }

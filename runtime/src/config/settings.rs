@@ -1,10 +1,12 @@
 //! [`Settings`]: a checked configuration.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::Config;
+use super::duration::Span;
 use super::endpoint::Endpoint;
-use super::seconds::Span;
+use super::unit;
 use crate::error::SetupError;
 use crate::store::limits::LONGEST_LEASE_MS;
 
@@ -104,25 +106,41 @@ impl Settings {
 fn longest_lease(given: Option<Span>) -> Result<Duration, SetupError> {
     let longest = take("longest_lease", given)?.unwrap_or(LONGEST_LEASE);
     if longest > LONGEST_LEASE {
-        return Err(invalid("longest_lease", "it is longer than 30 s"));
+        return Err(too_long("longest_lease", longest, ""));
     }
     if longest < SHORTEST_LEASE {
-        return Err(invalid("longest_lease", "it is shorter than 100 ms"));
+        return Err(too_short("longest_lease", longest));
     }
     Ok(longest)
 }
 
 fn lease(given: Option<Span>, longest: Duration) -> Result<Duration, SetupError> {
     let lease = take("lease", given)?.unwrap_or(DEFAULT_LEASE.min(longest));
-    let reason = match lease {
-        _ if lease < SHORTEST_LEASE => "it is shorter than 100 ms",
+    Err(match lease {
+        _ if lease < SHORTEST_LEASE => too_short("lease", lease),
         _ if lease > LONGEST_LEASE => {
-            "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder"
+            let why = "; it is renewed in the background, `expire` is what bounds a holder";
+            too_long("lease", lease, why)
         }
-        _ if lease > longest => "it is longer than `longest_lease`",
+        _ if lease > longest => invalid("lease", "it is longer than `longest_lease`"),
         _ => return Ok(lease),
+    })
+}
+
+fn too_short(option: &'static str, lease: Duration) -> SetupError {
+    let words = unit::in_words(lease.as_secs_f64());
+    invalid(option, format!("{words} is shorter than 100 ms"))
+}
+
+/// A number that would be a lease in milliseconds was probably meant as such.
+fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
+    let seconds = lease.as_secs_f64();
+    let in_millis = lease / 1000;
+    let doubt = match (SHORTEST_LEASE..=LONGEST_LEASE).contains(&in_millis) {
+        true => unit::doubt(seconds),
+        false => format!("{} is too long.", unit::in_words(seconds)),
     };
-    Err(invalid("lease", reason))
+    invalid(option, format!("{doubt} The longest is 30 s{why}"))
 }
 
 fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
@@ -195,6 +213,7 @@ fn at_least_a_millisecond(
     }
 }
 
-fn invalid(option: &'static str, reason: &'static str) -> SetupError {
+fn invalid(option: &'static str, reason: impl Into<Cow<'static, str>>) -> SetupError {
+    let reason = reason.into();
     SetupError::InvalidOption { option, reason }
 }
