@@ -80,6 +80,7 @@ pub struct Config {
     expire: Option<Span>,
     never_expire: bool,
     block: Option<Span>,
+    slow: Option<Span>,
     store_timeout: Option<Span>,
     connect_timeout: Option<Span>,
     handover: Option<(u32, Span)>,
@@ -131,6 +132,7 @@ impl Config {
             expire: None,
             never_expire: false,
             block: None,
+            slow: None,
             store_timeout: None,
             connect_timeout: None,
             handover: None,
@@ -184,6 +186,22 @@ impl Config {
     /// a unit (`"2h"`): without one it is taken as seconds, and a warning asks once whether milliseconds were meant.
     pub fn block(mut self, time: impl IntoDuration) -> Self {
         self.block = Some(duration::block(time).and_then(duration::span));
+        self
+    }
+
+    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) says so: 30 s by default. It
+    /// comes again at each doubling (60 s, 120 s…), and up to a third of a `lease` late. It names the lock, the place in the
+    /// program (`file:line` of an annotated function), and for a call the holder and its place in line. `0` turns it off.
+    ///
+    /// By default a call waits as long as it takes, and a body may hold a lock for a day. So this is how a hang shows.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.slow("5m");
+    /// # Ok(()) }
+    /// ```
+    pub fn slow(mut self, time: impl IntoDuration) -> Self {
+        self.slow = Some(duration::span(time));
         self
     }
 

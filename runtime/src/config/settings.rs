@@ -17,6 +17,7 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 const LONGEST_LEASE: Duration = Duration::from_millis(LONGEST_LEASE_MS);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_SLOW: Duration = Duration::from_secs(30);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The resolution of the store.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) expire: Option<Duration>,
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
+    /// After which time a wait or a hold is warned of; `None`: never.
+    pub(crate) slow: Option<Duration>,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,
     pub(crate) connect_timeout: Duration,
@@ -93,6 +96,7 @@ impl Settings {
             lease,
             expire,
             block: take("block", config.block)?,
+            slow: slow(config.slow)?,
             store_timeout: at_least_a_millisecond("store_timeout", config.store_timeout)?
                 .unwrap_or(lease),
             handover: handover(config.handover)?,
@@ -149,6 +153,18 @@ fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
             Err(invalid("expire", "it is shorter than 10 ms"))
         }
         expire => Ok(expire.unwrap_or(DEFAULT_EXPIRE)),
+    }
+}
+
+fn slow(given: Option<Span>) -> Result<Option<Duration>, SetupError> {
+    let slow = take("slow", given)?.unwrap_or(DEFAULT_SLOW);
+    match slow {
+        Duration::ZERO => Ok(None),
+        _ if slow < SHORTEST => Err(invalid(
+            "slow",
+            "it is shorter than 1 ms; 0 turns the warning off",
+        )),
+        _ => Ok(Some(slow)),
     }
 }
 
