@@ -58,8 +58,7 @@ fn show(reports: &Reports) {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // The namespace makes handles and attributes speak of the same names.
-    auto_mutex::setup(store("reports")?.namespace("examples"))?;
+    auto_mutex::setup(store("reports")?)?;
 
     let guard = Mutex::new("report").blocking_lock()?;
     println!("while somebody else holds the lock:");

@@ -127,7 +127,7 @@ fn on_timeout() {
     let said = succeeds(
         &mut example("on_timeout"),
         &[
-            "no handler: error: lock `examples:report` not obtained within",
+            "no handler: error: lock `report` not obtained within",
             "held by report (pid",
             "somebody else writes month 5",
             "month 5: try again",

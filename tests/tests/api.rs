@@ -196,6 +196,13 @@ fn read(text: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+#[test]
+fn texts_with_a_unit_are_read_alike_by_macros_and_runtime() {
+    let macros = include_str!("../../macros/src/args/unit.rs");
+    let runtime = include_str!("../../runtime/src/config/unit.rs");
+    assert!(macros == runtime, "they are one file: change both");
+}
+
 /// What stands before `{`, `;` or, of a field, the comma at its end, in one line.
 fn up_to_body<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> String {
     let mut text = first.trim().to_owned();

@@ -65,5 +65,6 @@ auto_mutex_tests::conformance! {
         the_loss_of_one_ends_the_body;
     was:
         both_versions_exclude_each_other,
-        both_names_are_held_with_the_key;
+        both_names_are_held_with_the_key,
+        a_process_of_the_former_names_excludes_a_new_one;
 }

@@ -1,4 +1,5 @@
-//! What the documents name exists: files, headings, and tests, so that nothing they point to can go away unnoticed.
+//! What the documents name exists: files, headings, tests, and the key of a lock, so that nothing they point to can go away
+//! unnoticed.
 //!
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.
@@ -6,6 +7,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use auto_mutex::{Client, Config, LockError, auto_mutex};
+use auto_mutex_tests::redis::Redis;
 
 /// The table in which each row is shown by a test.
 const MIGRATION: &str = "docs/migration.md";
@@ -243,4 +247,36 @@ fn each_row_of_the_migration_tables_names_its_test() {
         );
     }
     assert!(rows > 100, "{rows} rows");
+}
+
+/// The README's first example, at the root of a program, as there.
+#[auto_mutex(expire = 100, block = 10)]
+fn close_month(month: u32, inside: impl FnOnce()) -> Result<u32, LockError> {
+    inside();
+    Ok(month)
+}
+
+/// In the README the package is `billing`.
+#[test]
+fn the_readme_says_which_key_its_first_example_has_in_redis() {
+    let readme = include_str!("../../README.md");
+    for namespace in [None, Some("prod")] {
+        let redis = Redis::start();
+        let mut config = Config::new(redis.url()).unwrap();
+        if let Some(namespace) = namespace {
+            config = config.namespace(namespace);
+        }
+        let client = Client::connect(config).unwrap();
+        let key = client.blocking_scope(|| {
+            let mut key = None;
+            close_month(5, || {
+                let of_lock = |name: &String| name.contains(":crate:close_month");
+                let mut names = redis.keys().into_iter().map(|key| key.name);
+                key = names.find(of_lock);
+            })
+            .map(|_| key.expect("a key"))
+        });
+        let key = key.unwrap().replace("auto-mutex-tests", "billing");
+        assert!(readme.contains(&format!("`{key}`")), "{key}");
+    }
 }

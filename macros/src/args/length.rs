@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Result, UnOp};
 
+use super::unit;
 use crate::tokens::bare_expr;
 
 /// A length of time.
 #[derive(Clone)]
 pub(crate) enum Length {
     Known(Duration),
-    /// An expression of type `Duration`.
+    /// An expression: a `Duration`, seconds, or a text with a unit.
     Given(Expr),
 }
 
@@ -34,16 +35,7 @@ pub(crate) enum Least {
 /// The longest time that a store accepts: a century, which no clock overflows with.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-const UNITS: &[(&str, f64)] = &[
-    ("ms", 1e-3),
-    ("s", 1.0),
-    ("m", 60.0),
-    ("min", 60.0),
-    ("h", 3600.0),
-    ("d", 86400.0),
-];
-
-const FORMS: &str = "seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), or an expression of type `Duration`";
+const FORMS: &str = "seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), or an expression: a number, a `Duration` or a text";
 
 impl Length {
     pub(crate) fn parse(option: &str, least: Least, value: Expr) -> Result<Self> {
@@ -77,6 +69,12 @@ impl Length {
                 "`{option}` is too short: give at least \"{}ms\"",
                 shortest.as_millis()
             )),
+            Ok(_) if option == "block" && seconds > unit::LONG && is_number(&value) => {
+                wrong(format!(
+                    "`block`: {} If not, say the unit: \"{seconds}s\"",
+                    unit::doubt(seconds)
+                ))
+            }
             Ok(length) if length <= LONGEST => Ok(Self::Known(length)),
             _ => wrong(format!(
                 "`{option}` is longer than a century: give at most {} seconds",
@@ -115,17 +113,24 @@ impl Count {
     }
 }
 
+/// Whether it is a literal without a unit.
+fn is_number(value: &Expr) -> bool {
+    matches!(bare_expr(value), Expr::Lit(ExprLit { lit, .. }) if !matches!(lit, Lit::Str(_)))
+}
+
 /// The seconds that a literal stands for.
 fn literal(option: &str, lit: &Lit) -> Result<f64> {
     let wrong = |message: String| Error::new(lit.span(), message);
     let (digits, suffix) = match lit {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
         Lit::Float(float) => (float.base10_digits(), float.suffix()),
-        Lit::Str(text) => return with_unit(&text.value()).map_err(wrong),
+        Lit::Str(text) => {
+            return unit::seconds(&text.value()).map_err(|message| wrong(message.to_owned()));
+        }
         _ => return Err(wrong(format!("`{option}` takes {FORMS}"))),
     };
     if !suffix.is_empty() {
-        return Err(wrong(if unit(suffix).is_some() {
+        return Err(wrong(if unit::unit(suffix).is_some() {
             format!("put a time with a unit in quotes: \"{digits}{suffix}\"")
         } else {
             format!("write the seconds without `{suffix}`: `{digits}`")
@@ -134,31 +139,4 @@ fn literal(option: &str, lit: &Lit) -> Result<f64> {
     digits
         .parse()
         .map_err(|_| wrong(format!("`{option}` takes {FORMS}")))
-}
-
-fn with_unit(text: &str) -> std::result::Result<f64, String> {
-    let text = text.trim();
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-')
-        .unwrap_or(text.len());
-    let (number, word) = (&text[..split], text[split..].trim());
-    let number: f64 = number.parse().map_err(|_| {
-        "a time with a unit starts with a number, as in \"250ms\" or \"2m\"".to_owned()
-    })?;
-    let units = "`ms`, `s`, `m`, `h` or `d`";
-    if word.is_empty() {
-        return Err(format!(
-            "add a unit to `{text}` ({units}), or write the seconds without quotes"
-        ));
-    }
-    match unit(word) {
-        Some(seconds) => Ok(number * seconds),
-        None => Err(format!("unknown unit `{word}`: use {units}")),
-    }
-}
-
-/// The length of a unit in seconds.
-fn unit(word: &str) -> Option<f64> {
-    let (_, seconds) = UNITS.iter().find(|(known, _)| *known == word)?;
-    Some(*seconds)
 }

@@ -11,6 +11,7 @@ mod length;
 mod merge;
 mod read;
 mod template;
+mod unit;
 mod word;
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -62,11 +63,22 @@ pub(crate) struct Options {
     pub(crate) done: bool,
 }
 
+/// What stands for the namespace at the beginning of an old name. The runtime replaces it.
+const NAMESPACE: &str = "{namespace}:";
+
 /// An option as it was written.
 #[derive(Clone)]
 struct Given {
     word: Ident,
     text: String,
+}
+
+impl Given {
+    /// The option's word as it was written: `text` begins with it.
+    fn written(&self) -> &str {
+        let ends = |c: char| c != '_' && !c.is_alphanumeric();
+        self.text.split(ends).next().unwrap_or_default()
+    }
 }
 
 /// What to do when the lease is lost while the body runs.
@@ -145,7 +157,7 @@ impl Options {
             );
         }
         if let Some(was) = &self.was
-            && let Some(param) = params.placeholder_in(&was.value())
+            && let Some(param) = params.placeholder_in(&was.value().replacen(NAMESPACE, "", 1))
         {
             errors.at(
                 was.span(),

@@ -60,21 +60,29 @@ impl Options {
         }
         let word = input.call(Ident::parse_any)?;
         let text = word.to_string();
-        if self.word(&text).is_some() {
+        let option = word::option(&text);
+        if let Some(before) = self.given.iter().find(|given| given.word == option) {
+            let message = match before.written() == text {
+                true => format!("`{text}` is given twice: keep one"),
+                false => format!(
+                    "`{text}` is another word for `{}`: keep one",
+                    before.written()
+                ),
+            };
             // Skip the value, so that only this is reported.
             if input.parse::<Option<Token![=]>>()?.is_some() {
                 input.parse::<Expr>()?;
             }
-            return Err(Error::new(
-                word.span(),
-                format!("`{text}` is given twice: keep one"),
-            ));
+            return Err(Error::new(word.span(), message));
         }
         if let Some(message) = word::misplaced(&text, self.kind) {
             return Err(Error::new(word.span(), message));
         }
         self.given.push(Given {
-            word: word.clone(),
+            word: match option == text {
+                true => word.clone(),
+                false => Ident::new(option, word.span()),
+            },
             text: String::new(),
         });
 
@@ -86,9 +94,10 @@ impl Options {
             self.done = true;
             return Ok(());
         }
-        let Some(example) = word::example(&text) else {
+        let Some(example) = word::example(option) else {
             return Err(word::unknown(&word, self.kind));
         };
+        let example = &example.replacen(option, &text, 1);
         if !input.peek(Token![=]) || input.peek(Token![==]) {
             return Err(Error::new(
                 word.span(),
@@ -119,7 +128,7 @@ impl Options {
             return Ok(());
         }
         let value: Expr = input.parse()?;
-        match text.as_str() {
+        match word::option(&text) {
             "expire" => self.expire = Some(Length::parse(&text, EXPIRE, value)?),
             "block" => self.block = Some(Length::parse(&text, Least::Zero, value)?),
             "at_least" => {

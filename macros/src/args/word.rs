@@ -20,7 +20,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("name", "name = \"close-month\""),
     ("key", "key = \"{id}\""),
     ("keys", "keys = [from, to]"),
-    ("was", "was = \"billing:Ledger:close\""),
+    ("was", "was = \"{namespace}:Ledger:close\""),
     ("owner", "owner = session.id"),
     ("permits", "permits = 5"),
     ("guard", "guard = lock"),
@@ -35,6 +35,9 @@ pub(crate) const EXPLICIT: &str = "explicit";
 /// the attribute as used. Never written by users.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
+/// Options that may be written in two ways: the second word is the option's name elsewhere in this crate.
+const ALIASES: &[(&str, &str)] = &[("namespace", "ns")];
+
 /// Words from other libraries.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
@@ -48,6 +51,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",
     ),
 ];
+
+/// The option that `word` stands for.
+pub(crate) fn option(word: &str) -> &str {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == word);
+    alias.map_or(word, |(_, option)| option)
+}
 
 /// An example of the option, if `word` is one.
 pub(crate) fn example(word: &str) -> Option<&'static str> {
@@ -89,7 +98,8 @@ pub(crate) fn unknown(word: &Ident, kind: Kind) -> Error {
         let names = KNOWN.iter().map(|(name, _)| *name).chain([EXPLICIT]);
         names.filter(|name| misplaced(name, kind).is_none())
     };
-    let hint = match suggest::nearest(&text, names()) {
+    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    let hint = match suggest::nearest(&text, names().chain(aliases)) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!(
             "the options are {}",

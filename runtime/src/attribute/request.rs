@@ -15,6 +15,9 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, SharedStr};
 
+/// What stands for the namespace at the beginning of `was`; nothing, where there is none.
+const NAMESPACE: &str = "{namespace}:";
+
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
@@ -30,9 +33,8 @@ pub struct Request<L> {
     several: bool,
     /// The `Display` of some part failed.
     key_failed: bool,
-    expire: Option<Duration>,
-    block: Option<Duration>,
-    at_least: Option<Duration>,
+    /// Without `retries`.
+    options: Options,
     retries: Option<u32>,
     interval: Option<Duration>,
     permits: u32,
@@ -58,9 +60,10 @@ impl<L> Request<L> {
             keys: Vec::new(),
             several: false,
             key_failed: false,
-            expire: None,
-            block: None,
-            at_least: None,
+            options: Options {
+                reentrant: true,
+                ..Options::default()
+            },
             retries: None,
             interval: None,
             permits: 0,
@@ -77,17 +80,18 @@ impl<L> Request<L> {
 
     /// `expire = …`
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
-        self.expire = Some(expire.duration());
+        self.options.expire = self.options.length("expire", expire.length());
     }
 
     /// `block = …`
     pub fn block<D: IsDuration>(&mut self, block: D) {
-        self.block = Some(block.duration());
+        self.options.block = self.options.length("block", block.block());
     }
 
     /// `at_least = …`
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
-        self.at_least = Some(at_least.duration());
+        let at_least = self.options.length("at_least", at_least.length());
+        self.options.at_least = at_least.unwrap_or_default();
     }
 
     /// `retries = …`
@@ -97,7 +101,7 @@ impl<L> Request<L> {
 
     /// `interval = …`
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
-        self.interval = Some(interval.duration());
+        self.interval = self.options.length("interval", interval.length());
     }
 
     /// Adds a part to the key.
@@ -124,13 +128,10 @@ impl<L> Request<L> {
             None => Client::in_force()?,
         };
         let options = Options {
-            expire: self.expire,
-            block: self.block,
             retries: self
                 .retries
                 .map(|retries| (retries, self.interval.unwrap_or(INTERVAL))),
-            at_least: self.at_least.unwrap_or_default(),
-            reentrant: true,
+            ..self.options
         };
         Ok((client, options))
     }
@@ -214,6 +215,16 @@ impl Request<MultiGuard> {
         self.was = Some(was);
     }
 
+    /// The name that `was` gives, without the key.
+    fn old_scope(&self, client: &Client, was: &str) -> NameBuilder {
+        match was.strip_prefix(NAMESPACE) {
+            Some(rest) => {
+                NameBuilder::verbatim_in(self.site.namespace_for(client.namespace()), rest)
+            }
+            None => NameBuilder::complete(was),
+        }
+    }
+
     /// Begins another key; its parts follow.
     pub fn another(&mut self) {
         self.several = true;
@@ -245,7 +256,7 @@ impl Request<MultiGuard> {
         let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
-            let old = self.was.map(|was| NameBuilder::complete(was).parts(key));
+            let old = self.was.map(|was| self.old_scope(&client, was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
                 let name = Cow::Owned(self.finish(name)?);
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));

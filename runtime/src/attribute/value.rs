@@ -4,6 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use super::answer::{AtOnce, Inside};
+use crate::config::{self, IntoDuration};
 
 /// What can be a part of a key.
 #[diagnostic::on_unimplemented(
@@ -78,19 +79,27 @@ impl<T: Display + ?Sized> OwnerName for T {
     }
 }
 
-/// A `Duration`.
+/// A length of time.
 #[diagnostic::on_unimplemented(
-    message = "an expression for a length of time has the type `Duration`, not `{Self}`",
-    label = "not a `Duration`",
-    note = "write seconds as a literal (`100`, `0.5`, \"250ms\"), or convert: `Duration::from_secs(…)`"
+    message = "a length of time is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
+    label = "not a length of time",
+    note = "write `100`, `0.5`, \"250ms\", or an expression of the type `Duration`, of a type of numbers, or `&str`"
 )]
 pub trait IsDuration {
-    /// Itself.
-    fn duration(self) -> Duration;
+    /// Its length, or what is wrong with it.
+    fn length(self) -> Result<Duration, &'static str>;
+
+    /// As [`length`](Self::length), for `block`.
+    fn block(self) -> Result<Duration, &'static str>;
 }
 
-impl IsDuration for Duration {
-    fn duration(self) -> Duration {
-        self
+#[diagnostic::do_not_recommend]
+impl<T: IntoDuration> IsDuration for T {
+    fn length(self) -> Result<Duration, &'static str> {
+        config::length(self)
+    }
+
+    fn block(self) -> Result<Duration, &'static str> {
+        config::block(self)
     }
 }

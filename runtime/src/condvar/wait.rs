@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Condvar;
+use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::handle::{Guard, Holding, want};
 use crate::lease::Terms;
@@ -56,7 +57,7 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait).
+    /// Those of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is no length of time.
     ///
     /// # Cancel safety
     ///
@@ -64,8 +65,9 @@ impl Condvar {
     pub async fn wait_timeout(
         &self,
         guard: MutexGuard,
-        timeout: Duration,
+        timeout: impl IntoDuration,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
+        let timeout = argument("timeout", timeout)?;
         self.wait_at_most(guard, Some(timeout), false).await
     }
 
@@ -77,8 +79,9 @@ impl Condvar {
     pub fn blocking_wait_timeout(
         &self,
         guard: MutexGuard,
-        timeout: Duration,
+        timeout: impl IntoDuration,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
+        let timeout = argument("timeout", timeout)?;
         block_on(self.wait_at_most(guard, Some(timeout), true))
     }
 

@@ -2,26 +2,27 @@
 //!
 //! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
 
+mod duration;
 mod endpoint;
 mod environment;
-mod seconds;
 mod secret;
 mod settings;
+mod unit;
 mod url;
 
+pub use duration::IntoDuration;
+pub(crate) use duration::{Span, argument, block, length};
 pub(crate) use endpoint::{
     Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
 };
-pub use seconds::Seconds;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
-use self::seconds::Span;
 use crate::error::SetupError;
 
 /// Which store to use, and the defaults of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is accepted. Lengths of time are [`Seconds`]: an integer, a
-/// float or a [`Duration`](std::time::Duration). A value that cannot work is reported by `setup` and `Client::connect`.
+/// A URL alone is enough wherever a `Config` is accepted. Lengths of time are numbers of seconds, texts like
+/// `"250ms"`, or `Duration`s: see [`IntoDuration`]. A value that cannot work is reported by `setup` and `Client::connect`.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -79,6 +80,7 @@ pub struct Config {
     expire: Option<Span>,
     never_expire: bool,
     block: Option<Span>,
+    slow: Option<Span>,
     store_timeout: Option<Span>,
     connect_timeout: Option<Span>,
     handover: Option<(u32, Span)>,
@@ -130,6 +132,7 @@ impl Config {
             expire: None,
             never_expire: false,
             block: None,
+            slow: None,
             store_timeout: None,
             connect_timeout: None,
             handover: None,
@@ -150,7 +153,9 @@ impl Config {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// The first part of every name. It lets several programs or environments share a store.
+    /// The first part of every name. It lets several environments share a store. The package of an annotated function
+    /// comes after it, so the programs of one namespace share only the locks that they name alike (`name = "…"`,
+    /// handles).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
@@ -158,14 +163,14 @@ impl Config {
 
     /// How long the store keeps a lock without a renewal: 100 ms to 30 s, 10 s by default, and at most `longest_lease`.
     /// Leases are renewed in the background; the locks of a killed process are free within one lease.
-    pub fn lease(mut self, seconds: impl Seconds) -> Self {
-        self.lease = Some(seconds::span(seconds));
+    pub fn lease(mut self, time: impl IntoDuration) -> Self {
+        self.lease = Some(duration::span(time));
         self
     }
 
     /// How long a lock may be held at most: 24 hours by default.
-    pub fn expire(mut self, seconds: impl Seconds) -> Self {
-        self.expire = Some(seconds::span(seconds));
+    pub fn expire(mut self, time: impl IntoDuration) -> Self {
+        self.expire = Some(duration::span(time));
         self.never_expire = false;
         self
     }
@@ -177,23 +182,40 @@ impl Config {
         self
     }
 
-    /// How long to wait for a lock: as long as it takes by default. `0` does not wait.
-    pub fn block(mut self, seconds: impl Seconds) -> Self {
-        self.block = Some(seconds::span(seconds));
+    /// How long to wait for a lock: as long as it takes by default. `0` does not wait. A number above an hour should have
+    /// a unit (`"2h"`): without one it is taken as seconds, and a warning asks once whether milliseconds were meant.
+    pub fn block(mut self, time: impl IntoDuration) -> Self {
+        self.block = Some(duration::block(time).and_then(duration::span));
+        self
+    }
+
+    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) says so: 30 s by default. It
+    /// comes again at each doubling (60 s, 120 s…), and up to a third of a `lease` late. It names the lock, the place in the
+    /// program (`file:line` of an annotated function), and for a call the holder and its place in line. `0` turns it off.
+    ///
+    /// By default a call waits as long as it takes, and a body may hold a lock for a day. So this is how a hang shows.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.slow("5m");
+    /// # Ok(()) }
+    /// ```
+    pub fn slow(mut self, time: impl IntoDuration) -> Self {
+        self.slow = Some(duration::span(time));
         self
     }
 
     /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not wait
     /// tolerates a second at most. After a process was stopped for a while (its machine slept), the store gets another
     /// second to answer.
-    pub fn store_timeout(mut self, seconds: impl Seconds) -> Self {
-        self.store_timeout = Some(seconds::span(seconds));
+    pub fn store_timeout(mut self, time: impl IntoDuration) -> Self {
+        self.store_timeout = Some(duration::span(time));
         self
     }
 
     /// How long the first connection may take: 5 s by default.
-    pub fn connect_timeout(mut self, seconds: impl Seconds) -> Self {
-        self.connect_timeout = Some(seconds::span(seconds));
+    pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
+        self.connect_timeout = Some(duration::span(time));
         self
     }
 
@@ -210,8 +232,8 @@ impl Config {
     /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.local_handover(20, 0.002);
     /// # Ok(()) }
     /// ```
-    pub fn local_handover(mut self, times: u32, seconds: impl Seconds) -> Self {
-        self.handover = Some((times, seconds::span(seconds)));
+    pub fn local_handover(mut self, times: u32, time: impl IntoDuration) -> Self {
+        self.handover = Some((times, duration::span(time)));
         self
     }
 
@@ -251,8 +273,8 @@ impl Config {
     ///     .restart_guard(true);
     /// # Ok(()) }
     /// ```
-    pub fn longest_lease(mut self, seconds: impl Seconds) -> Self {
-        self.longest_lease = Some(seconds::span(seconds));
+    pub fn longest_lease(mut self, time: impl IntoDuration) -> Self {
+        self.longest_lease = Some(duration::span(time));
         self
     }
 
@@ -270,8 +292,8 @@ impl Config {
     /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.replicas(1, 0.2);
     /// # Ok(()) }
     /// ```
-    pub fn replicas(mut self, count: u32, timeout: impl Seconds) -> Self {
-        self.replicas = Some((count, seconds::span(timeout)));
+    pub fn replicas(mut self, count: u32, timeout: impl IntoDuration) -> Self {
+        self.replicas = Some((count, duration::span(timeout)));
         self
     }
 

@@ -1,10 +1,12 @@
 //! [`Settings`]: a checked configuration.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::Config;
+use super::duration::Span;
 use super::endpoint::Endpoint;
-use super::seconds::Span;
+use super::unit;
 use crate::error::SetupError;
 use crate::store::limits::LONGEST_LEASE;
 
@@ -13,6 +15,7 @@ pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_SLOW: Duration = Duration::from_secs(30);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The resolution of the store.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -29,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) expire: Option<Duration>,
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
+    /// After which time a wait or a hold is warned of; `None`: never.
+    pub(crate) slow: Option<Duration>,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,
     pub(crate) connect_timeout: Duration,
@@ -89,6 +94,7 @@ impl Settings {
             lease,
             expire,
             block: take("block", config.block)?,
+            slow: slow(config.slow)?,
             store_timeout: at_least_a_millisecond("store_timeout", config.store_timeout)?
                 .unwrap_or(lease),
             handover: handover(config.handover)?,
@@ -102,25 +108,41 @@ impl Settings {
 fn longest_lease(given: Option<Span>) -> Result<Duration, SetupError> {
     let longest = take("longest_lease", given)?.unwrap_or(LONGEST_LEASE);
     if longest > LONGEST_LEASE {
-        return Err(invalid("longest_lease", "it is longer than 30 s"));
+        return Err(too_long("longest_lease", longest, ""));
     }
     if longest < SHORTEST_LEASE {
-        return Err(invalid("longest_lease", "it is shorter than 100 ms"));
+        return Err(too_short("longest_lease", longest));
     }
     Ok(longest)
 }
 
 fn lease(given: Option<Span>, longest: Duration) -> Result<Duration, SetupError> {
     let lease = take("lease", given)?.unwrap_or(DEFAULT_LEASE.min(longest));
-    let reason = match lease {
-        _ if lease < SHORTEST_LEASE => "it is shorter than 100 ms",
+    Err(match lease {
+        _ if lease < SHORTEST_LEASE => too_short("lease", lease),
         _ if lease > LONGEST_LEASE => {
-            "it is longer than 30 s; it is renewed in the background, `expire` is what bounds a holder"
+            let why = "; it is renewed in the background, `expire` is what bounds a holder";
+            too_long("lease", lease, why)
         }
-        _ if lease > longest => "it is longer than `longest_lease`",
+        _ if lease > longest => invalid("lease", "it is longer than `longest_lease`"),
         _ => return Ok(lease),
+    })
+}
+
+fn too_short(option: &'static str, lease: Duration) -> SetupError {
+    let words = unit::in_words(lease.as_secs_f64());
+    invalid(option, format!("{words} is shorter than 100 ms"))
+}
+
+/// A number that would be a lease in milliseconds was probably meant as such.
+fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
+    let seconds = lease.as_secs_f64();
+    let in_millis = lease / 1000;
+    let doubt = match (SHORTEST_LEASE..=LONGEST_LEASE).contains(&in_millis) {
+        true => unit::doubt(seconds),
+        false => format!("{} is too long.", unit::in_words(seconds)),
     };
-    Err(invalid("lease", reason))
+    invalid(option, format!("{doubt} The longest is 30 s{why}"))
 }
 
 fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
@@ -129,6 +151,18 @@ fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
             Err(invalid("expire", "it is shorter than 10 ms"))
         }
         expire => Ok(expire.unwrap_or(DEFAULT_EXPIRE)),
+    }
+}
+
+fn slow(given: Option<Span>) -> Result<Option<Duration>, SetupError> {
+    let slow = take("slow", given)?.unwrap_or(DEFAULT_SLOW);
+    match slow {
+        Duration::ZERO => Ok(None),
+        _ if slow < SHORTEST => Err(invalid(
+            "slow",
+            "it is shorter than 1 ms; 0 turns the warning off",
+        )),
+        _ => Ok(Some(slow)),
     }
 }
 
@@ -193,6 +227,7 @@ fn at_least_a_millisecond(
     }
 }
 
-fn invalid(option: &'static str, reason: &'static str) -> SetupError {
+fn invalid(option: &'static str, reason: impl Into<Cow<'static, str>>) -> SetupError {
+    let reason = reason.into();
     SetupError::InvalidOption { option, reason }
 }

@@ -16,6 +16,7 @@ fn the_defaults() {
     assert_eq!(settings.lease, Duration::from_secs(10));
     assert_eq!(settings.expire, Some(Duration::from_secs(86_400)));
     assert_eq!(settings.block, None);
+    assert_eq!(settings.slow, Some(Duration::from_secs(30)));
     assert_eq!(settings.store_timeout, settings.lease);
     assert_eq!(settings.connect_timeout, Duration::from_secs(5));
     assert_eq!(settings.longest_lease, Duration::from_secs(30));
@@ -57,6 +58,7 @@ fn what_is_given_is_kept() {
         .lease(0.1)
         .expire(100_000)
         .block(0)
+        .slow("0s")
         .store_timeout(Duration::from_millis(1))
         .connect_timeout(1_u32)
         .validate()
@@ -65,6 +67,7 @@ fn what_is_given_is_kept() {
     assert_eq!(settings.lease, Duration::from_millis(100));
     assert_eq!(settings.expire, Some(Duration::from_secs(100_000)));
     assert_eq!(settings.block, Some(Duration::ZERO));
+    assert_eq!(settings.slow, None);
     assert_eq!(settings.store_timeout, Duration::from_millis(1));
     assert_eq!(settings.connect_timeout, Duration::from_secs(1));
     assert_eq!(
@@ -98,6 +101,10 @@ fn values_that_cannot_work_are_reported_by_validate() {
         ("block", memory().block(-1)),
         ("block", memory().block(u64::MAX)),
         ("block", memory().block(f64::NAN)),
+        ("block", memory().block("10")),
+        ("expire", memory().expire("5 weeks")),
+        ("slow", memory().slow(-1)),
+        ("slow", memory().slow("0.1ms")),
         ("store_timeout", memory().store_timeout(0)),
         ("connect_timeout", memory().connect_timeout(0)),
         ("namespace", memory().namespace("")),

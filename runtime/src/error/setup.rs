@@ -1,5 +1,6 @@
 //! [`SetupError`]: why a client could not be made.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use thiserror::Error;
@@ -35,7 +36,7 @@ pub enum SetupError {
         /// The option of `Config`.
         option: &'static str,
         /// What is wrong with its value.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
 
     /// An environment variable is missing or unusable.

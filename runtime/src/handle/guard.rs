@@ -43,23 +43,25 @@ macro_rules! guard_methods {
             /// # Errors
             ///
             /// [`LockError::Lost`](crate::LockError::Lost) if it is not held any more,
-            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms.
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or what is no length of time.
             ///
             /// # Cancel safety
             ///
             /// `expire` restarts with the call, whether or not the future completes.
             pub async fn refresh(
                 &self,
-                expire: std::time::Duration,
+                expire: impl $crate::config::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
+                let expire = $crate::config::argument("refresh", expire)?;
                 self.holding.refresh(expire).await
             }
 
             /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
             pub fn blocking_refresh(
                 &self,
-                expire: std::time::Duration,
+                expire: impl $crate::config::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
+                let expire = $crate::config::argument("refresh", expire)?;
                 self.holding.blocking_refresh(expire)
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::config::{SHORTEST_EXPIRE, Settings};
+use crate::config::{SHORTEST_EXPIRE, Settings, Span};
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::queue::Patience;
@@ -21,12 +21,29 @@ pub(crate) struct Options {
     /// The store keeps the lock at least this long after the grant, also when it is released earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentrant: bool,
+    /// An option whose value cannot be used, and why: the error of every call.
+    pub(crate) unusable: Option<(&'static str, &'static str)>,
 }
 
 impl Options {
+    /// The value of `option`; if it cannot be used, every call with these options is an error.
+    pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
+        self.unusable.take_if(|unusable| unusable.0 == option);
+        match given {
+            Ok(length) => Some(length),
+            Err(reason) => {
+                self.unusable = Some((option, reason));
+                None
+            }
+        }
+    }
+
     /// The terms and the patience of a call with these options.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
+        if let Some((option, reason)) = self.unusable {
+            return Err(LockError::InvalidOption { option, reason });
+        }
         let expire = match self.expire {
             Some(expire) if expire < SHORTEST_EXPIRE => {
                 return Err(LockError::InvalidOption {
@@ -73,8 +90,12 @@ macro_rules! option_methods {
             ///
             /// The lock of a dead process is free much sooner, after its lease, which is short and renewed in the
             /// background.
-            pub fn expire(mut self, expire: std::time::Duration) -> Self {
-                self.options.expire = Some(expire);
+            ///
+            /// It takes seconds, a text like `"2m"`, or a `Duration`: see [`IntoDuration`](crate::IntoDuration). A value that
+            /// cannot be used is [`LockError::InvalidOption`](crate::LockError::InvalidOption) of the call.
+            pub fn expire(mut self, expire: impl $crate::config::IntoDuration) -> Self {
+                let expire = $crate::config::length(expire);
+                self.options.expire = self.options.length("expire", expire);
                 self
             }
 
@@ -84,9 +105,11 @@ macro_rules! option_methods {
                 self
             }
 
-            /// How long to wait: zero means not at all. The client's setting (as long as it takes) by default.
-            pub fn block(mut self, block: std::time::Duration) -> Self {
-                self.options.block = Some(block);
+            /// How long to wait, as [`expire`](Self::expire) takes it: zero means not at all. The client's setting (as long
+            /// as it takes) by default.
+            pub fn block(mut self, block: impl $crate::config::IntoDuration) -> Self {
+                let block = $crate::config::block(block);
+                self.options.block = self.options.length("block", block);
                 self
             }
 
@@ -102,8 +125,10 @@ macro_rules! option_methods {
             /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper;
             /// this is for code that moves over from a library that polls.
-            pub fn retries(mut self, n: u32, interval: std::time::Duration) -> Self {
-                self.options.retries = Some((n, interval));
+            pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
+                let interval = $crate::config::length(interval);
+                let interval = self.options.length("interval", interval);
+                self.options.retries = interval.map(|interval| (n, interval));
                 self
             }
         }

@@ -2,10 +2,9 @@
 //!
 //! Every request is sent before any answer is awaited.
 
-use std::time::Duration;
-
 use super::MultiLock;
 use super::names::in_order;
+use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;
@@ -93,7 +92,8 @@ impl MultiLock {
     /// # Cancel safety
     ///
     /// `expire` restarts with the call, whether or not the future completes.
-    pub async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
+    pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
+        let expire = argument("refresh", expire)?;
         for confirmed in self.each(|handle| handle.refresh(expire))? {
             confirmed.wait().await?;
         }
@@ -101,7 +101,7 @@ impl MultiLock {
     }
 
     /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
-    pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
+    pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 

@@ -1,8 +1,7 @@
 //! Acting on a mutex through its handle, without its guard.
 
-use std::time::Duration;
-
 use super::Mutex;
+use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::handle::{freed, owned};
 use crate::wait::block_on;
@@ -45,7 +44,8 @@ impl Mutex {
     /// # Cancel safety
     ///
     /// `expire` restarts with the call, whether or not the future completes.
-    pub async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
+    pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
+        let expire = argument("refresh", expire)?;
         match self.handle.refresh_owner(expire)? {
             Some(asked) => self.handle.told(&asked.wait().await?),
             None => self.handle.refresh(expire)?.wait().await,
@@ -53,7 +53,7 @@ impl Mutex {
     }
 
     /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
-    pub fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
+    pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 

@@ -50,8 +50,8 @@ pub struct Mutex {
 }
 
 impl Client {
-    /// A mutex called `name`, in this client's namespace. If the client has none, `name` is complete: the lock of an
-    /// annotated function is then called `package:Type:function`.
+    /// A mutex called `name`, in this client's namespace, if it has one. It is the lock of an annotated function
+    /// with `name = "…"` of the same text; that of a function without this option is called `package:Type:function`.
     ///
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control and non-ASCII characters are percent-escaped
     /// in the store.

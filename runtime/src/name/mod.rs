@@ -1,4 +1,4 @@
-//! Names of locks: `namespace:type:method[:key…]`, and the escaping that keeps distinct scopes apart.
+//! Names of locks: `namespace:package:type:method[:key…]`, and the escaping that keeps distinct scopes apart.
 //!
 //! Stores add a prefix of their own.
 
@@ -99,15 +99,7 @@ impl Name {
                 reason: "it is empty",
             });
         }
-        let builder = match namespace {
-            Some(namespace) => {
-                let mut builder = NameBuilder::new(namespace);
-                builder.verbatim(name);
-                builder
-            }
-            None => NameBuilder::complete(name),
-        };
-        builder.finish()
+        NameBuilder::verbatim_in(namespace, name).finish()
     }
 
     /// A name that is escaped already.
@@ -151,6 +143,17 @@ pub(crate) struct NameBuilder(String);
 impl NameBuilder {
     pub(crate) fn new(namespace: &str) -> Self {
         Self(escape(namespace).to_string())
+    }
+
+    /// Starts with a name that the user chose, behind the namespace if there is one. Handles and `name = "…"` do this in
+    /// the same way, so that they meet.
+    pub(crate) fn verbatim_in(namespace: Option<&str>, name: &str) -> Self {
+        let Some(namespace) = namespace else {
+            return Self::complete(name);
+        };
+        let mut builder = Self::new(namespace);
+        builder.verbatim(name);
+        builder
     }
 
     /// Starts with a name that the user chose, with its namespace.

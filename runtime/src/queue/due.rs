@@ -36,6 +36,9 @@ impl Transition<'_> {
         if let Some(first) = state.first_deadline {
             at(first);
         }
+        if let Some(warning) = self.first_slow_waiter() {
+            at(warning);
+        }
         if let Some(since) = self.silent_since() {
             let store_timeout = self.queue.member().settings().store_timeout;
             // Later waiters may tolerate a longer outage; the next run checks them.
@@ -62,6 +65,9 @@ impl Transition<'_> {
             }
             TicketState::Held(held) => {
                 at(held.hold.deadline());
+                if let Some(warning) = self.slow_holder(ticket) {
+                    at(warning);
+                }
                 for refresher in &held.refreshers {
                     at(refresher.deadline);
                 }
@@ -96,6 +102,7 @@ impl Transition<'_> {
         self.due_attempts();
         self.due_leaving();
         self.due_queries();
+        self.warn_of_slow();
     }
 
     fn due_held(&mut self) {

@@ -42,6 +42,7 @@ impl Transition<'_> {
                 }
                 if let Some(held) = ticket.held_mut() {
                     held.hold = hold;
+                    held.warned.forget();
                     held.handed = number;
                     held.bounds.clear();
                 }

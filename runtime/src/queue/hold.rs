@@ -300,7 +300,6 @@ impl Hold {
         }
     }
 
-    #[cfg(all(test, shuttle))]
     pub(crate) fn since(&self) -> Instant {
         self.since
     }

@@ -28,6 +28,7 @@
 //! | `answer` | the store answers a request |
 //! | `hint` | the store sends a message |
 //! | `due` | a timer fires |
+//! | `slow` | warnings about long waits and holds |
 //! | `query` | asking about a name, breaking its lock |
 //! | `home` | the thread or runtime of a caller |
 
@@ -53,6 +54,7 @@ mod send_log;
 #[cfg(repository)]
 #[cfg(test)]
 mod simulation;
+mod slow;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;

@@ -68,6 +68,7 @@ impl Transition<'_> {
             unanswered_since,
             queued: false,
             holder: None,
+            place: None,
             stale: 0,
             trouble: None,
         };

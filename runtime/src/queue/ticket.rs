@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::deliver::Granted;
 use super::hold::Hold;
 use super::send_log::SendLog;
+use super::slow::Warned;
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
@@ -52,6 +53,8 @@ pub(super) struct Waiting {
     pub(super) queued: bool,
     /// The holder of the name, as of the last answer.
     pub(super) holder: Option<HolderRecord>,
+    /// The place in the store's queue, as of the last answer.
+    pub(super) place: Option<u64>,
     /// How many grants in a row had ended when they arrived.
     pub(super) stale: u32,
     /// Why the store did not serve the last request.
@@ -83,6 +86,8 @@ pub(super) struct Held {
     /// The latest end of all leases that were asked for. No later request asks for an earlier end: answers in flight,
     /// and the next holder in this process, rely on it.
     pub(super) leased: Instant,
+    /// The warnings about the hold.
+    pub(super) warned: Warned,
     /// How often it was handed to another waiter of this process.
     pub(super) handed: u32,
     /// The hold has an owner in the store.
@@ -346,6 +351,7 @@ impl Held {
             granted,
             since: now,
             leased: now.after(lease),
+            warned: Warned::default(),
             handed: 0,
             owned: false,
             forced: false,

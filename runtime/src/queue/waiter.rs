@@ -5,6 +5,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::hold::Hold;
+use super::slow::Warned;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Terms;
@@ -77,6 +78,8 @@ pub(crate) struct Waiter {
     /// Resolved when the store has it in its queue, or when it needs no place any more. Only set for a waiter that
     /// relies on its place.
     pub(super) registered: Promise<()>,
+    /// The warnings about the wait.
+    pub(super) warned: Warned,
 }
 
 impl Waiter {
@@ -91,6 +94,7 @@ impl Waiter {
             started: now,
             promise: Promise::new(),
             registered: Promise::new(),
+            warned: Warned::default(),
         })
     }
 

@@ -20,9 +20,9 @@ inventory::collect!(Listed);
 ///
 /// struct Ledger;
 ///
-/// #[auto_mutex(ns = "billing", expire = 100)]
+/// #[auto_mutex(expire = 100)]
 /// impl Ledger {
-///     #[auto_mutex(key = "{month}")]
+///     #[auto_mutex(name = "ledger:close", key = "{month}")]
 ///     fn close(&self, month: u32) -> Result<u32, LockError> {
 ///         Ok(month)
 ///     }
@@ -30,7 +30,7 @@ inventory::collect!(Listed);
 ///
 /// // Better in a file: `include_str!("locks.txt")`.
 /// const LOCKS: &str = r#"
-/// billing:Ledger:close:{month} #[auto_mutex(key = "{month}", ns = "billing", expire = 100)] fn close
+/// ledger:close:{month} #[auto_mutex(name = "ledger:close", key = "{month}", expire = 100)] fn close
 /// "#;
 ///
 /// # /*

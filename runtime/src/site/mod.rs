@@ -17,7 +17,8 @@ pub use list::{Listed, sites};
 
 /// An annotated function of this program, as [`sites`] lists it.
 pub struct Site {
-    /// The annotated crate's package.
+    /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
+    /// share a lock unasked.
     #[doc(hidden)]
     pub package: Option<&'static str>,
     /// The module, with the crate first.
@@ -68,7 +69,7 @@ pub enum Owner {
     Type(&'static str),
     /// The type `Self`, which only the compiler knows.
     SelfType,
-    /// `name = "…"`: the whole name, instead of the function's.
+    /// `name = "…"`: the name behind the namespace, instead of package, type and function.
     Named(&'static str),
 }
 
@@ -104,11 +105,12 @@ impl State {
 }
 
 impl Site {
-    /// The name of its locks as a template. `{Self}` stands for the type if only the method is annotated, other braces
-    /// for what varies from call to call; several keys are a list in brackets. The namespace is the option `ns`, else
-    /// the package's name; at run time, the namespace of the client replaces the latter.
+    /// The name of its locks as a template: `package:Type:function`, or what the option `name` says, behind the namespace
+    /// of the option `ns`. Without that option, the namespace of the client, if it has one, comes before the template at
+    /// run time. `{Self}` stands for the type if only the method is annotated, other braces for what varies from call to
+    /// call; several keys are a list in brackets.
     ///
-    /// `billing:Ledger:close:{month}`
+    /// `billing:Ledger:close:{month}` in the package `billing`
     #[must_use]
     pub fn name(&self) -> String {
         self.template()

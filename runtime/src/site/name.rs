@@ -17,6 +17,11 @@ impl Site {
         scope
     }
 
+    /// The namespace of its locks, with a client whose namespace is `client`.
+    pub(crate) fn namespace_for<'a>(&self, client: Option<&'a str>) -> Option<&'a str> {
+        self.namespace.or(client)
+    }
+
     /// Adds a key to a name without one.
     pub(crate) fn keyed(&self, scope: NameBuilder, key: &[String]) -> NameBuilder {
         self.before_key(scope, key.len()).parts(key)
@@ -42,17 +47,24 @@ impl Site {
         client: Option<&str>,
         add_self: impl FnOnce(&mut NameBuilder),
     ) -> NameBuilder {
+        let namespace = self.namespace_for(client);
+        if let Owner::Named(text) = self.owner {
+            return NameBuilder::verbatim_in(namespace, text);
+        }
         let krate = || self.module.split("::").next().unwrap_or_default();
-        let namespace = self.namespace.or(client).or(self.package);
-        let mut name = NameBuilder::new(namespace.unwrap_or_else(krate));
+        let package = self.package.unwrap_or_else(krate);
+        let mut name = match namespace {
+            Some(namespace) => NameBuilder::new(namespace),
+            None => NameBuilder::new(package),
+        };
+        if namespace.is_some() {
+            name.part(package);
+        }
         match self.owner {
             Owner::Module => name.part(&self.module_below()),
             Owner::Type(ty) => name.part(ty),
             Owner::SelfType => add_self(&mut name),
-            Owner::Named(text) => {
-                name.verbatim(text);
-                return name;
-            }
+            Owner::Named(_) => {}
         }
         if !self.attribute.is_per_type() {
             name.part(self.function);
@@ -103,10 +115,7 @@ mod tests {
             "my-package:Ledger:close"
         );
         assert_eq!(name(&site(Owner::SelfType), None), "my-package:Book:close");
-        assert_eq!(
-            name(&site(Owner::Named("a:b c")), None),
-            "my-package:a:b%20c"
-        );
+        assert_eq!(name(&site(Owner::Named("a:b c")), None), "a:b%20c");
         let root = Site {
             module: "my_package",
             ..site(Owner::Module)
@@ -133,24 +142,38 @@ mod tests {
             let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
             assert_eq!(ledger.template(), "my-package:Ledger::{n}");
-            assert_eq!(site(Owner::Named("x")).template(), "my-package:x:{n}");
+            assert_eq!(site(Owner::Named("x")).template(), "x:{n}");
         }
     }
 
     #[test]
-    fn the_nearest_namespace_counts() {
+    fn the_nearest_namespace_stands_before_the_package() {
         let plain = site(Owner::Type("T"));
-        assert_eq!(name(&plain, Some("prod")), "prod:T:close");
+        assert_eq!(name(&plain, Some("prod")), "prod:my-package:T:close");
         let own = Site {
             namespace: Some("own"),
             ..site(Owner::Type("T"))
         };
-        assert_eq!(name(&own, Some("prod")), "own:T:close");
+        assert_eq!(name(&own, Some("prod")), "own:my-package:T:close");
+        assert_eq!(own.template(), "own:my-package:T:close");
         let script = Site {
             package: None,
             ..site(Owner::Type("T"))
         };
         assert_eq!(name(&script, None), "my_package:T:close");
+        assert_eq!(name(&script, Some("prod")), "prod:my_package:T:close");
+    }
+
+    #[test]
+    fn a_name_of_the_user_leaves_the_package_out() {
+        let named = site(Owner::Named("a:b"));
+        assert_eq!(name(&named, Some("prod")), "prod:a:b");
+        let own = Site {
+            namespace: Some("my ns"),
+            ..site(Owner::Named("a:b"))
+        };
+        assert_eq!(name(&own, Some("prod")), "my%20ns:a:b");
+        assert_eq!(own.template(), "my%20ns:a:b");
     }
 
     #[test]
@@ -167,6 +190,6 @@ mod tests {
             key: &["{n}"],
             ..site(Owner::Named("a:b"))
         };
-        assert_eq!(named.template(), "my-package:a:b:{n}");
+        assert_eq!(named.template(), "a:b:{n}");
     }
 }

@@ -103,12 +103,21 @@ fn calls_exclude_each_other() {
 fn names_are_those_of_the_type() {
     let witness = Witness::default;
     scoped_on(&named_client(), async {
-        assert_eq!(Inner(witness()).plain().await.unwrap(), "t:Inner:plain");
-        assert_eq!(Above(witness()).plain().await.unwrap(), "t:Above:plain");
-        assert_eq!(Below(witness()).plain().await.unwrap(), "t:Below:plain");
+        assert_eq!(
+            Inner(witness()).plain().await.unwrap(),
+            "t:auto-mutex-tests:Inner:plain"
+        );
+        assert_eq!(
+            Above(witness()).plain().await.unwrap(),
+            "t:auto-mutex-tests:Above:plain"
+        );
+        assert_eq!(
+            Below(witness()).plain().await.unwrap(),
+            "t:auto-mutex-tests:Below:plain"
+        );
         assert_eq!(
             Inner(witness()).default((1, 2)).await.unwrap(),
-            "t:Inner:default 3"
+            "t:auto-mutex-tests:Inner:default 3"
         );
         let book: &dyn Book = &Below(witness());
         assert_eq!(book.default((1, 2)).await.unwrap(), "unprotected 1 2");

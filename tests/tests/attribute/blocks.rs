@@ -58,15 +58,27 @@ impl Ledger {
 fn options_are_merged_one_by_one() {
     let (client, ledger) = (named_client(), Ledger { id: 7 });
     client.blocking_scope(|| {
-        assert_eq!(ledger.inherits().unwrap(), "b:Ledger:inherits:7 1");
-        assert_eq!(ledger.overrides().unwrap(), "b:Ledger:overrides:7:3 0");
-        assert_eq!(Ledger::drops_the_key().unwrap(), "b:Ledger:drops_the_key");
-        assert_eq!(ledger.other_guard().unwrap(), "b:Ledger:other_guard:7");
+        assert_eq!(
+            ledger.inherits().unwrap(),
+            "b:auto-mutex-tests:Ledger:inherits:7 1"
+        );
+        assert_eq!(
+            ledger.overrides().unwrap(),
+            "b:auto-mutex-tests:Ledger:overrides:7:3 0"
+        );
+        assert_eq!(
+            Ledger::drops_the_key().unwrap(),
+            "b:auto-mutex-tests:Ledger:drops_the_key"
+        );
+        assert_eq!(
+            ledger.other_guard().unwrap(),
+            "b:auto-mutex-tests:Ledger:other_guard:7"
+        );
         assert_eq!(ledger.no_guard().unwrap(), 7);
     });
     assert_eq!(
         scoped_on(&client, ledger.inherits_async()).unwrap(),
-        "b:Ledger:inherits_async:7"
+        "b:auto-mutex-tests:Ledger:inherits_async:7"
     );
     // Without any client: these take no lock.
     assert_eq!(Ledger::constant() + ledger.plain(), 10);
@@ -100,10 +112,13 @@ fn explicit_protects_what_is_marked() {
     assert_eq!(Explicit.plain() + Explicit.constant(), 3);
     assert!(matches!(Explicit.marked(), Err(LockError::NotSetUp)));
     named_client().blocking_scope(|| {
-        assert_eq!(Explicit.marked().unwrap(), "b:Explicit:marked");
+        assert_eq!(
+            Explicit.marked().unwrap(),
+            "b:auto-mutex-tests:Explicit:marked"
+        );
         assert_eq!(
             Explicit.marked_with_more().unwrap(),
-            "b:Explicit:marked_with_more:1"
+            "b:auto-mutex-tests:Explicit:marked_with_more:1"
         );
     });
 }
@@ -198,7 +213,7 @@ fn a_trait_block_protects_its_defaults() {
     assert!(matches!(ledger.write(), Err(LockError::NotSetUp)));
     assert_eq!(
         named_client().blocking_scope(|| ledger.write()).unwrap(),
-        "b:Ledger:write"
+        "b:auto-mutex-tests:Ledger:write"
     );
     assert_eq!(Explicit.write().unwrap(), "unprotected");
 }

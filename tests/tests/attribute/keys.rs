@@ -12,7 +12,7 @@ type Name = Result<String, LockError>;
 /// The part of the name that the key made.
 fn key(name: impl FnOnce() -> Name) -> String {
     let name = client().blocking_scope(name).expect("the lock");
-    name.strip_prefix("auto-mutex-tests:keys:k")
+    name.strip_prefix("keys:k")
         .expect("the function's part")
         .to_owned()
 }
@@ -85,7 +85,7 @@ fn a_text_is_escaped_in_the_name_as_in_the_template() {
         let site = sites.iter().find(|site| site.function() == function);
         let template = site.expect("it is listed").name();
         let shown = template.replace("{n}", "7");
-        assert_eq!(shown, format!("auto-mutex-tests:keys:k{name}"));
+        assert_eq!(shown, format!("keys:k{name}"));
     }
 }
 

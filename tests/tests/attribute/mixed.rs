@@ -51,10 +51,16 @@ impl Shelf {
 fn each_function_has_its_own_kind_and_the_blocks_options() {
     let shelf = Shelf(7);
     client().blocking_scope(|| {
-        assert_eq!(shelf.write().unwrap(), "n:Shelf::7 1");
-        assert_eq!(shelf.read().unwrap(), "n:Shelf::7 5");
-        assert_eq!(shelf.mutex().unwrap(), "n:Shelf:mutex:7:x 1");
-        assert_eq!(shelf.semaphore().unwrap(), "n:Shelf:semaphore 1");
+        assert_eq!(shelf.write().unwrap(), "n:auto-mutex-tests:Shelf::7 1");
+        assert_eq!(shelf.read().unwrap(), "n:auto-mutex-tests:Shelf::7 5");
+        assert_eq!(
+            shelf.mutex().unwrap(),
+            "n:auto-mutex-tests:Shelf:mutex:7:x 1"
+        );
+        assert_eq!(
+            shelf.semaphore().unwrap(),
+            "n:auto-mutex-tests:Shelf:semaphore 1"
+        );
         assert_eq!(shelf.several().unwrap(), 2);
         assert_eq!(shelf.free(), 7);
     });
@@ -121,13 +127,13 @@ fn what_only_the_blocks_kind_has_is_not_passed_on() {
     client().blocking_scope(|| {
         assert_eq!(Named.write().unwrap(), "n:shared");
         assert_eq!(Named.read().unwrap(), "n:shared");
-        assert_eq!(Named.mutex().unwrap(), "n:Named:mutex");
+        assert_eq!(Named.mutex().unwrap(), "n:auto-mutex-tests:Named:mutex");
         assert_eq!(Named.limited().unwrap(), 1);
-        assert_eq!(Named.alone().unwrap(), "n:Named:alone");
-        assert_eq!(Named.more().unwrap(), "n:Named:more");
+        assert_eq!(Named.alone().unwrap(), "n:auto-mutex-tests:Named:alone");
+        assert_eq!(Named.more().unwrap(), "n:auto-mutex-tests:Named:more");
         assert_eq!(Named.both().unwrap(), 2);
-        assert_eq!(Named.one().unwrap(), "n:Named:one");
-        assert_eq!(Named.reader().unwrap(), "n:Named");
+        assert_eq!(Named.one().unwrap(), "n:auto-mutex-tests:Named:one");
+        assert_eq!(Named.reader().unwrap(), "n:auto-mutex-tests:Named");
     });
 }
 
@@ -162,8 +168,8 @@ fn an_explicit_block_protects_what_is_marked() {
     let shelf = Shelf(1);
     assert_eq!(shelf.plain(), 1);
     client().blocking_scope(|| {
-        assert_eq!(Marked::read(&shelf).unwrap(), "n:Shelf");
-        assert_eq!(Marked::write(&shelf).unwrap(), "n:Shelf");
+        assert_eq!(Marked::read(&shelf).unwrap(), "n:auto-mutex-tests:Shelf");
+        assert_eq!(Marked::write(&shelf).unwrap(), "n:auto-mutex-tests:Shelf");
         assert_eq!(shelf.of_impl().unwrap(), "auto-mutex-tests:Shelf");
     });
 }

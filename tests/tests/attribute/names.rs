@@ -54,8 +54,23 @@ impl<T> Ledger<T> {
         Ok(g.name().to_owned())
     }
 
+    #[auto_mutex(namespace = "my ns", guard = g)]
+    fn also_elsewhere(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
     #[auto_mutex(name = "shared:lock", guard = g)]
     fn named(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(name = "shared:lock", block = 0, on_timeout = held, guard = g)]
+    fn named_at_once(&self) -> Name {
+        Ok(g.name().to_owned())
+    }
+
+    #[auto_mutex(block = 0, on_timeout = held, guard = g)]
+    fn at_once(&self) -> Name {
         Ok(g.name().to_owned())
     }
 
@@ -122,6 +137,10 @@ impl ByReference for &Ledger<u8> {
     fn by_reference(self) -> Name {
         Ok(g.name().to_owned())
     }
+}
+
+fn held<T>(_: &Ledger<T>) -> Name {
+    Ok("held".to_owned())
 }
 
 fn with(client: &Client, name: impl FnOnce() -> Name) -> String {
@@ -218,17 +237,55 @@ fn a_trait_has_the_name_of_the_type_that_it_is_for() {
 fn the_nearest_namespace_counts() {
     let prod = Config::new("memory://").unwrap().namespace("prod");
     let prod = Client::connect(prod).unwrap();
-    assert_eq!(with(&prod, || Ledger(()).method()), "prod:Ledger:method");
     assert_eq!(
-        with(&prod, || Ledger(()).elsewhere()),
-        "my%20ns:Ledger:elsewhere"
+        with(&prod, || Ledger(()).method()),
+        "prod:auto-mutex-tests:Ledger:method"
     );
+    for client in [&prod, &client()] {
+        assert_eq!(
+            with(client, || Ledger(()).elsewhere()),
+            "my%20ns:auto-mutex-tests:Ledger:elsewhere"
+        );
+        assert_eq!(
+            with(client, || Ledger(()).also_elsewhere()),
+            "my%20ns:auto-mutex-tests:Ledger:also_elsewhere"
+        );
+    }
 }
 
 #[test]
 fn a_name_is_taken_as_it_is() {
-    assert_eq!(plain(|| Ledger(()).named()), "auto-mutex-tests:shared:lock");
+    assert_eq!(plain(|| Ledger(()).named()), "shared:lock");
     assert_eq!(plain(|| Ledger(()).named_with_key()), "n:shared:lock:7");
+}
+
+/// What the documentation says of handles: a handle of the same client meets the functions of its name, with a namespace
+/// and without.
+#[test]
+fn a_handle_of_the_same_name_is_the_same_lock() {
+    let prod = Config::new("memory://").unwrap().namespace("prod");
+    for client in [client(), Client::connect(prod).unwrap()] {
+        let shared = client.mutex("shared:lock").blocking_lock().unwrap();
+        assert_eq!(with(&client, || Ledger(()).named_at_once()), "held");
+        drop(shared);
+        let derived = client.mutex("auto-mutex-tests:Ledger:at_once");
+        let derived = derived.blocking_lock().unwrap();
+        assert_eq!(with(&client, || Ledger(()).at_once()), "held");
+        drop(derived);
+        assert_ne!(with(&client, || Ledger(()).at_once()), "held");
+    }
+}
+
+/// Two programs of one namespace, each with a function `cleanup` in its root.
+#[test]
+fn packages_of_one_namespace_share_no_lock() {
+    let prod = Config::new("memory://").unwrap().namespace("prod");
+    let prod = Client::connect(prod).unwrap();
+    // What the same function of another package has.
+    let _other = prod.mutex("other:names:free").blocking_lock().unwrap();
+    // What both had before the package was part of the name.
+    let _old = prod.mutex("names:free").blocking_lock().unwrap();
+    assert_eq!(with(&prod, free), "prod:auto-mutex-tests:names:free");
 }
 
 #[test]
@@ -236,8 +293,8 @@ fn others_see_where_the_holder_is() {
     #[auto_mutex(name = "seen", guard = g)]
     fn look() -> Result<String, LockError> {
         // Without a namespace a handle's name is complete.
-        let info = auto_mutex::Mutex::new("auto-mutex-tests:seen").blocking_info()?;
-        assert_eq!(g.name(), "auto-mutex-tests:seen");
+        let info = auto_mutex::Mutex::new("seen").blocking_info()?;
+        assert_eq!(g.name(), "seen");
         Ok(info.holders[0].site.clone())
     }
     let site = client().blocking_scope(look).unwrap();

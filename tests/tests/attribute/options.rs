@@ -225,6 +225,30 @@ fn impossible_values_are_errors_at_run_time() {
 }
 
 #[test]
+fn an_expression_may_be_a_number_a_text_or_a_duration() {
+    const SECONDS: u64 = 100;
+    #[auto_mutex(expire = SECONDS, block = 60 * 5, guard = g)]
+    fn seconds() -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    #[auto_mutex(expire = text, at_least = 0.001 + 0.001, guard = g)]
+    fn text(text: &str) -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    let client = client();
+    let within = |expires: Duration, least, most| {
+        assert!((least..=most).contains(&expires.as_secs()), "{expires:?}");
+    };
+    within(client.blocking_scope(seconds).unwrap(), 50, 100);
+    within(client.blocking_scope(|| text("2m")).unwrap(), 60, 120);
+    let error = client.blocking_scope(|| text("soon")).unwrap_err();
+    assert!(
+        error.to_string().starts_with("invalid `expire`: "),
+        "{error}"
+    );
+}
+
+#[test]
 fn huge_values_are_as_long_as_it_takes() {
     #[auto_mutex(expire = huge, block = huge, at_least = Duration::from_millis(1), guard = g)]
     fn close(huge: Duration) -> Result<bool, LockError> {

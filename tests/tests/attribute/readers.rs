@@ -74,7 +74,7 @@ pub(crate) async fn a_writer_is_alone(store: &dyn TestStore) {
 
 pub(crate) async fn a_handle_takes_the_same_lock(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
-    let table = other.rw_lock("Table");
+    let table = other.rw_lock("auto-mutex-tests:Table");
     let reader = table.read().await.expect("the lock");
     client
         .scope(Table.look(async || {}))
@@ -127,7 +127,7 @@ fn the_function_is_no_part_of_the_name() {
         let keyed = futures::executor::block_on(free_with_key(3)).unwrap();
         assert_eq!(keyed, "auto-mutex-tests:readers::3:x");
         assert_eq!(Alone.method().unwrap(), "auto-mutex-tests:Alone");
-        assert_eq!(Alone.named(3).unwrap(), "auto-mutex-tests:named:lock:3");
+        assert_eq!(Alone.named(3).unwrap(), "named:lock:3");
     });
 }
 

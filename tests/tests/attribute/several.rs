@@ -305,5 +305,11 @@ fn the_names_are_those_of_single_locks() {
     }
     let client = named_client();
     let names = client.blocking_scope(|| Bank.both()).unwrap();
-    assert_eq!(names, ["t:Bank:both:1", "t:Bank:both:2"]);
+    assert_eq!(
+        names,
+        [
+            "t:auto-mutex-tests:Bank:both:1",
+            "t:auto-mutex-tests:Bank:both:2"
+        ]
+    );
 }

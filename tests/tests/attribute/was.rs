@@ -107,6 +107,52 @@ fn the_old_name_is_complete_and_escaped() {
     assert_eq!(with(&prod, same), ["n:new"]);
 }
 
+/// A rolling deploy from the names without a package: `namespace:Type:function`.
+pub(crate) async fn a_process_of_the_former_names_excludes_a_new_one(store: &dyn TestStore) {
+    struct Ledger;
+    impl Ledger {
+        #[auto_mutex(was = "{namespace}:Ledger:close", key = month, guard = g, block = 0)]
+        async fn close(&self, month: u32) -> Result<Vec<String>, LockError> {
+            let _ = month;
+            Ok(g.names().map(str::to_owned).collect())
+        }
+    }
+    let (new, old) = (store.member(), store.member());
+    // What an old process calls this lock. A handle stands for its function.
+    let held = old.mutex("Ledger:close:5").lock().await.expect("free");
+    let refused = new.scope(Ledger.close(5)).await.expect_err("held");
+    assert!(matches!(refused, LockError::Timeout { .. }), "{refused}");
+    new.scope(Ledger.close(6)).await.expect("another lock");
+    assert!(held.unlock().await.expect("an answer"), "held until now");
+    let names = new.scope(Ledger.close(5)).await.expect("free");
+    assert_eq!(
+        names,
+        [
+            "suite:Ledger:close:5",
+            "suite:auto-mutex-tests:Ledger:close:5"
+        ]
+    );
+}
+
+#[test]
+fn the_namespace_of_an_old_name_is_that_of_the_lock() {
+    #[auto_mutex(name = "new", was = "{namespace}:old:x y", guard = g)]
+    fn of_the_client() -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    #[auto_mutex(namespace = "my ns", name = "new", was = "{namespace}:old", guard = g)]
+    fn of_the_site() -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    let prod = auto_mutex::Config::new("memory://")
+        .unwrap()
+        .namespace("prod");
+    let prod = Client::connect(prod).unwrap();
+    assert_eq!(with(&prod, of_the_client), ["prod:new", "prod:old:x%20y"]);
+    assert_eq!(with(&client(), of_the_client), ["new", "old:x%20y"]);
+    assert_eq!(with(&prod, of_the_site), ["my%20ns:new", "my%20ns:old"]);
+}
+
 #[test]
 fn a_nested_call_of_the_old_name_re_enters() {
     #[auto_mutex(ns = "n", name = "old", block = 0)]

@@ -22,6 +22,7 @@ mod rw_lock;
 mod scope;
 mod semaphore;
 mod shutdown;
+mod slow;
 mod synchronize;
 mod tokens;
 mod unlocking;
@@ -233,6 +234,11 @@ auto_mutex_tests::conformance! {
         shutdown_releases_what_is_held,
         shutdown_ends_the_waits,
         a_dropped_client_keeps_its_guards_alive;
+    slow:
+        a_long_wait_and_a_long_hold_are_told,
+        #[needs(order)]
+        the_place_in_line_is_told,
+        zero_turns_the_warnings_off;
     synchronize:
         it_returns_what_the_body_returns_and_releases,
         it_releases_when_the_body_panics,

@@ -67,6 +67,79 @@ async fn huge_spans_work_or_are_refused() {
     }
 }
 
+#[test]
+fn a_doubtful_lease_is_said_in_words() {
+    let rig = Rig::new();
+    let error = |lease: Duration| {
+        let config = Config::new(rig.redis.url()).unwrap().lease(lease);
+        Client::connect(config).map(drop).unwrap_err().to_string()
+    };
+    let long = error(Duration::from_secs(500));
+    assert!(
+        long.contains("500 s is 8 minutes: did you mean \"500ms\"?"),
+        "{long}"
+    );
+    assert!(long.contains("30 s"), "{long}");
+    let short = error(Duration::from_millis(50));
+    assert!(
+        short.contains("50 milliseconds is shorter than 100 ms"),
+        "{short}"
+    );
+    assert!(!error(Duration::from_secs(31)).contains("did you mean"));
+}
+
+/// The same rule as in `Config` and in the attributes. What cannot be used is an error of the call.
+#[tokio::test]
+async fn handles_take_seconds_texts_and_durations() {
+    let rig = Rig::new();
+    let client = rig.client();
+    let name = |mutex: auto_mutex::Mutex| async move {
+        match mutex.lock().await {
+            Err(LockError::InvalidOption { option, .. }) => option,
+            other => panic!("{other:?}"),
+        }
+    };
+    let mutex = || client.mutex("m");
+    assert_eq!(name(mutex().expire(-1)).await, "expire");
+    assert_eq!(name(mutex().expire("soon")).await, "expire");
+    assert_eq!(name(mutex().block(f64::NAN)).await, "block");
+    assert_eq!(name(mutex().block("5 weeks")).await, "block");
+    assert_eq!(name(mutex().block("100")).await, "block");
+    assert_eq!(name(mutex().retries(1, -0.5)).await, "interval");
+    assert_eq!(rig.redis.keys(), [], "nothing reached the store");
+    // A later value counts.
+    let guard = mutex().expire("soon").expire("2m").block(0.5).lock().await;
+    let guard = guard.expect("usable now");
+    assert!(guard.expires_in() > Duration::from_secs(60));
+    assert!(guard.expires_in() <= Duration::from_secs(120));
+    guard.refresh("1h").await.expect("it is held");
+    assert!(guard.expires_in() > Duration::from_secs(120));
+    guard.refresh(100).await.expect("it is held");
+    assert!(guard.expires_in() <= Duration::from_secs(100));
+    for bad in ["1 week", "", "-1s"] {
+        let refused = guard.refresh(bad).await;
+        assert!(
+            matches!(refused, Err(LockError::InvalidOption { .. })),
+            "{bad}: {refused:?}"
+        );
+    }
+    let busy = rig.client().mutex("m").retries(1, "1ms");
+    assert!(
+        soon("an answer", busy.lock())
+            .await
+            .unwrap_err()
+            .is_timeout()
+    );
+    let condvar = client.condvar("c");
+    let (guard, waited) = condvar.wait_timeout(guard, "5ms").await.expect("back");
+    assert!(waited.timed_out());
+    let refused = condvar.wait_timeout(guard, "soon").await.map(drop);
+    assert!(
+        matches!(refused, Err(LockError::InvalidOption { .. })),
+        "{refused:?}"
+    );
+}
+
 #[tokio::test]
 async fn release_twice_by_others_or_too_late_is_false_and_harmless() {
     let rig = Rig::new();

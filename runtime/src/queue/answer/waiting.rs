@@ -24,13 +24,18 @@ impl Transition<'_> {
                 }
                 self.granted(index, &granted);
             }
-            Reply::Queued { again, holder, .. } => {
+            Reply::Queued {
+                position,
+                again,
+                holder,
+            } => {
                 ticket.log.executed(asked.counter);
                 ticket.again = self.now.after(again);
                 if let Some(waiting) = ticket.waiting_mut() {
                     waiting.queued = true;
                     waiting.trouble = None;
                     waiting.holder = holder;
+                    waiting.place = Some(position);
                 }
             }
             // The store lost or refuses the ticket: continue with a new one. No store does that to a new ticket.

@@ -13,6 +13,7 @@ mod owners;
 mod places;
 mod queries;
 mod releases;
+mod slow;
 mod uncontended;
 
 use std::collections::VecDeque;

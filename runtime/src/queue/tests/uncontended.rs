@@ -58,7 +58,7 @@ impl Free {
         free
     }
 
-    fn enter(&self, want: &Want) -> Result<Pin<Box<Acquire>>, LockError> {
+    pub(super) fn enter(&self, want: &Want) -> Result<Pin<Box<Acquire>>, LockError> {
         let entered = self
             .member
             .with_queue(&self.name, |local| local.enter(want));

@@ -13,6 +13,12 @@ fn no_namespace() -> Out {
     Ok(())
 }
 
+#[auto_mutex(was = "{namespace}:Ledger:close:{namespace}", key = namespace)]
+fn namespace_in_the_middle(namespace: u32) -> Out {
+    let _ = namespace;
+    Ok(())
+}
+
 #[auto_mutex(was = OLD)]
 fn no_text() -> Out {
     Ok(())

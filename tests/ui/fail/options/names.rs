@@ -19,6 +19,21 @@ fn template(month: u32) -> Result<(), LockError> {
     Ok(())
 }
 
+#[auto_mutex(namespace = "")]
+fn empty_by_the_other_word() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(ns = "a", namespace = "b")]
+fn twice() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(namspace = "a")]
+fn misspelt() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
     let _ = (empty(), no_text(), template(1), NAMESPACE);
 }

@@ -43,6 +43,9 @@ fn suffix() -> Result<(), LockError> { Ok(()) }
 #[auto_mutex(expire = 10s)]
 fn unit_without_quotes() -> Result<(), LockError> { Ok(()) }
 
+#[auto_mutex(block = 5000)]
+fn perhaps_milliseconds() -> Result<(), LockError> { Ok(()) }
+
 #[auto_mutex(expire = true, block = 'c')]
 fn wrong_literal() -> Result<(), LockError> { Ok(()) }
 

@@ -1,16 +1,16 @@
-//! An expression must be a `Duration`.
+//! An expression must be a number, a text or a `Duration`.
 use std::time::Duration;
 
 use auto_mutex::{LockError, auto_mutex};
 
-const SECONDS: u64 = 100;
+const SECONDS: u128 = 100;
 
 #[auto_mutex(expire = SECONDS)]
 fn number() -> Result<(), LockError> {
     Ok(())
 }
 
-#[auto_mutex(block = 60 * 5)]
+#[auto_mutex(block = 60 > 5)]
 fn arithmetic() -> Result<(), LockError> {
     Ok(())
 }

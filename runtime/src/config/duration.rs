@@ -1,0 +1,234 @@
+//! [`IntoDuration`]: how options accept a length of time. There is one rule for all of them.
+
+use std::sync::Once;
+use std::time::Duration;
+
+use super::unit;
+use crate::error::LockError;
+
+/// A length of time: a number of seconds, a text with a unit, or a [`Duration`].
+///
+/// | value | meaning |
+/// |---|---|
+/// | `10`, `0.25` | seconds: every integer type up to 64 bits, `f32` and `f64` |
+/// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
+/// | `Duration::from_millis(250)` | itself |
+///
+/// It holds for the options of [`Config`](super::Config), of handles and of the attributes. An unusable value (negative, NaN,
+/// an unknown unit, more than a hundred years) is an error, never a panic: of `setup` and
+/// `Client::connect`, or [`LockError::InvalidOption`] of the call that would use it.
+///
+/// The trait is sealed.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let client = auto_mutex::Client::connect("memory://")?;
+/// let reports = client.mutex("reports").expire("2m").block(0.5);
+/// drop(reports.blocking_lock()?);
+/// assert!(client.mutex("reports").block("5 weeks").blocking_lock().is_err());
+/// drop(client.mutex("reports").block(Duration::from_millis(250)).blocking_lock()?);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub trait IntoDuration: sealed::ToDuration {}
+
+impl<T: sealed::ToDuration> IntoDuration for T {}
+
+/// A hundred years: longer than anybody waits, and far from any overflow.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+const NEGATIVE: &str = "it is negative";
+const HUGE: &str = "it is more than a hundred years";
+
+/// A duration, or what is wrong with it.
+pub(crate) type Span = Result<Duration, &'static str>;
+
+/// For options of `Config`.
+pub(super) fn span(value: impl IntoDuration) -> Span {
+    match value.to_duration()? {
+        duration if duration > LONGEST => Err(HUGE),
+        duration => Ok(duration),
+    }
+}
+
+/// For options of handles and attributes. The longest `Duration` means no limit there.
+pub(crate) fn length(value: impl IntoDuration) -> Span {
+    value.to_duration()
+}
+
+/// For the option `option` of one call.
+pub(crate) fn argument(
+    option: &'static str,
+    value: impl IntoDuration,
+) -> Result<Duration, LockError> {
+    length(value).map_err(|reason| LockError::InvalidOption { option, reason })
+}
+
+/// For `block`: as [`length`], and warns once of a long time without a unit. It may be meant, since a program can compute it, so
+/// it is no error.
+pub(crate) fn block(value: impl IntoDuration) -> Span {
+    static WARNED: Once = Once::new();
+    let has_unit = value.has_unit();
+    let block = length(value)?;
+    if !has_unit && block.as_secs_f64() > unit::LONG {
+        WARNED.call_once(|| {
+            let doubt = unit::doubt(block.as_secs_f64());
+            tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
+        });
+    }
+    Ok(block)
+}
+
+mod sealed {
+    use std::time::Duration;
+
+    use super::{HUGE, LONGEST, NEGATIVE};
+    use crate::config::unit;
+
+    pub trait ToDuration: Sized {
+        fn to_duration(self) -> Result<Duration, &'static str>;
+
+        /// Whether it says its unit.
+        fn has_unit(&self) -> bool {
+            true
+        }
+    }
+
+    impl ToDuration for Duration {
+        fn to_duration(self) -> Result<Duration, &'static str> {
+            Ok(self)
+        }
+    }
+
+    impl ToDuration for &str {
+        fn to_duration(self) -> Result<Duration, &'static str> {
+            unit::seconds(self)?.to_duration()
+        }
+    }
+
+    impl ToDuration for &String {
+        fn to_duration(self) -> Result<Duration, &'static str> {
+            self.as_str().to_duration()
+        }
+    }
+
+    impl ToDuration for String {
+        fn to_duration(self) -> Result<Duration, &'static str> {
+            self.as_str().to_duration()
+        }
+    }
+
+    macro_rules! integer {
+        ($($integer:ty)*) => {$(
+            impl ToDuration for $integer {
+                fn to_duration(self) -> Result<Duration, &'static str> {
+                    let seconds = u64::try_from(self).map_err(|_| NEGATIVE)?;
+                    Some(Duration::from_secs(seconds)).filter(|span| *span <= LONGEST).ok_or(HUGE)
+                }
+
+                fn has_unit(&self) -> bool {
+                    false
+                }
+            }
+        )*};
+    }
+
+    integer!(i8 u8 i16 u16 i32 u32 i64 u64 isize usize);
+
+    impl ToDuration for f64 {
+        fn to_duration(self) -> Result<Duration, &'static str> {
+            if self.is_nan() {
+                return Err("it is not a number");
+            }
+            if self < 0.0 {
+                return Err(NEGATIVE);
+            }
+            let span = Duration::try_from_secs_f64(self).ok();
+            span.filter(|span| *span <= LONGEST).ok_or(HUGE)
+        }
+
+        fn has_unit(&self) -> bool {
+            false
+        }
+    }
+
+    impl ToDuration for f32 {
+        fn to_duration(self) -> Result<Duration, &'static str> {
+            f64::from(self).to_duration()
+        }
+
+        fn has_unit(&self) -> bool {
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_seconds_texts_have_a_unit_and_durations_are_themselves() {
+        let seconds = |seconds| Ok(Duration::from_secs(seconds));
+        assert_eq!(span(10), seconds(10));
+        assert_eq!(span(10_u8), seconds(10));
+        assert_eq!(span(10_u32), seconds(10));
+        assert_eq!(span(10_i64), seconds(10));
+        assert_eq!(span(10_u64), seconds(10));
+        assert_eq!(span(10_usize), seconds(10));
+        assert_eq!(span(0.25), Ok(Duration::from_millis(250)));
+        assert_eq!(span(0.25_f32), Ok(Duration::from_millis(250)));
+        assert_eq!(span(Duration::from_millis(3)), Ok(Duration::from_millis(3)));
+        assert_eq!(span(0), Ok(Duration::ZERO));
+        assert_eq!(span(-0.0), Ok(Duration::ZERO));
+        for (text, millis) in [
+            ("250ms", 250),
+            ("0.5s", 500),
+            (" 2 m ", 120_000),
+            ("2min", 120_000),
+            ("1h", 3_600_000),
+            ("1d", 86_400_000),
+            ("0s", 0),
+        ] {
+            assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(length(text.to_owned()), span(&text.to_owned()));
+        }
+        assert_eq!(length(Duration::MAX), Ok(Duration::MAX));
+    }
+
+    #[test]
+    fn what_is_no_span_of_time_is_refused() {
+        assert_eq!(span(-1), Err(NEGATIVE));
+        assert_eq!(span(i64::MIN), Err(NEGATIVE));
+        assert_eq!(span(-0.1), Err(NEGATIVE));
+        assert_eq!(span("-1s"), Err(NEGATIVE));
+        assert_eq!(span(f64::NEG_INFINITY), Err(NEGATIVE));
+        assert_eq!(span(f32::NAN), Err("it is not a number"));
+        assert_eq!(span(f64::INFINITY), Err(HUGE));
+        assert_eq!(span(f64::MAX), Err(HUGE));
+        assert_eq!(span(u64::MAX), Err(HUGE));
+        assert_eq!(span(Duration::MAX), Err(HUGE));
+        assert_eq!(length("40000d"), Err(HUGE));
+        for text in ["", "soon", "100", "5 weeks", "1.2.3s", "1e3s", "inf"] {
+            let reason = length(text).expect_err(text);
+            assert!(reason.contains("unit"), "{text}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_doubtful_value_is_said_in_words() {
+        assert_eq!(
+            unit::doubt(500.0),
+            "500 s is 8 minutes: did you mean \"500ms\"?"
+        );
+        for (seconds, words) in [
+            (0.05, "50 milliseconds"),
+            (1.0, "1 second"),
+            (5000.0, "83 minutes"),
+            (7200.0, "2 hours"),
+            (86_400.0 * 3.0, "3 days"),
+        ] {
+            assert_eq!(unit::in_words(seconds), words);
+        }
+    }
+}

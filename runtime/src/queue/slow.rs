@@ -1,0 +1,191 @@
+//! Warns of calls that wait, and of bodies that hold, for longer than `Config::slow`, and again at each doubling.
+//!
+//! An uncontended call pays nothing for it: the engine looks whenever a queue is due, which is at the next renewal at the
+//! latest (a third of a lease). Only where a warning comes before that, the queue is due earlier.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::hold::Hold;
+use super::lock_queue::Transition;
+use super::ticket::Ticket;
+use super::waiter::Waiter;
+use crate::clock::Instant;
+use crate::store::{HolderRecord, Meta, SharedStr};
+use crate::sync::atomic::{AtomicU32, Ordering};
+
+/// How many warnings about one wait or one hold there were.
+#[derive(Debug, Default)]
+pub(super) struct Warned(AtomicU32);
+
+impl Warned {
+    /// How long a wait or a hold must last for the next warning.
+    fn next(&self, slow: Duration) -> Duration {
+        let doublings = self.0.load(Ordering::Relaxed);
+        slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
+    }
+
+    /// Whether to warn of what has lasted for `long`. Then the next warning is due at the next doubling that is not over.
+    fn is_due(&self, long: Duration, slow: Duration) -> bool {
+        let due = long >= self.next(slow);
+        while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        due
+    }
+
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Waiters that became slow at the same time and come from the same place: one warning.
+struct SlowWaiters {
+    meta: SharedStr,
+    count: usize,
+    waited: Duration,
+    /// The place in the store's queue of the first of them.
+    place: Option<u64>,
+}
+
+impl Transition<'_> {
+    fn slow(&self) -> Option<Duration> {
+        self.queue.member().settings().slow
+    }
+
+    /// When the next warning about the first waiter is due. The others are looked at when the queue runs anyway.
+    pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
+        let (slow, first) = (self.slow()?, self.state.waiters.front()?);
+        let waits = first.want.share.capacity > 0;
+        waits.then(|| first.started.after(first.warned.next(slow)))
+    }
+
+    /// When the next warning about the holder `ticket` is due.
+    pub(super) fn slow_holder(&self, ticket: &Ticket) -> Option<Instant> {
+        let (slow, held) = (self.slow()?, ticket.held()?);
+        Some(held.hold.since().after(held.warned.next(slow)))
+    }
+
+    pub(super) fn warn_of_slow(&mut self) {
+        let Some(slow) = self.slow() else {
+            return;
+        };
+        self.warn_of_waiters(slow);
+        for index in 0..self.state.tickets.len() {
+            let Some(held) = self.state.tickets[index].held() else {
+                continue;
+            };
+            let long = held.hold.since().until(self.now);
+            if held.warned.is_due(long, slow) {
+                let hold = held.hold.clone();
+                self.warn_of_holder(&hold, long);
+            }
+        }
+    }
+
+    fn warn_of_waiters(&mut self, slow: Duration) {
+        let mut found: Vec<SlowWaiters> = Vec::new();
+        let mut note = |waiter: &Waiter, place: Option<u64>| {
+            let waited = waiter.waited(self.now);
+            // Waiting for a signal may take any time.
+            if waiter.want.share.capacity == 0 || !waiter.warned.is_due(waited, slow) {
+                return;
+            }
+            let meta = &waiter.want.meta;
+            match found.iter_mut().find(|other| other.meta == *meta) {
+                Some(other) => other.count += 1,
+                None => found.push(SlowWaiters {
+                    meta: meta.clone(),
+                    count: 1,
+                    waited,
+                    place,
+                }),
+            }
+        };
+        // Those in the queue are in order of arrival; only one that lost its grant may have waited longer.
+        let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
+        let queued = self.state.waiters.iter().take_while(is_old);
+        let mut places = self.places();
+        for waiter in queued {
+            note(waiter, places.next().flatten());
+        }
+        for attempt in self.state.tickets.iter().filter_map(Ticket::attempting) {
+            note(&attempt.waiter, None);
+        }
+        drop(places);
+        if found.is_empty() {
+            return;
+        }
+        let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
+        let holder = waiting.find_map(|waiting| waiting.holder.as_ref());
+        let holder = holder.and_then(Meta::read);
+        let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
+        for slow in found {
+            let (name, holder) = (self.queue.name().clone(), holder.clone());
+            self.wakes.report(move || {
+                let SlowWaiters {
+                    meta,
+                    count,
+                    waited,
+                    place,
+                } = slow;
+                let site = site(&meta);
+                tracing::warn!(%name, ?waited, place, %holder, %site, calls = count, "a call has been waiting for a lock for a long time");
+            });
+        }
+    }
+
+    /// The places of the waiters in the store's queue, in their order. One without a ticket is behind the last ticket of this
+    /// process, at that place or later.
+    fn places(&self) -> impl Iterator<Item = Option<u64>> {
+        let waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
+        let mut known = waiting.map(|waiting| waiting.place);
+        let mut last = None;
+        std::iter::from_fn(move || {
+            last = match known.next() {
+                Some(place) => place,
+                None => last.map(|last: u64| last + 1),
+            };
+            Some(last)
+        })
+    }
+
+    fn warn_of_holder(&mut self, hold: &Hold, held: Duration) {
+        let name = self.queue.name().clone();
+        let (meta, waiters) = (hold.grant().meta.clone(), self.state.waiters.len());
+        let (token, left) = (hold.grant().token, hold.expires_in(self.now));
+        self.wakes.report(move || {
+            let holder = site(&meta);
+            let expires_in = (left < Duration::MAX).then_some(left);
+            tracing::warn!(%name, ?held, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
+        });
+    }
+}
+
+/// Where a caller of this process is: its place in the program, process and machine.
+fn site(meta: &SharedStr) -> String {
+    let record = HolderRecord {
+        token: 0,
+        meta: meta.clone(),
+    };
+    Meta::read(&record).map_or_else(String::new, |caller| caller.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_warning_is_at_the_next_doubling_that_is_not_over() {
+        let (warned, slow) = (Warned::default(), Duration::from_secs(30));
+        let is_due = |seconds| warned.is_due(Duration::from_secs(seconds), slow);
+        assert!(!is_due(29));
+        assert!(is_due(30));
+        assert!(!is_due(59));
+        assert!(is_due(70));
+        assert!(is_due(500));
+        assert!(!is_due(959));
+        assert!(is_due(960));
+        assert!(is_due(u64::MAX), "it ends");
+    }
+}
