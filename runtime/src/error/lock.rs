@@ -147,9 +147,10 @@ pub enum LockError {
         waiters: u64,
     },
 
-    /// The key of the lock holds data that this library did not write. It was not changed.
+    /// The key of the lock holds data that this version of the library does not know: another program wrote it, or a
+    /// version with another protocol. It was not changed.
     #[error(
-        "the key of lock `{name}` holds data that is not a lock of this library; choose another name or namespace, or delete the key"
+        "the key of lock `{name}` holds data that this version of the library does not know: another program wrote it, or another version; choose another name or namespace, or delete the key"
     )]
     #[non_exhaustive]
     ForeignKey {
