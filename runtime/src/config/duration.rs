@@ -191,7 +191,9 @@ mod tests {
             ("0s", 0),
         ] {
             assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
-            assert_eq!(length(text.to_owned()), span(&text.to_owned()));
+            let owned = text.to_owned();
+            assert_eq!(length(&owned), span(text));
+            assert_eq!(length(owned), span(text));
         }
         assert_eq!(length(Duration::MAX), Ok(Duration::MAX));
     }

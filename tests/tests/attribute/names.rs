@@ -279,7 +279,8 @@ fn a_handle_of_the_same_name_is_the_same_lock() {
 /// Two programs of one namespace, each with a function `cleanup` in its root.
 #[test]
 fn packages_of_one_namespace_share_no_lock() {
-    let prod = Config::new("memory://").unwrap().namespace("prod");
+    let prod = Config::new("memory://").unwrap();
+    let prod = prod.namespace("prod").block(0);
     let prod = Client::connect(prod).unwrap();
     // What the same function of another package has.
     let _other = prod.mutex("other:names:free").blocking_lock().unwrap();
