@@ -117,8 +117,12 @@ macro_rules! option_methods {
             /// start on several machines whose clocks differ. It stays locked in the store, and needs no process for
             /// that. None by default. A nested call (see `reentrant`) may prolong it. It holds for a wait on a
             /// [`Condvar`](crate::Condvar) too, so nobody gets in before it is over.
-            pub fn at_least(mut self, at_least: std::time::Duration) -> Self {
-                self.options.at_least = at_least;
+            pub fn at_least(mut self, at_least: impl $crate::config::IntoDuration) -> Self {
+                let at_least = $crate::config::length(at_least);
+                self.options.at_least = self
+                    .options
+                    .length("at_least", at_least)
+                    .unwrap_or_default();
                 self
             }
 
