@@ -7,14 +7,15 @@ use syn::{Error, ExprPath, Result};
 
 use crate::args::{Handler, Options};
 use crate::flavor::Returns;
+use crate::item::Argument;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
 /// What the answers of a function depend on.
 pub(crate) struct Answers<'a> {
     pub(crate) options: &'a Options,
     pub(crate) returns: &'a Returns,
-    /// The function's own arguments, or an error if a pattern hides one.
-    pub(crate) arguments: Result<Vec<TokenStream>>,
+    /// The function's own arguments.
+    pub(crate) arguments: Vec<Argument>,
     pub(crate) has_self: bool,
     /// Whether the answer is given in a future.
     pub(crate) awaits: bool,
@@ -121,7 +122,11 @@ impl Answers<'_> {
         own: Option<&TokenStream>,
     ) -> Result<TokenStream> {
         let arguments = match option {
-            "on_timeout" => self.arguments.clone()?,
+            "on_timeout" => self
+                .arguments
+                .iter()
+                .map(Argument::for_path)
+                .collect::<Result<_>>()?,
             _ => vec![quote_spanned!(Span::mixed_site()=> __error)],
         };
         let span = whole(path);

@@ -8,7 +8,7 @@ use super::handlers;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::Flavor;
-use crate::item::{Function, Params, forwarded, is_mark, second_mark};
+use crate::item::{Arguments, Function, Params, forwarded, is_mark, second_mark};
 use crate::tokens::{braced, private};
 
 /// A function that carries the attribute itself.
@@ -49,7 +49,7 @@ pub(crate) fn protect(
     let arguments = if needs_arguments {
         forwarded(&mut function.sig)
     } else {
-        Ok(Vec::new())
+        Arguments::default()
     };
     let expansion = Expansion {
         options,
@@ -57,10 +57,11 @@ pub(crate) fn protect(
         answers: Answers {
             options,
             returns: &returns,
-            arguments,
+            arguments: arguments.values,
             has_self: function.sig.receiver().is_some(),
             awaits: !flavor.is_sync(),
         },
+        prelude: arguments.prelude,
         returns: &returns,
         private: private(options.runtime.as_ref()),
         span: Span::mixed_site(),
