@@ -1,7 +1,7 @@
 //! What a call returns if the lock was not obtained or was lost: the answer of a handler, or the error in the return
 //! type.
 
-use proc_macro2::{Group, Span, TokenStream};
+use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, ExprPath, Result};
 
@@ -53,7 +53,9 @@ impl Answers<'_> {
         let answer = match &self.options.on_timeout {
             Some(handler) => self.handle("on_timeout", handler)?,
             // `on_error` answers every error but this one.
-            None if self.options.on_error.is_some() => self.carried()?,
+            None if self.options.on_error.is_some() => {
+                self.carried("FromTimeout", "from_timeout")?
+            }
             None => return Ok(None),
         };
         let span = Span::mixed_site();
@@ -68,12 +70,15 @@ impl Answers<'_> {
     fn error(&self) -> Result<TokenStream> {
         match &self.options.on_error {
             Some(handler) => self.handle("on_error", handler),
-            None => self.carried(),
+            None if self.options.on_timeout.is_some() => {
+                self.carried("FromOtherError", "from_other_error")
+            }
+            None => self.carried("FromLockError", "from_lock_error"),
         }
     }
 
     /// `<R as FromLockError>::from_lock_error(__error)`
-    fn carried(&self) -> Result<TokenStream> {
+    fn carried(&self, by: &str, make: &str) -> Result<TokenStream> {
         let Some(ty) = &self.returns.ty else {
             return Err(Error::new(
                 self.returns.span,
@@ -83,7 +88,8 @@ impl Answers<'_> {
         };
         let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
-        Ok(quote_spanned!(span=> <#ty as #private::FromLockError>::from_lock_error(__error)))
+        let (by, make) = (Ident::new(by, span), Ident::new(make, span));
+        Ok(quote_spanned!(span=> <#ty as #private::#by>::#make(__error)))
     }
 
     fn handle(&self, option: &str, handler: &Handler) -> Result<TokenStream> {

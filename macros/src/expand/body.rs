@@ -91,36 +91,32 @@ impl Expansion<'_> {
             return self.under(request, body);
         }
         let guard = self.guard();
-        if finishes {
-            let arms = self.answers.arms()?;
-            return Ok(quote_spanned! {*span=>
-                #request
-                match #private::Lock::acquire(__request).await {
-                    #private::Ok(__guard) => {
-                        #guard
-                        let __body = #private::pin!(#body);
-                        let __value = #private::finish(&__guard, __body).await;
-                        __value
-                    }
-                    #arms
+        let held = if finishes {
+            quote_spanned! {*span=>
+                let __body = #private::pin!(#body);
+                let __value = #private::finish(&__guard, __body).await;
+                return __value;
+            }
+        } else {
+            quote_spanned! {*span=>
+                let __result = {
+                    let __body = #private::pin!(#body);
+                    let __result = #private::run(&__guard, __body).await;
+                    __result
+                };
+                match __result {
+                    #private::Ok(__value) => return __value,
+                    #private::Err(__error) => __error,
                 }
-            });
-        }
+            }
+        };
         let (timeout, error) = self.answers.both(returned)?;
         Ok(quote_spanned! {*span=>
             #request
             let __error = match #private::Lock::acquire(__request).await {
                 #private::Ok(__guard) => {
                     #guard
-                    let __result = {
-                        let __body = #private::pin!(#body);
-                        let __result = #private::run(&__guard, __body).await;
-                        __result
-                    };
-                    match __result {
-                        #private::Ok(__value) => return __value,
-                        #private::Err(__error) => __error,
-                    }
+                    #held
                 }
                 #timeout
                 #private::Err(__error) => __error,
@@ -133,20 +129,36 @@ impl Expansion<'_> {
     /// borrows must outlive the block that it ends.
     fn under(&self, before: TokenStream, body: TokenStream) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
-        let arms = self.answers.arms()?;
         let under = if self.finishes() {
             quote!(under_finishing)
         } else {
             quote!(under)
         };
-        Ok(quote_spanned! {*span=>
-            #before
-            match {
+        let result = quote_spanned! {*span=>
+            {
                 let __lock = #private::pin!(#private::locking(__request));
                 let __body = #private::pin!(#body);
                 let __result = #private::#under(__lock, __body).await;
                 __result
-            } {
+            }
+        };
+        // In an arm of the `match`, what is made of `__error` and awaited would be stored beside the body.
+        if matches!(self.options.on_error, Some(Handler::Path { .. })) {
+            let (timeout, error) = self.answers.both(returned)?;
+            return Ok(quote_spanned! {*span=>
+                #before
+                let __error = match #result {
+                    #private::Ok(__value) => return __value,
+                    #timeout
+                    #private::Err(__error) => __error,
+                };
+                #error
+            });
+        }
+        let arms = self.answers.arms()?;
+        Ok(quote_spanned! {*span=>
+            #before
+            match #result {
                 #private::Ok(__value) => __value,
                 #arms
             }

@@ -63,10 +63,9 @@ impl Answers<'_> {
             .collect();
         // It sees `self` anyway, too, so a closure may leave it out.
         let behind_self = &arguments[usize::from(self.has_self)..];
-        let given = inputs.len() - usize::from(is_error).min(inputs.len());
-        let arguments = match given {
-            n if n == arguments.len() => &arguments,
-            n if n == behind_self.len() => behind_self,
+        let arguments = match inputs.len().checked_sub(usize::from(is_error)) {
+            Some(n) if n == arguments.len() => &arguments,
+            Some(n) if n == behind_self.len() => behind_self,
             _ => {
                 let (begin, end) = (&closure.inputs_begin, &closure.inputs_end);
                 return Err(Error::new_spanned(

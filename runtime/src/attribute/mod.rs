@@ -25,11 +25,11 @@ pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
 pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
 pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing};
-pub use carry::{ErrorFromLockError, FromLockError};
+pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
 pub use lock::Lock;
 pub use request::Request;
-pub use value::{IsDuration, KeyList, KeyPart, OwnerName};
+pub use value::{IsDuration, IsPermits, KeyList, KeyPart, OwnerName};
 
 pub use crate::site::{Attribute, Listed, Owner, Site, State};
 pub use inventory::submit;
