@@ -1,6 +1,6 @@
 //! Collects errors, so that a user sees all of them at once.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
 /// The errors so far.
@@ -41,10 +41,15 @@ impl Errors {
         self.0.is_none()
     }
 
-    /// One `compile_error!` for each.
+    /// One `compile_error!` for each. Without the `::core::` before it: crates of edition 2015 would search that in themselves.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
-        self.0
-            .map(syn::Error::into_compile_error)
-            .unwrap_or_default()
+        let errors = self.0.map(syn::Error::into_compile_error);
+        let is_path = |token: &TokenTree| match token {
+            TokenTree::Punct(punct) => punct.as_char() == ':',
+            TokenTree::Ident(word) => word == "core",
+            _ => false,
+        };
+        let errors = errors.unwrap_or_default().into_iter();
+        errors.filter(|token| !is_path(token)).collect()
     }
 }

@@ -40,6 +40,8 @@ mod reentry;
 mod semaphores;
 #[path = "attribute/several.rs"]
 mod several;
+#[path = "attribute/sizes.rs"]
+mod sizes;
 #[path = "attribute/support.rs"]
 mod support;
 #[path = "attribute/was.rs"]

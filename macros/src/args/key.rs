@@ -10,7 +10,7 @@ use crate::item::Params;
 use crate::kind::Kind;
 use crate::source;
 use crate::suggest;
-use crate::tokens::find_word;
+use crate::tokens::{find_word, ours};
 
 /// One part of a name.
 #[derive(Clone)]
@@ -98,7 +98,10 @@ impl Place {
             format!("did you mean `{{{name}}}`?")
         } else if inherited {
             let attribute = kind.word();
-            format!("give it a key of its own, or none: `#[{attribute}(key = ())]`")
+            format!(
+                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for a key of its own, `#[{attribute}(key = ())]` for none",
+                function = params.function(),
+            )
         } else if known().next().is_none() {
             "it has none; `key = …` also takes an expression".to_owned()
         } else {
@@ -123,10 +126,12 @@ impl ToTokens for Place {
                 dot.set_span(self.span);
                 tokens.extend([TokenTree::from(dot)]);
             }
-            let name = name(word, self.span).map(TokenTree::from);
+            // With a field of our span, the compiler does not propose to replace the whole template.
+            let span = if i > 0 { ours(self.span) } else { self.span };
+            let name = name(word, span).map(TokenTree::from);
             tokens.extend(name.or_else(|| {
                 let mut index = Literal::usize_unsuffixed(index(word)?);
-                index.set_span(self.span);
+                index.set_span(span);
                 Some(index.into())
             }));
         }

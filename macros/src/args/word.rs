@@ -38,14 +38,60 @@ pub(crate) const DONE: &str = "__auto_mutex_done";
 /// Options that may be written in two ways: the second word is the option's name elsewhere in this crate.
 const ALIASES: &[(&str, &str)] = &[("namespace", "ns")];
 
+const WAIT: &str = "say `block = …` for how long to wait";
+const HOLD: &str = "say `expire = …` for how long to hold at most";
+
 /// Words from other libraries.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "timeout",
         "say `block = …` for how long to wait, `expire = …` for how long to hold at most",
     ),
-    ("wait", "say `block = …` for how long to wait"),
-    ("ttl", "say `expire = …` for how long to hold at most"),
+    ("wait", WAIT),
+    ("wait_timeout", WAIT),
+    ("wait_time", WAIT),
+    ("acquire_timeout", WAIT),
+    ("max_wait", WAIT),
+    ("blocking_timeout", WAIT),
+    ("ttl", HOLD),
+    ("hold", HOLD),
+    ("max_hold", HOLD),
+    ("lock_at_most_for", HOLD),
+    ("lease_time", HOLD),
+    ("lock_timeout", HOLD),
+    ("duration", HOLD),
+    (
+        "lock_at_least_for",
+        "say `at_least = …` for how long to hold at least",
+    ),
+    (
+        "min_hold",
+        "say `at_least = …` for how long to hold at least",
+    ),
+    (
+        "retry",
+        "say `retries = …` for how often to ask again, `block = …` for how long to wait",
+    ),
+    (
+        "retry_delay",
+        "say `interval = …` for the time between `retries`",
+    ),
+    (
+        "id",
+        "say `key = …` for a lock per value, `name = …` for the lock's name",
+    ),
+    (
+        "resource",
+        "say `key = …` for a lock per value, `name = …` for the lock's name",
+    ),
+    (
+        "fallback",
+        "say `on_timeout = …` for what a call returns that does not get the lock",
+    ),
+    (
+        "reentrant",
+        "calls of the same task always re-enter: leave it out",
+    ),
     (
         "lease",
         "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",

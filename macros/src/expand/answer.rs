@@ -1,20 +1,21 @@
 //! What a call returns if the lock was not obtained or was lost: the answer of a handler, or the error in the return
 //! type.
 
-use proc_macro2::{Group, Span, TokenStream};
+use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, ExprPath, Result};
 
 use crate::args::{Handler, Options};
 use crate::flavor::Returns;
+use crate::item::Argument;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
 /// What the answers of a function depend on.
 pub(crate) struct Answers<'a> {
     pub(crate) options: &'a Options,
     pub(crate) returns: &'a Returns,
-    /// The function's own arguments, or an error if a pattern hides one.
-    pub(crate) arguments: Result<Vec<TokenStream>>,
+    /// The function's own arguments.
+    pub(crate) arguments: Vec<Argument>,
     pub(crate) has_self: bool,
     /// Whether the answer is given in a future.
     pub(crate) awaits: bool,
@@ -52,7 +53,9 @@ impl Answers<'_> {
         let answer = match &self.options.on_timeout {
             Some(handler) => self.handle("on_timeout", handler)?,
             // `on_error` answers every error but this one.
-            None if self.options.on_error.is_some() => self.carried()?,
+            None if self.options.on_error.is_some() => {
+                self.carried("FromTimeout", "from_timeout")?
+            }
             None => return Ok(None),
         };
         let span = Span::mixed_site();
@@ -67,12 +70,15 @@ impl Answers<'_> {
     fn error(&self) -> Result<TokenStream> {
         match &self.options.on_error {
             Some(handler) => self.handle("on_error", handler),
-            None => self.carried(),
+            None if self.options.on_timeout.is_some() => {
+                self.carried("FromOtherError", "from_other_error")
+            }
+            None => self.carried("FromLockError", "from_lock_error"),
         }
     }
 
     /// `<R as FromLockError>::from_lock_error(__error)`
-    fn carried(&self) -> Result<TokenStream> {
+    fn carried(&self, by: &str, make: &str) -> Result<TokenStream> {
         let Some(ty) = &self.returns.ty else {
             return Err(Error::new(
                 self.returns.span,
@@ -82,7 +88,8 @@ impl Answers<'_> {
         };
         let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
-        Ok(quote_spanned!(span=> <#ty as #private::FromLockError>::from_lock_error(__error)))
+        let (by, make) = (Ident::new(by, span), Ident::new(make, span));
+        Ok(quote_spanned!(span=> <#ty as #private::#by>::#make(__error)))
     }
 
     fn handle(&self, option: &str, handler: &Handler) -> Result<TokenStream> {
@@ -121,7 +128,11 @@ impl Answers<'_> {
         own: Option<&TokenStream>,
     ) -> Result<TokenStream> {
         let arguments = match option {
-            "on_timeout" => self.arguments.clone()?,
+            "on_timeout" => self
+                .arguments
+                .iter()
+                .map(Argument::for_path)
+                .collect::<Result<_>>()?,
             _ => vec![quote_spanned!(Span::mixed_site()=> __error)],
         };
         let span = whole(path);

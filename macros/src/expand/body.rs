@@ -16,6 +16,8 @@ pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
     pub(super) owner: Option<&'a str>,
     pub(super) answers: Answers<'a>,
+    /// Takes parameters apart that handlers get whole.
+    pub(super) prelude: TokenStream,
     pub(super) returns: &'a Returns,
     pub(super) private: TokenStream,
     pub(super) span: Span,
@@ -36,7 +38,7 @@ impl Expansion<'_> {
     /// The body stays in place: a closure around it could not return what it borrows.
     pub(super) fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
-        let request = request(function, self.options, self.owner, TokenStream::new());
+        let request = self.request(function, TokenStream::new());
         let probe = self.probe();
         let (guard, arms, body) = (self.guard(), self.answers.arms()?, body.group());
         Ok(quote_spanned! {*span=>
@@ -58,12 +60,18 @@ impl Expansion<'_> {
     ///
     /// ```text
     /// let mut __request = …;
-    /// match around(__request, async { BODY }).await {
+    /// match {
+    ///     let __lock = pin!(locking(__request));
+    ///     let __body = pin!(async { BODY });
+    ///     let __result = under(__lock, __body).await;
+    ///     __result
+    /// } {
     ///     Ok(__value) => __value,
     ///     Err(__error) => …
     /// }
     /// ```
     ///
+    /// The body is pinned where it is made: each move of a future copies all that it stores, and its own copy needs stack.
     /// If the answer to a timeout may use what the body consumes, or the body uses the guard, the lock is acquired in a
     /// separate step.
     pub(super) fn in_future(
@@ -73,44 +81,42 @@ impl Expansion<'_> {
         edge: TokenStream,
     ) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
-        let request = request(function, self.options, self.owner, edge);
+        let request = self.request(function, edge);
         let finishes = self.finishes();
         let apart = self.options.guard.is_some()
             || uses_arguments(self.options.on_timeout.as_ref(), function.sig.inputs.len())
             || finishes && matches!(self.options.on_error, Some(Handler::Closure(_)));
         let body = self.future(body);
         if !apart {
-            let around = if finishes {
-                quote!(around_finishing)
-            } else {
-                quote!(around)
-            };
-            return self.around(request, &around, body);
+            return self.under(request, body);
         }
         let guard = self.guard();
-        if finishes {
-            let arms = self.answers.arms()?;
-            return Ok(quote_spanned! {*span=>
-                #request
-                match #private::Lock::acquire(__request).await {
-                    #private::Ok(__guard) => {
-                        #guard
-                        #private::finish(&__guard, #body).await
-                    }
-                    #arms
+        let held = if finishes {
+            quote_spanned! {*span=>
+                let __body = #private::pin!(#body);
+                let __value = #private::finish(&__guard, __body).await;
+                return __value;
+            }
+        } else {
+            quote_spanned! {*span=>
+                let __result = {
+                    let __body = #private::pin!(#body);
+                    let __result = #private::run(&__guard, __body).await;
+                    __result
+                };
+                match __result {
+                    #private::Ok(__value) => return __value,
+                    #private::Err(__error) => __error,
                 }
-            });
-        }
+            }
+        };
         let (timeout, error) = self.answers.both(returned)?;
         Ok(quote_spanned! {*span=>
             #request
             let __error = match #private::Lock::acquire(__request).await {
                 #private::Ok(__guard) => {
                     #guard
-                    match #private::run(&__guard, #body).await {
-                        #private::Ok(__value) => return __value,
-                        #private::Err(__error) => __error,
-                    }
+                    #held
                 }
                 #timeout
                 #private::Err(__error) => __error,
@@ -119,17 +125,40 @@ impl Expansion<'_> {
         })
     }
 
-    fn around(
-        &self,
-        before: TokenStream,
-        around: &TokenStream,
-        body: TokenStream,
-    ) -> syn::Result<TokenStream> {
+    /// Takes the lock and runs the future `body` under it. The result is a variable since in old editions what an expression
+    /// borrows must outlive the block that it ends.
+    fn under(&self, before: TokenStream, body: TokenStream) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
+        let under = if self.finishes() {
+            quote!(under_finishing)
+        } else {
+            quote!(under)
+        };
+        let result = quote_spanned! {*span=>
+            {
+                let __lock = #private::pin!(#private::locking(__request));
+                let __body = #private::pin!(#body);
+                let __result = #private::#under(__lock, __body).await;
+                __result
+            }
+        };
+        // In an arm of the `match`, what is made of `__error` and awaited would be stored beside the body.
+        if matches!(self.options.on_error, Some(Handler::Path { .. })) {
+            let (timeout, error) = self.answers.both(returned)?;
+            return Ok(quote_spanned! {*span=>
+                #before
+                let __error = match #result {
+                    #private::Ok(__value) => return __value,
+                    #timeout
+                    #private::Err(__error) => __error,
+                };
+                #error
+            });
+        }
         let arms = self.answers.arms()?;
         Ok(quote_spanned! {*span=>
             #before
-            match #private::#around(__request, #body).await {
+            match #result {
                 #private::Ok(__value) => __value,
                 #arms
             }
@@ -164,7 +193,7 @@ impl Expansion<'_> {
     /// ```text
     /// let mut __request = …;
     /// let __future = make(move || { let n = self.n; other(n) });
-    /// async move { match around(__request, __future).await { … } }
+    /// async move { match { …under(…, __future).await… } { … } }
     /// ```
     ///
     /// The closure keeps an early return of the body from skipping the lock.
@@ -175,14 +204,8 @@ impl Expansion<'_> {
         boxed: bool,
     ) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
-        let request = request(function, self.options, self.owner, TokenStream::new());
-        let around = if self.finishes() {
-            quote!(around_finishing)
-        } else {
-            quote!(around)
-        };
-        let edge = self.edge();
-        let inside = self.around(edge, &around, quote_spanned!(*span=> __future))?;
+        let request = self.request(function, TokenStream::new());
+        let inside = self.under(self.edge(), quote_spanned!(*span=> __future))?;
         let body = body.group();
         let output = match &function.sig.output {
             ReturnType::Type(_, ty) if boxed => quote_spanned!(*span=> -> #ty),
@@ -218,6 +241,12 @@ impl Expansion<'_> {
         };
         let Self { private, span, .. } = self;
         quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
+    }
+
+    /// `let mut __request = …;`, and the parameters that are taken apart. `edge` comes before the options.
+    fn request(&self, function: &Function, edge: TokenStream) -> TokenStream {
+        let prelude = &self.prelude;
+        request(function, self.options, self.owner, quote!(#prelude #edge))
     }
 
     /// `let g = &__guard;`

@@ -6,6 +6,7 @@ use syn::{Error, Expr, ExprClosure, Pat, Result, ReturnType};
 
 use super::answer::{Answers, returned};
 use crate::args::is_awaited;
+use crate::item::Argument;
 use crate::tokens::{bare_expr, braced, ours, start};
 
 impl Answers<'_> {
@@ -54,24 +55,29 @@ impl Answers<'_> {
             let input = &inputs[0];
             return Ok(quote_spanned!(span=> let #input = __error;));
         }
-        let arguments = self.arguments.clone()?;
-        let all: Vec<TokenStream> = error.clone().into_iter().chain(arguments.clone()).collect();
-        // The body sees `self` anyway, so a closure may leave it out.
-        let behind_self: Vec<TokenStream> = error
-            .into_iter()
-            .chain(arguments.into_iter().skip(usize::from(self.has_self)))
+        // A parameter that may not be there is no argument, as the closure's own could not be conditional. The body sees it.
+        let arguments: Vec<&Argument> = self
+            .arguments
+            .iter()
+            .filter(|argument| argument.conditions.is_empty())
             .collect();
-        let values = match inputs.len() {
-            n if n == all.len() => all,
-            n if n == behind_self.len() => behind_self,
+        // It sees `self` anyway, too, so a closure may leave it out.
+        let behind_self = &arguments[usize::from(self.has_self)..];
+        let arguments = match inputs.len().checked_sub(usize::from(is_error)) {
+            Some(n) if n == arguments.len() => &arguments,
+            Some(n) if n == behind_self.len() => behind_self,
             _ => {
                 let (begin, end) = (&closure.inputs_begin, &closure.inputs_end);
                 return Err(Error::new_spanned(
                     quote!(#begin #inputs #end),
-                    self.closure_forms(option, &behind_self),
+                    closure_forms(option, behind_self),
                 ));
             }
         };
+        let mut values: Vec<TokenStream> = error.into_iter().collect();
+        for argument in arguments {
+            values.push(argument.for_closure()?);
+        }
         let mut patterns = Vec::new();
         let mut types = Vec::new();
         for input in inputs {
@@ -88,26 +94,25 @@ impl Answers<'_> {
         }
         Ok(quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
     }
+}
 
-    fn closure_forms(&self, option: &str, behind_self: &[TokenStream]) -> String {
-        let names: Vec<String> = behind_self
-            .iter()
-            .map(|value| value.to_string().replace("__error", "error"))
-            .collect();
-        let all = format!("`|{}| …`", names.join(", "));
-        match option {
-            "on_error" if names.len() > 1 => {
-                format!(
-                    "a closure for `{option}` takes the error, `|error| …`, or the arguments too, {all}"
-                )
-            }
-            "on_error" => format!("a closure for `{option}` takes the error: `|error| …`"),
-            _ if names.is_empty() => {
-                format!("a closure for `{option}` takes no arguments here: `|| …`")
-            }
-            _ => format!(
-                "a closure for `{option}` takes no arguments, `|| …`, or all of them, {all}"
-            ),
+fn closure_forms(option: &str, behind_self: &[&Argument]) -> String {
+    let names = behind_self.iter().map(|argument| argument.shown());
+    let error = (option == "on_error").then(|| "error".to_owned());
+    let names: Vec<String> = error.into_iter().chain(names).collect();
+    let all = format!("`|{}| …`", names.join(", "));
+    match option {
+        "on_error" if names.len() > 1 => {
+            format!(
+                "a closure for `{option}` takes the error, `|error| …`, or the arguments too, {all}"
+            )
+        }
+        "on_error" => format!("a closure for `{option}` takes the error: `|error| …`"),
+        _ if names.is_empty() => {
+            format!("a closure for `{option}` takes no arguments here: `|| …`")
+        }
+        _ => {
+            format!("a closure for `{option}` takes no arguments, `|| …`, or all of them, {all}")
         }
     }
 }

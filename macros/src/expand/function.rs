@@ -7,8 +7,8 @@ use super::body::Expansion;
 use super::handlers;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
-use crate::flavor::Flavor;
-use crate::item::{Function, Params, forwarded, is_mark, second_mark};
+use crate::flavor::{Flavor, Returns};
+use crate::item::{Arguments, Function, Params, forwarded, is_mark, second_mark};
 use crate::tokens::{braced, private};
 
 /// A function that carries the attribute itself.
@@ -41,6 +41,7 @@ pub(crate) fn protect(
         return TokenStream::new();
     }
     check_flavor(&flavor, options, errors);
+    check_later(&returns, errors);
 
     // Parameters need names only for handlers that get them.
     let needs_arguments = options
@@ -49,7 +50,7 @@ pub(crate) fn protect(
     let arguments = if needs_arguments {
         forwarded(&mut function.sig)
     } else {
-        Ok(Vec::new())
+        Arguments::default()
     };
     let expansion = Expansion {
         options,
@@ -57,10 +58,11 @@ pub(crate) fn protect(
         answers: Answers {
             options,
             returns: &returns,
-            arguments,
+            arguments: arguments.values,
             has_self: function.sig.receiver().is_some(),
             awaits: !flavor.is_sync(),
         },
+        prelude: arguments.prelude,
         returns: &returns,
         private: private(options.runtime.as_ref()),
         span: Span::mixed_site(),
@@ -91,6 +93,22 @@ fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
         errors.at(
             guard.ident.span(),
             "this body runs before the lock is asked for, so there is no guard in it: make it `async fn`, or its body exactly `async move { … }`",
+        );
+    }
+}
+
+/// Refuses what would run when the lock is free again.
+fn check_later(returns: &Returns, errors: &mut Errors) {
+    if let Some((span, what)) = returns.later {
+        let instead = match what {
+            "future" => "await it in the body of an `async fn`, and return its output",
+            _ => "collect it in the body, or annotate the function that handles one of its items",
+        };
+        errors.at(
+            span,
+            format!(
+                "this {what} runs after the call, without the lock, which protects its making only: {instead}"
+            ),
         );
     }
 }

@@ -103,16 +103,25 @@ pub(super) fn refuse_circle(
     }
 }
 
-/// Refuses `on_timeout = Self::close` on `fn close` itself, outside of annotated blocks.
+/// Refuses a handler of `fn close`, outside of annotated blocks, that is or may be `close` itself.
 pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut Errors) {
     let name = function.sig.ident.unraw().to_string();
     for (option, handler) in options.handlers() {
         let Handler::Path { path, .. } = handler else {
             continue;
         };
-        let path = words(path.to_token_stream()).concat();
-        if [format!("Self::{name}"), format!("<Self>::{name}")].contains(&path) {
+        if last(path).is_none_or(|last| last.unraw() != name) {
+            continue;
+        }
+        let spelled = words(path.to_token_stream()).concat();
+        if [format!("Self::{name}"), format!("<Self>::{name}")].contains(&spelled) {
             refuse(option, &name, handler, errors);
+        } else if spelled != name || !function.knows_self() {
+            // A single word is a free function, and no method.
+            errors.on(path, format!(
+                "if this is the annotated `{name}` itself, it would answer for itself, again and again: name another function as its `{option}`; \
+                 if it is another `{name}`, call it in a closure"
+            ));
         }
     }
 }

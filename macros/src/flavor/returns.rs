@@ -2,7 +2,8 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{GenericArgument, PathArguments, Type};
+use syn::punctuated::Punctuated;
+use syn::{GenericArgument, Path, PathArguments, Token, Type, TypeParamBound};
 
 use crate::tokens::{bare_type, ours, whole};
 
@@ -13,6 +14,8 @@ pub(crate) struct Returns {
     pub(crate) span: Span,
     /// Whether it is spelled `Result<…>`, or omitted, so that it cannot be a future.
     pub(crate) is_result: bool,
+    /// See [`later`].
+    pub(crate) later: Option<(Span, &'static str)>,
 }
 
 impl Returns {
@@ -22,11 +25,13 @@ impl Returns {
             ty: Some(quote_spanned!(ours(span)=> ())),
             span,
             is_result: true,
+            later: None,
         }
     }
 
     pub(super) fn of(ty: &Type) -> Self {
         let span = whole(ty);
+        let later = later(ty);
         let ty = bare_type(ty);
         let is_result = match ty {
             Type::Path(path) => {
@@ -45,7 +50,42 @@ impl Returns {
             ty,
             span,
             is_result,
+            later,
         }
+    }
+}
+
+/// The first place in a return type where something is spelled that runs after the call: a future or a stream.
+fn later(ty: &Type) -> Option<(Span, &'static str)> {
+    let name = |path: &Path| match path.segments.last()?.ident.to_string().as_str() {
+        "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),
+        "Stream" | "TryStream" | "BoxStream" | "LocalBoxStream" => Some((whole(path), "stream")),
+        _ => None,
+    };
+    let bounds = |bounds: &Punctuated<TypeParamBound, Token![+]>| {
+        bounds.iter().find_map(|bound| match bound {
+            TypeParamBound::Trait(bound) => name(&bound.path),
+            _ => None,
+        })
+    };
+    match bare_type(ty) {
+        Type::ImplTrait(opaque) => bounds(&opaque.bounds),
+        Type::TraitObject(object) => bounds(&object.bounds),
+        Type::Path(path) => name(&path.path).or_else(|| {
+            path.path.segments.iter().find_map(|segment| {
+                let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+                    return None;
+                };
+                arguments.args.iter().find_map(|argument| match argument {
+                    GenericArgument::Type(ty) => later(ty),
+                    _ => None,
+                })
+            })
+        }),
+        Type::Tuple(tuple) => tuple.elems.iter().find_map(later),
+        Type::Reference(reference) => later(&reference.elem),
+        Type::Array(array) => later(&array.elem),
+        _ => None,
     }
 }
 

@@ -3,9 +3,9 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Attribute, Error, FnArg, Pat, PatIdent, Result, Signature};
+use syn::{Attribute, Error, FnArg, Pat, PatIdent, PatType, Result, Signature, Type};
 
-use crate::tokens::{ours, start};
+use crate::tokens::{bare_type, find_word, ours, start};
 
 /// The parameters of a function.
 pub(crate) struct Params {
@@ -49,40 +49,131 @@ impl Params {
     }
 }
 
-/// The function's parameters as arguments for a handler, `self` first. Gives parameters `_` a name.
-pub(crate) fn forwarded(sig: &mut Signature) -> Result<Vec<TokenStream>> {
-    let mut arguments = Vec::new();
+/// The parameters as arguments for handlers.
+#[derive(Default)]
+pub(crate) struct Arguments {
+    /// In order, `self` first.
+    pub(crate) values: Vec<Argument>,
+    /// Statements that take references apart, which are parameters of their own now.
+    pub(crate) prelude: TokenStream,
+}
+
+/// One argument of a handler.
+pub(crate) struct Argument {
+    /// The `#[cfg(…)]` of the parameter.
+    pub(crate) conditions: Vec<Attribute>,
+    /// The parameter's pattern, or `self`.
+    pattern: TokenStream,
+    /// The whole argument, or the part of the pattern that drops something.
+    value: std::result::Result<TokenStream, Pat>,
+}
+
+impl Argument {
+    /// The value, for a function that gets all arguments.
+    pub(crate) fn for_path(&self) -> Result<TokenStream> {
+        let conditions = &self.conditions;
+        let value = self.value(
+            "a handler given by its path gets all arguments, and this pattern drops a part of one: \
+             name the parameter and take it apart in the body, or write the handler as a closure without arguments, `|| …`",
+        )?;
+        Ok(quote!(#(#conditions)* #value))
+    }
+
+    /// The value, for a closure that gets all arguments.
+    pub(crate) fn for_closure(&self) -> Result<TokenStream> {
+        self.value(
+            "a closure with arguments gets all of them, and this pattern drops a part of one: \
+             name the parameter and take it apart in the body, or write the closure without arguments: it sees what the pattern binds",
+        )
+    }
+
+    /// As in a closure's list of parameters.
+    pub(crate) fn shown(&self) -> String {
+        self.pattern.to_string()
+    }
+
+    fn value(&self, hidden: &str) -> Result<TokenStream> {
+        self.value
+            .clone()
+            .map_err(|pattern| Error::new_spanned(pattern, hidden))
+    }
+}
+
+/// The function's parameters as arguments for handlers. Those without a name get one.
+pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
+    let mut arguments = Arguments::default();
     for (i, input) in sig.inputs.iter_mut().enumerate() {
-        arguments.push(match input {
-            FnArg::Receiver(receiver) => receiver.self_token.to_token_stream(),
+        let argument = match input {
+            FnArg::Receiver(receiver) => Argument {
+                conditions: Vec::new(),
+                pattern: receiver.self_token.to_token_stream(),
+                value: Ok(receiver.self_token.to_token_stream()),
+            },
             FnArg::Typed(param) => {
-                if let Pat::Wild(wild) = &*param.pat {
-                    *param.pat = Pat::Ident(PatIdent {
-                        attrs: Vec::new(),
-                        by_ref: None,
-                        mutability: None,
-                        ident: Ident::new(&format!("__arg{i}"), ours(wild.underscore_token.span)),
-                        subpat: None,
-                    });
-                }
-                let value = value(&param.pat)?;
-                let conditions: Vec<&Attribute> = param
+                let conditions: Vec<Attribute> = param
                     .attrs
                     .iter()
                     .filter(|attribute| attribute.path().is_ident("cfg"))
+                    .cloned()
                     .collect();
-                quote!(#(#conditions)* #value)
+                let pattern = param.pat.to_token_stream();
+                let is_reference = matches!(bare_type(&param.ty), Type::Reference(_));
+                let is_name = matches!(&*param.pat, Pat::Ident(_) | Pat::Type(_) | Pat::Paren(_));
+                if matches!(&*param.pat, Pat::Wild(_)) {
+                    name(param, i);
+                } else if is_reference && !is_name {
+                    // What the pattern binds depends on what is behind the reference; the reference itself can be copied.
+                    name(param, i);
+                    let ident = &param.pat;
+                    let prelude = quote_spanned!(ours(start(&pattern))=> #(#conditions)* let #pattern = #ident;);
+                    arguments.prelude.extend(prelude);
+                }
+                let value = value(&param.pat).map(|value| whole(value, param));
+                Argument {
+                    conditions,
+                    pattern,
+                    value,
+                }
             }
-        });
+        };
+        arguments.values.push(argument);
     }
-    Ok(arguments)
+    arguments
+}
+
+/// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
+/// Output: `{ let __whole: (u32, Pair) = (a, b); __whole }`
+///
+/// Behind a reference that is hidden in the type, what the pattern binds makes up something else: that does not compile.
+fn whole(value: TokenStream, param: &PatType) -> TokenStream {
+    let ty = &param.ty;
+    let is_simple = matches!(&*param.pat, Pat::Ident(_) | Pat::Paren(_));
+    if is_simple || find_word(ty.to_token_stream(), "impl").is_some() {
+        return value;
+    }
+    quote_spanned!(ours(start(&param.pat))=> { let __whole: #ty = #value; __whole })
+}
+
+/// Gives the parameter a name instead of its pattern.
+fn name(param: &mut PatType, index: usize) {
+    let ident = Ident::new(&format!("__arg{index}"), ours(start(&param.pat)));
+    *param.pat = Pat::Ident(PatIdent {
+        attrs: Vec::new(),
+        by_ref: None,
+        mutability: None,
+        ident,
+        subpat: None,
+    });
 }
 
 /// Input:  the pattern `Point { x, y: (a, b) }`
-/// Output: the expression `Point { x, y: (a, b) }`
-fn value(pattern: &Pat) -> Result<TokenStream> {
-    let all =
-        |patterns: &mut dyn Iterator<Item = &Pat>| patterns.map(value).collect::<Result<Vec<_>>>();
+/// Output: the expression `Point { x, y: (a, b) }`, or the pattern that drops a part
+fn value(pattern: &Pat) -> std::result::Result<TokenStream, Pat> {
+    let all = |patterns: &mut dyn Iterator<Item = &Pat>| {
+        patterns
+            .map(value)
+            .collect::<std::result::Result<Vec<_>, _>>()
+    };
     Ok(match pattern {
         Pat::Ident(binding) if binding.by_ref.is_none() => binding.ident.to_token_stream(),
         Pat::Paren(paren) => value(&paren.pat)?,
@@ -116,19 +207,11 @@ fn value(pattern: &Pat) -> Result<TokenStream> {
                     let (member, value) = (&field.member, value(&field.pat)?);
                     Ok(quote!(#member: #value))
                 })
-                .collect::<Result<Vec<_>>>()?;
+                .collect::<std::result::Result<Vec<_>, _>>()?;
             quote!(#path { #(#values),* })
         }
-        pattern => return Err(unnamed(pattern)),
+        pattern => return Err(pattern.clone()),
     })
-}
-
-fn unnamed(pattern: &Pat) -> Error {
-    Error::new_spanned(
-        pattern,
-        "a handler given by its path gets all arguments, and this pattern drops a part of one: \
-         name the parameter and take it apart in the body, or write the handler as a closure",
-    )
 }
 
 /// The identifiers that a pattern binds.

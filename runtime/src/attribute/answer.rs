@@ -59,9 +59,9 @@ pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
 
-/// Waits for a handler's answer.
-pub async fn answer<M, R, A: Answer<M, R>>(handler: A) -> R {
-    handler.answer().await
+/// A handler's answer. No `async fn`, which would store it twice.
+pub fn answer<M, R, A: Answer<M, R>>(handler: A) -> A::Future {
+    handler.answer()
 }
 
 /// What `skip` returns.

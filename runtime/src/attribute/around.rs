@@ -33,51 +33,66 @@ pub fn finish<G: Guard, F: Future>(
     task::finish(guard.holds().clone(), body)
 }
 
-/// Takes the lock, then [`run`]s `body`.
-pub fn around<L: Lock, F: Future>(
-    request: Request<L>,
-    body: F,
-) -> Around<impl Future<Output = Result<L, LockError>>, L, F> {
-    Around::new(L::acquire(request), body, false)
-}
-
-/// Takes the lock, then [`finish`]es `body`.
-pub fn around_finishing<L: Lock, F: Future>(
-    request: Request<L>,
-    body: F,
-) -> Around<impl Future<Output = Result<L, LockError>>, L, F> {
-    Around::new(L::acquire(request), body, true)
-}
-
 pin_project! {
-    /// Takes the lock, then runs the body under it. An `async fn` would store the body twice.
-    #[must_use = "futures do nothing unless polled"]
-    pub struct Around<A, G, F> {
+    /// A lock that is being taken, then held.
+    ///
+    /// The expansion declares it before the body, so it is dropped after the body: what the body owns is gone when the lock is
+    /// released.
+    #[must_use = "the lock is taken by `under`"]
+    pub struct Locking<A, G> {
         #[pin]
         acquire: Option<A>,
-        // Dropped before the guard: what the body owns must be gone when the lock is released.
-        #[pin]
-        body: Option<F>,
         guard: Option<G>,
-        finishes: bool,
         // It was polled before, so the lock is not fresh.
         waited: bool,
     }
 }
 
-impl<A, G, F> Around<A, G, F> {
-    fn new(acquire: A, body: F, finishes: bool) -> Self {
-        Self {
-            acquire: Some(acquire),
-            body: Some(body),
-            guard: None,
-            finishes,
-            waited: false,
-        }
+/// The lock of a call, not asked for yet.
+pub fn locking<L: Lock>(
+    request: Request<L>,
+) -> Locking<impl Future<Output = Result<L, LockError>>, L> {
+    Locking {
+        acquire: Some(L::acquire(request)),
+        guard: None,
+        waited: false,
     }
 }
 
-impl<A, G, F> Future for Around<A, G, F>
+/// Takes the lock, then [`run`]s `body`.
+///
+/// Both stay where they are: a future that is moved into another one is copied in a debug build, with all that it stores.
+pub fn under<'a, A, G, F>(
+    lock: Pin<&'a mut Locking<A, G>>,
+    body: Pin<&'a mut F>,
+) -> Under<'a, A, G, F> {
+    Under {
+        lock,
+        body,
+        finishes: false,
+    }
+}
+
+/// Takes the lock, then [`finish`]es `body`.
+pub fn under_finishing<'a, A, G, F>(
+    lock: Pin<&'a mut Locking<A, G>>,
+    body: Pin<&'a mut F>,
+) -> Under<'a, A, G, F> {
+    Under {
+        finishes: true,
+        ..under(lock, body)
+    }
+}
+
+/// Takes the lock, then runs the body under it. The expansion drops both, the body first.
+#[must_use = "futures do nothing unless polled"]
+pub struct Under<'a, A, G, F> {
+    lock: Pin<&'a mut Locking<A, G>>,
+    body: Pin<&'a mut F>,
+    finishes: bool,
+}
+
+impl<A, G, F> Future for Under<'_, A, G, F>
 where
     A: Future<Output = Result<G, LockError>>,
     G: Guard,
@@ -85,22 +100,20 @@ where
 {
     type Output = Result<F::Output, LockError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let mut lock = this.lock.as_mut().project();
         // A lock that was granted during this poll is not lost yet, and reading the clock is a good part of a call.
         let mut fresh = false;
-        if let Some(acquire) = this.acquire.as_mut().as_pin_mut() {
-            fresh = !std::mem::replace(this.waited, true);
+        if let Some(acquire) = lock.acquire.as_mut().as_pin_mut() {
+            fresh = !std::mem::replace(lock.waited, true);
             let guard = ready!(acquire.poll(cx));
-            this.acquire.set(None);
-            *this.guard = Some(guard?);
+            lock.acquire.set(None);
+            *lock.guard = Some(guard?);
         }
-        let Some(guard) = this.guard else {
+        let Some(guard) = lock.guard else {
             return Poll::Pending;
         };
-        let body = task::poll_under(guard.holds(), this.body, *this.finishes, fresh, cx);
-        let output = ready!(body);
-        *this.guard = None;
-        Poll::Ready(output)
+        task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
     }
 }

@@ -8,7 +8,8 @@ use crate::error::LockError;
     label = "what should a call return that does not get the lock?",
     note = "return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
-    note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
+    note = "or return the default, or panic: `on_timeout = skip, on_error = panic`",
+    note = "in an annotated block, a function that needs no lock gets `#[no_auto_mutex]`"
 )]
 pub trait FromLockError {
     /// The error, as this type.
@@ -38,5 +39,43 @@ pub trait ErrorFromLockError {
 impl<E: From<LockError>> ErrorFromLockError for E {
     fn error_from_lock_error(error: LockError) -> Self {
         error.into()
+    }
+}
+
+/// A return type that can carry a timeout; `on_error` answers everything else.
+#[diagnostic::on_unimplemented(
+    message = "`on_error` does not answer a timeout, and the return type `{Self}` cannot carry one",
+    label = "what should a call return that waited in vain?",
+    note = "add `on_timeout = …`: a function, a closure, `skip` or `panic`",
+    note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
+)]
+pub trait FromTimeout {
+    /// The error, as this type.
+    fn from_timeout(error: LockError) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<R: FromLockError> FromTimeout for R {
+    fn from_timeout(error: LockError) -> Self {
+        R::from_lock_error(error)
+    }
+}
+
+/// A return type that can carry any error but a timeout, which `on_timeout` answers.
+#[diagnostic::on_unimplemented(
+    message = "`on_timeout` answers a timeout only, and the return type `{Self}` cannot carry the other errors",
+    label = "what should a call return that lost the lock, or whose store does not answer?",
+    note = "add `on_error = …`: a function, a closure, `skip` or `panic`",
+    note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
+)]
+pub trait FromOtherError {
+    /// The error, as this type.
+    fn from_other_error(error: LockError) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<R: FromLockError> FromOtherError for R {
+    fn from_other_error(error: LockError) -> Self {
+        R::from_lock_error(error)
     }
 }

@@ -14,6 +14,7 @@ mod value;
 
 pub use std::boxed::Box;
 pub use std::option::Option::{None, Some};
+pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
 pub use std::time::Duration;
 
@@ -23,12 +24,12 @@ pub use crate::mutex::MutexGuard as Mutex;
 pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
 pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
-pub use around::{Around, around, around_finishing, enter, finish, run};
-pub use carry::{ErrorFromLockError, FromLockError};
+pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing};
+pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
 pub use lock::Lock;
 pub use request::Request;
-pub use value::{IsDuration, KeyList, KeyPart, OwnerName};
+pub use value::{IsDuration, IsPermits, KeyList, KeyPart, OwnerName};
 
 pub use crate::site::{Attribute, Listed, Owner, Site, State};
 pub use inventory::submit;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use super::value::{IsDuration, KeyList, KeyPart, OwnerName};
+use super::value::{IsDuration, IsPermits, KeyList, KeyPart, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Demand, Options, Taking};
@@ -268,8 +268,8 @@ impl Request<MultiGuard> {
 
 impl Request<Permit> {
     /// `permits = …`
-    pub fn permits(&mut self, permits: u32) {
-        self.permits = permits;
+    pub fn permits<P: IsPermits>(&mut self, permits: P) {
+        self.permits = permits.permits();
     }
 
     /// One of the permits.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
@@ -32,29 +32,30 @@ impl<F: Future> Future for Run<F> {
     type Output = Result<F::Output, LockError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        poll_under(this.holds, this.body, false, false, cx)
+        let mut this = self.project();
+        let Some(body) = this.body.as_mut().as_pin_mut() else {
+            return Poll::Pending;
+        };
+        let output = ready!(poll_under(this.holds, body, false, false, cx));
+        this.body.set(None);
+        Poll::Ready(output)
     }
 }
 
-/// Polls `body` once under `holds`. It is dropped when it ends or a lock is lost: what it owns must be gone before the
-/// caller goes on. With `finishes`, a loss does not end it. `fresh` says that `holds` were granted during this poll.
+/// Polls `body` once under `holds`. The caller drops it when this is ready: what it owns must be gone before the caller
+/// goes on. With `finishes`, a loss does not end it. `fresh` says that `holds` were granted during this poll.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
-    mut body: Pin<&mut Option<F>>,
+    body: Pin<&mut F>,
     finishes: bool,
     fresh: bool,
     cx: &mut Context<'_>,
 ) -> Poll<Result<F::Output, LockError>> {
-    let Some(running) = body.as_mut().as_pin_mut() else {
-        return Poll::Pending;
-    };
     let may_be_lost = !finishes && !fresh;
     let mut lost = if may_be_lost { holds.lost() } else { None };
     let _entered = enter(holds);
     if lost.is_none() {
-        if let Poll::Ready(output) = running.poll(cx) {
-            body.set(None);
+        if let Poll::Ready(output) = body.poll(cx) {
             return Poll::Ready(Ok(output));
         }
         // Not before the poll: most bodies end at once and need no waker.
@@ -62,11 +63,10 @@ pub(crate) fn poll_under<F: Future>(
             lost = Some(error);
         }
     }
-    let Some(lost) = lost else {
-        return Poll::Pending;
-    };
-    body.set(None);
-    Poll::Ready(Err(lost))
+    match lost {
+        Some(lost) => Poll::Ready(Err(lost)),
+        None => Poll::Pending,
+    }
 }
 
 pin_project! {

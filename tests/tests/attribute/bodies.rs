@@ -184,3 +184,36 @@ fn a_future_stays_small() {
     // The argument is stored as often as before; what is added is the call itself.
     assert!(locked < plain + 1024, "{plain} -> {locked}");
 }
+
+/// Documented: parameters outlive the body, and so the lock.
+#[test]
+fn a_parameter_is_dropped_under_the_lock_if_the_body_owns_it() {
+    struct Looks<'a>(&'a auto_mutex::Client, &'a std::cell::Cell<Option<bool>>);
+    impl Drop for Looks<'_> {
+        fn drop(&mut self) {
+            let locked = self.0.mutex("b").blocking_is_locked();
+            self.1.set(Some(locked.expect("memory")));
+        }
+    }
+    #[auto_mutex(name = "b")]
+    fn kept(looks: Looks<'_>) -> Result<(), LockError> {
+        assert!(looks.1.get().is_none());
+        Ok(())
+    }
+    #[auto_mutex(name = "b")]
+    fn consumed(looks: Looks<'_>) -> Result<(), LockError> {
+        let looks = looks;
+        assert!(looks.1.get().is_none());
+        Ok(())
+    }
+    let client = named_client();
+    let seen = std::cell::Cell::new(None);
+    client
+        .blocking_scope(|| kept(Looks(&client, &seen)))
+        .unwrap();
+    assert_eq!(seen.take(), Some(false));
+    client
+        .blocking_scope(|| consumed(Looks(&client, &seen)))
+        .unwrap();
+    assert_eq!(seen.take(), Some(true));
+}

@@ -331,3 +331,68 @@ fn patterns_are_handed_on_whole() {
     );
     assert_eq!(scoped_on(&client, future(point(), [4, 5], "", (6,))), 21);
 }
+
+/// What a pattern binds behind a reference is no part of the argument, so that is handed on itself.
+#[test]
+fn a_reference_is_handed_on_as_it_is() {
+    struct Point {
+        x: u32,
+        y: (u32, u32),
+    }
+    fn of_tuple(pair: &(u32, u32)) -> u32 {
+        pair.0 + pair.1
+    }
+    fn of_point(point: &mut Point) -> u32 {
+        point.x += 1;
+        point.x + point.y.0
+    }
+    async fn of_array<'a>(array: &'a [u32; 2]) -> &'a [u32] {
+        array
+    }
+    #[auto_mutex(name = "busy", block = 0, key = a, on_timeout = of_tuple, on_error = skip)]
+    fn tuple((a, b): &(u32, u32)) -> u32 {
+        a * b
+    }
+    #[auto_mutex(name = "busy:1", block = 0, on_timeout = |pair| of_tuple(pair), on_error = |_, pair| pair.0)]
+    fn closure((a, _): &(u32, u32)) -> u32 {
+        *a
+    }
+    #[auto_mutex(name = "busy:1", block = 0, on_timeout = of_point, on_error = skip)]
+    fn point(Point { x, .. }: &mut Point) -> u32 {
+        *x = 7;
+        *x
+    }
+    #[auto_mutex(name = "busy:1", block = 0, on_timeout = of_array, on_error = skip)]
+    async fn array<'a>(&[a, _]: &'a [u32; 2]) -> &'a [u32] {
+        assert_eq!(a, 1);
+        &[]
+    }
+    let mut here = Point { x: 1, y: (2, 3) };
+    let client = named_client();
+    let held = client.mutex("busy:1").blocking_lock().unwrap();
+    assert_eq!(client.blocking_scope(|| tuple(&(1, 2))), 3);
+    assert_eq!(client.blocking_scope(|| closure(&(1, 2))), 3);
+    assert_eq!(client.blocking_scope(|| point(&mut here)), 4);
+    assert_eq!(scoped_on(&client, array(&[1, 2])), [1, 2]);
+    drop(held);
+    assert_eq!(client.blocking_scope(|| tuple(&(1, 2))), 2);
+    assert_eq!(client.blocking_scope(|| point(&mut here)), 7);
+    assert_eq!(here.y.1, 3);
+}
+
+/// A closure's own parameters could not be conditional.
+#[test]
+fn a_conditional_parameter_is_no_argument_of_a_closure() {
+    #[auto_mutex(name = "busy", block = 0, on_timeout = |n| n + 1, on_error = |_, n| n)]
+    fn absent(n: u32, #[cfg(any())] missing: u32) -> u32 {
+        n
+    }
+    #[auto_mutex(name = "busy", block = 0, on_timeout = |n| n + more, on_error = skip)]
+    fn present(n: u32, #[cfg(all())] more: u32) -> u32 {
+        n * more
+    }
+    let client = named_client();
+    let _held = client.mutex("busy").blocking_lock().unwrap();
+    assert_eq!(client.blocking_scope(|| absent(1)), 2);
+    assert_eq!(client.blocking_scope(|| present(1, 5)), 6);
+}

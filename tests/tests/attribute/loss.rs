@@ -208,3 +208,30 @@ fn a_lost_lock_is_free_for_the_next() {
     });
     assert_eq!(witness.calls(), 2);
 }
+
+/// A body that comes to its end has its value returned; it may ask at the end.
+#[test]
+fn what_a_body_returns_after_a_loss_is_returned() {
+    #[auto_mutex(name = "l", guard = g)]
+    async fn ends(client: &Client) -> Result<bool, LockError> {
+        assert!(client.mutex("l").blocking_force_unlock()?);
+        while !g.is_lost() {
+            std::thread::yield_now();
+        }
+        Ok(true)
+    }
+    #[auto_mutex(name = "l", guard = g)]
+    fn asks(client: &Client) -> Result<bool, LockError> {
+        assert!(client.mutex("l").blocking_force_unlock()?);
+        while !g.is_lost() {
+            std::thread::yield_now();
+        }
+        g.check()?;
+        Ok(true)
+    }
+    let client = named_client();
+    let ends = client.scope(ends(&client));
+    assert!(futures::executor::block_on(ends).unwrap());
+    let asks = client.blocking_scope(|| asks(&client));
+    assert!(matches!(asks, Err(LockError::Lost { .. })), "{asks:?}");
+}

@@ -106,6 +106,7 @@ async fn handles_take_seconds_texts_and_durations() {
     assert_eq!(name(mutex().block("5 weeks")).await, "block");
     assert_eq!(name(mutex().block("100")).await, "block");
     assert_eq!(name(mutex().retries(1, -0.5)).await, "interval");
+    assert_eq!(name(mutex().at_least("a while")).await, "at_least");
     assert_eq!(rig.redis.keys(), [], "nothing reached the store");
     // A later value counts.
     let guard = mutex().expire("soon").expire("2m").block(0.5).lock().await;

@@ -11,6 +11,11 @@ fn open() -> Result<(), LockError> {
     Ok(())
 }
 
+#[auto_mutex(lock_at_most_for = 100, lock_at_least_for = 10, wait_timeout = 5, hold = 7)]
+fn tidy() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
-    let _ = (close(), open());
+    let _ = (close(), open(), tidy());
 }

@@ -1,0 +1,201 @@
+//! What a protected call needs beside the body: memory in its future, stack while it is polled, depth of types.
+
+use std::future::Future;
+use std::process::{Command, Stdio};
+
+use auto_mutex::{LockError, auto_mutex};
+use tokio::task::yield_now;
+
+use crate::support::{named_client, scoped_on};
+
+const KIB: usize = 1024;
+const BUFFER: usize = 200 * KIB;
+
+type Outcome = Result<u8, LockError>;
+
+/// Keeps a buffer across an await.
+async fn keep_buffer() -> Outcome {
+    let mut buffer = [1; BUFFER];
+    std::hint::black_box(&mut buffer);
+    yield_now().await;
+    std::hint::black_box(&mut buffer);
+    Ok(buffer[BUFFER / 2])
+}
+
+async fn failed(_: LockError) -> Outcome {
+    keep_buffer().await
+}
+
+async fn busy(_: u8) -> Outcome {
+    keep_buffer().await
+}
+
+#[auto_mutex]
+async fn bare(_: u8) -> Outcome {
+    let mut buffer = [1; BUFFER];
+    std::hint::black_box(&mut buffer);
+    yield_now().await;
+    std::hint::black_box(&mut buffer);
+    Ok(buffer[BUFFER / 2])
+}
+
+#[auto_mutex(guard = g)]
+async fn guarded(_: u8) -> Outcome {
+    let mut buffer = [1; BUFFER];
+    std::hint::black_box(&mut buffer);
+    yield_now().await;
+    std::hint::black_box(&mut buffer);
+    g.check()?;
+    Ok(buffer[BUFFER / 2])
+}
+
+#[auto_mutex(on_lost = finish)]
+async fn finishing(_: u8) -> Outcome {
+    let mut buffer = [1; BUFFER];
+    std::hint::black_box(&mut buffer);
+    yield_now().await;
+    std::hint::black_box(&mut buffer);
+    Ok(buffer[BUFFER / 2])
+}
+
+#[auto_mutex(on_error = failed)]
+async fn with_error(_: u8) -> Outcome {
+    keep_buffer().await
+}
+
+#[auto_mutex(on_timeout = busy, on_error = failed)]
+async fn with_both(n: u8) -> Outcome {
+    let mut buffer = [n; BUFFER];
+    yield_now().await;
+    std::hint::black_box(&mut buffer);
+    Ok(1)
+}
+
+#[auto_mutex(on_timeout = async |_| keep_buffer().await, on_error = async |_| keep_buffer().await)]
+async fn with_closures(n: u8) -> Outcome {
+    let mut buffer = [n; BUFFER];
+    yield_now().await;
+    std::hint::black_box(&mut buffer);
+    Ok(1)
+}
+
+#[auto_mutex(guard = g, on_lost = finish, on_error = failed)]
+async fn finishing_with_error(_: u8) -> Outcome {
+    g.check()?;
+    keep_buffer().await
+}
+
+#[test]
+fn a_future_stores_the_body_or_a_handler() {
+    for (call, size) in [
+        ("bare", size_of_val(&bare(1))),
+        ("guarded", size_of_val(&guarded(1))),
+        ("finishing", size_of_val(&finishing(1))),
+        ("with_error", size_of_val(&with_error(1))),
+        ("with_both", size_of_val(&with_both(1))),
+        ("with_closures", size_of_val(&with_closures(1))),
+        (
+            "finishing_with_error",
+            size_of_val(&finishing_with_error(1)),
+        ),
+    ] {
+        assert!(size < BUFFER + 2 * KIB, "{call}: {size}");
+    }
+}
+
+/// Set in the child process that polls one of the futures, to its name and the stack it has.
+const CALL: &str = "AUTO_MUTEX_CALL_ON_STACK";
+
+/// A stack that overflows ends the process, so each try has one of its own.
+fn fits(call: &str, stack: usize) -> bool {
+    let status = Command::new(std::env::current_exe().expect("this program"))
+        .args([
+            "sizes::a_future_needs_little_more_stack_than_the_body",
+            "--exact",
+        ])
+        .env(CALL, format!("{call} {stack}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.expect("it starts").success()
+}
+
+/// The least stack that is enough, to 16 KiB.
+fn stack_of(call: &str) -> usize {
+    let (mut too_little, mut enough) = (BUFFER, 64 * BUFFER);
+    assert!(fits(call, enough), "{call}");
+    while enough - too_little > 16 * KIB {
+        let half = (too_little + enough) / 2;
+        match fits(call, half) {
+            true => enough = half,
+            false => too_little = half,
+        }
+    }
+    enough
+}
+
+/// Each in a frame of its own: a debug build has one place per variable.
+#[inline(never)]
+fn poll<F: Future<Output = Outcome>>(make: fn() -> F) {
+    let client = named_client();
+    let call = Box::pin(client.scope(async move { make().await }));
+    assert_eq!(futures::executor::block_on(call).expect("the lock"), 1);
+}
+
+#[test]
+fn a_future_needs_little_more_stack_than_the_body() {
+    if let Ok(call) = std::env::var(CALL) {
+        let (call, stack) = call.split_once(' ').expect("two words");
+        let poll: fn() = match call {
+            "plain" => || poll(keep_buffer),
+            "bare" => || poll(|| bare(1)),
+            "guarded" => || poll(|| guarded(1)),
+            "finishing" => || poll(|| finishing(1)),
+            call => panic!("{call}"),
+        };
+        let thread = std::thread::Builder::new().stack_size(stack.parse().expect("bytes"));
+        thread
+            .spawn(poll)
+            .expect("a thread")
+            .join()
+            .expect("an answer");
+        return;
+    }
+    let plain = stack_of("plain");
+    for call in ["bare", "guarded", "finishing"] {
+        let stack = stack_of(call);
+        assert!(stack <= plain + plain / 2, "{call}: {plain} -> {stack}");
+    }
+}
+
+/// Each of these calls the one before it.
+macro_rules! nested {
+    ($($caller:ident $callee:ident)*) => {
+        $(
+            #[auto_mutex]
+            async fn $caller() -> Outcome {
+                $callee().await
+            }
+        )*
+    };
+}
+
+#[auto_mutex]
+async fn n0() -> Outcome {
+    Ok(1)
+}
+
+nested! {
+    n1 n0 n2 n1 n3 n2 n4 n3 n5 n4 n6 n5 n7 n6 n8 n7 n9 n8 n10 n9 n11 n10 n12 n11 n13 n12
+    n14 n13 n15 n14 n16 n15 n17 n16 n18 n17 n19 n18 n20 n19 n21 n20 n22 n21 n23 n22 n24 n23
+}
+
+/// The compiler looks through 128 types inside one another to see whether a future is `Send`.
+#[test]
+fn twenty_five_calls_inside_one_another_compile() {
+    fn send<T: Send>(value: T) -> T {
+        value
+    }
+    let call = send(n24());
+    assert_eq!(scoped_on(&named_client(), call).expect("the locks"), 1);
+}
