@@ -58,14 +58,16 @@ pub(crate) struct Arguments {
     pub(crate) prelude: TokenStream,
 }
 
+/// The value of a whole argument, or the part of its pattern that drops something.
+type Value = std::result::Result<TokenStream, TokenStream>;
+
 /// One argument of a handler.
 pub(crate) struct Argument {
     /// The `#[cfg(…)]` of the parameter.
     pub(crate) conditions: Vec<Attribute>,
     /// The parameter's pattern, or `self`.
     pattern: TokenStream,
-    /// The whole argument, or the part of the pattern that drops something.
-    value: std::result::Result<TokenStream, Pat>,
+    value: Value,
 }
 
 impl Argument {
@@ -168,7 +170,7 @@ fn name(param: &mut PatType, index: usize) {
 
 /// Input:  the pattern `Point { x, y: (a, b) }`
 /// Output: the expression `Point { x, y: (a, b) }`, or the pattern that drops a part
-fn value(pattern: &Pat) -> std::result::Result<TokenStream, Pat> {
+fn value(pattern: &Pat) -> Value {
     let all = |patterns: &mut dyn Iterator<Item = &Pat>| {
         patterns
             .map(value)
@@ -203,14 +205,14 @@ fn value(pattern: &Pat) -> std::result::Result<TokenStream, Pat> {
             let values = fields
                 .fields
                 .iter()
-                .map(|field| {
+                .map(|field| -> Value {
                     let (member, value) = (&field.member, value(&field.pat)?);
                     Ok(quote!(#member: #value))
                 })
-                .collect::<std::result::Result<Vec<_>, _>>()?;
+                .collect::<std::result::Result<Vec<_>, TokenStream>>()?;
             quote!(#path { #(#values),* })
         }
-        pattern => return Err(pattern.clone()),
+        pattern => return Err(pattern.to_token_stream()),
     })
 }
 

@@ -346,7 +346,7 @@ fn a_reference_is_handed_on_as_it_is() {
         point.x += 1;
         point.x + point.y.0
     }
-    async fn of_array<'a>(array: &'a [u32; 2]) -> &'a [u32] {
+    async fn of_array(array: &[u32; 2]) -> &[u32] {
         array
     }
     #[auto_mutex(name = "busy", block = 0, key = a, on_timeout = of_tuple, on_error = skip)]
@@ -388,7 +388,7 @@ fn a_conditional_parameter_is_no_argument_of_a_closure() {
         n
     }
     #[auto_mutex(name = "busy", block = 0, on_timeout = |n| n + more, on_error = skip)]
-    fn present(n: u32, #[cfg(all())] more: u32) -> u32 {
+    fn present(n: u32, #[cfg(not(any()))] more: u32) -> u32 {
         n * more
     }
     let client = named_client();
