@@ -128,7 +128,7 @@ fn on_timeout() {
         &mut example("on_timeout"),
         &[
             "no handler: error: lock `report` not obtained within",
-            "held by report (pid",
+            "held by report at examples/on_timeout.rs:",
             "somebody else writes month 5",
             "month 5: try again",
             "Ok(None)",

@@ -161,15 +161,14 @@ impl Holding {
         let mut released = true;
         let mut lost = None;
         for (hold, answer) in self.holds.all().iter().zip(answers) {
-            let was_held = match answer {
-                Some(answer) => answer.wait().await?.is_some(),
-                None => {
-                    released = false;
-                    hold.is_valid()
+            match answer {
+                Some(answer) => {
+                    if answer.wait().await?.is_none() {
+                        lost = lost.or_else(|| Some(hold.unlock_error()));
+                    }
                 }
-            };
-            if !was_held {
-                lost = lost.or_else(|| Some(hold.unlock_error()));
+                // The other guards may have released it by now.
+                None => released = false,
             }
         }
         held?;

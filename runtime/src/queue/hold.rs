@@ -319,6 +319,8 @@ impl Hold {
     /// The error of an unlock: the store says that it had not been held until then. Locally it may count as released.
     pub(crate) fn unlock_error(&self) -> LockError {
         let cause = match self.cause() {
+            // The lease may have ended while the release was on its way.
+            LossCause::Released if Instant::now() >= self.deadline() => self.cause_of_end(),
             LossCause::Released => LossCause::Forgotten,
             cause => cause,
         };

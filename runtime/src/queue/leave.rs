@@ -320,8 +320,12 @@ impl Transition<'_> {
 
     /// As [`lose`](Self::lose), because the store answers that it does not know the hold.
     pub(super) fn lose_unknown(&mut self, index: usize) {
-        let held = self.state.tickets[index].held();
-        let cause = match held.is_some_and(|held| held.forced) {
+        let Some(held) = self.state.tickets[index].held() else {
+            return;
+        };
+        // If the lease has ended by the local clock too, this marks that as the cause.
+        held.hold.is_lost();
+        let cause = match held.forced {
             true => LossCause::Forced,
             false => LossCause::Forgotten,
         };

@@ -10,8 +10,8 @@ use shuttle::thread;
 
 use super::process::Process;
 use super::witness::Witness;
-use crate::error::LockError;
 use crate::error::kind::RW_LOCK;
+use crate::error::{LockError, LossCause};
 use crate::handle::Holding;
 use crate::lease::Terms;
 use crate::queue::{Acquire, Hold, Past, Patience, Want};
@@ -144,9 +144,15 @@ pub(super) fn leave(hold: Arc<Hold>) {
     let holding = Holding::new(hold);
     match roll(3) {
         0 => drop(holding),
-        1 => {
-            holding.blocking_unlock().unwrap();
-        }
+        1 => match holding.blocking_unlock() {
+            // No store forgets anything here; a shutdown or the end of a lease may have come first.
+            Ok(_)
+            | Err(LockError::Lost {
+                cause: LossCause::NotRenewed | LossCause::Expired | LossCause::ShutDown,
+                ..
+            }) => {}
+            Err(error) => panic!("{error:?}"),
+        },
         // It may be dropped before the store has answered.
         _ => drop(holding.leave()),
     }

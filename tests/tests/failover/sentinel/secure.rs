@@ -2,6 +2,7 @@
 
 use auto_mutex::{Client, SetupError, acl_rule};
 use auto_mutex_tests::authority::Authority;
+use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::{NAME, Service, ServiceOptions};
@@ -35,8 +36,8 @@ async fn sentinels_and_servers_are_talked_to_by_tls() {
     let url = service.url();
     let url = url.replace(&*ca.to_string_lossy(), &wrong.to_string_lossy());
     let error = Client::connect(config(&url).connect_timeout(8)).map(drop);
-    let error = error.unwrap_err();
-    assert!(error.to_string().contains("`ca`"), "{error}");
+    let error = chain(&error.unwrap_err());
+    assert!(error.contains("`ca`"), "{error}");
 }
 
 /// Makes a user with exactly these rights.
