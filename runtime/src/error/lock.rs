@@ -47,7 +47,8 @@ pub enum LockError {
         cause: LossCause,
     },
 
-    /// The calling task holds this lock already and the handle is not re-entrant.
+    /// The calling task holds this lock already and the handle is not re-entrant. A guard counts as held by the task or
+    /// thread that took it, also after it was moved to another one: take the lock where it is used.
     #[error(
         "lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first"
     )]
