@@ -19,5 +19,6 @@ pub use store::StoreError;
 pub(crate) use store::StoreErrorKind;
 pub use tls::TlsError;
 
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
