@@ -32,9 +32,6 @@ pub(crate) enum Least {
     Milliseconds(u32),
 }
 
-/// The longest time that a store accepts: a century, which no clock overflows with.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-
 const FORMS: &str = "seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), or an expression: a number, a `Duration` or a text";
 
 impl Length {
@@ -75,10 +72,10 @@ impl Length {
                     unit::doubt(seconds)
                 ))
             }
-            Ok(length) if length <= LONGEST => Ok(Self::Known(length)),
+            Ok(length) if length <= unit::LONGEST => Ok(Self::Known(length)),
             _ => wrong(format!(
                 "`{option}` is longer than a century: give at most {} seconds",
-                LONGEST.as_secs()
+                unit::LONGEST.as_secs()
             )),
         }
     }

@@ -34,9 +34,6 @@ pub trait IntoDuration: sealed::ToDuration {}
 
 impl<T: sealed::ToDuration> IntoDuration for T {}
 
-/// A hundred years: longer than anybody waits, and far from any overflow.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
 
@@ -45,9 +42,13 @@ pub(crate) type Span = Result<Duration, &'static str>;
 
 /// For options of `Config`.
 pub(super) fn span(value: impl IntoDuration) -> Span {
-    match value.to_duration()? {
-        duration if duration > LONGEST => Err(HUGE),
-        duration => Ok(duration),
+    value.to_duration().and_then(bounded)
+}
+
+fn bounded(duration: Duration) -> Span {
+    match duration > unit::LONGEST {
+        true => Err(HUGE),
+        false => Ok(duration),
     }
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn block(value: impl IntoDuration) -> Span {
 mod sealed {
     use std::time::Duration;
 
-    use super::{HUGE, LONGEST, NEGATIVE};
+    use super::{HUGE, NEGATIVE, bounded};
     use crate::config::unit;
 
     pub trait ToDuration: Sized {
@@ -123,7 +124,7 @@ mod sealed {
             impl ToDuration for $integer {
                 fn to_duration(self) -> Result<Duration, &'static str> {
                     let seconds = u64::try_from(self).map_err(|_| NEGATIVE)?;
-                    Some(Duration::from_secs(seconds)).filter(|span| *span <= LONGEST).ok_or(HUGE)
+                    bounded(Duration::from_secs(seconds))
                 }
 
                 fn has_unit(&self) -> bool {
@@ -143,8 +144,9 @@ mod sealed {
             if self < 0.0 {
                 return Err(NEGATIVE);
             }
-            let span = Duration::try_from_secs_f64(self).ok();
-            span.filter(|span| *span <= LONGEST).ok_or(HUGE)
+            Duration::try_from_secs_f64(self)
+                .map_err(|_| HUGE)
+                .and_then(bounded)
         }
 
         fn has_unit(&self) -> bool {

@@ -1,6 +1,10 @@
-//! Texts with a unit of time, as in `"250ms"`, and lengths of time in words. This file is the same in `auto-mutex`
-//! (`src/config/unit.rs`) and in `auto-mutex-macros` (`src/args/unit.rs`), which can share no code: a test compares them.
+//! Texts with a unit of time, as in `"250ms"`, lengths of time in words, and the longest one. The macros have a link to
+//! this file (`macros/src/args/unit.rs`), since the two crates can share no code.
 
+use std::time::Duration;
+
+/// A hundred years: longer than anybody waits, and far from any overflow.
+pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// A number of seconds above this, without a unit, may be milliseconds by mistake.
 pub(crate) const LONG: f64 = 3600.0;
 
