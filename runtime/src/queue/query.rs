@@ -83,12 +83,12 @@ impl Transition<'_> {
         }
         let now = self.now;
         self.send_again(|query| query.again <= now);
+        let late = |query: &Query| query.deadline <= now;
+        if !self.state.queries.iter().any(late) {
+            return;
+        }
         let error = self.unavailable(self.silence());
-        for query in self
-            .state
-            .queries
-            .extract_if(.., |query| query.deadline <= now)
-        {
+        for query in self.state.queries.extract_if(.., |query| late(query)) {
             let _ = query.promise.complete(Err(error.clone()), self.wakes);
         }
     }
