@@ -53,10 +53,7 @@ impl Site {
         }
         let krate = || self.module.split("::").next().unwrap_or_default();
         let package = self.package.unwrap_or_else(krate);
-        let mut name = match namespace {
-            Some(namespace) => NameBuilder::new(namespace),
-            None => NameBuilder::new(package),
-        };
+        let mut name = NameBuilder::new(namespace.unwrap_or(package));
         if namespace.is_some() {
             name.part(package);
         }
