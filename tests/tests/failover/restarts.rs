@@ -40,7 +40,7 @@ async fn nothing_is_granted_until_the_old_leases_have_ended() {
 
 #[tokio::test]
 async fn with_its_data_the_queue_goes_on_in_order() {
-    let redis = Redis::with(Options::default().replicated().persistent());
+    let redis = Redis::with(Options::default().replicated().survives_kills());
     let holder = guarded(&redis);
     let mutex = holder.mutex("m");
     let guard = mutex.lock().await.unwrap();
@@ -173,7 +173,7 @@ async fn what_was_promoted_a_moment_before_is_closed_for_as_long() {
 #[tokio::test]
 async fn without_the_guard_too_if_its_data_says_so() {
     let primary = Redis::with(Options::default().replicated());
-    let replica = Redis::with(Options::default().replicated().persistent());
+    let replica = Redis::with(Options::default().replicated().survives_kills());
     replica.follow(&primary);
     is_on_disk(&replica).await;
     replica.promote();
