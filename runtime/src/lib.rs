@@ -24,7 +24,7 @@
 //!
 //! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
 //!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
-//!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing),
+//!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing), [figures and spans](mod@_guide::observe),
 //!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
 //! - The attributes: [`#[auto_mutex]`](macro@auto_mutex) with every option, [`#[auto_semaphore]`](macro@auto_semaphore),
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
@@ -61,6 +61,7 @@ mod member;
 mod multi;
 mod mutex;
 mod name;
+mod observe;
 mod process;
 mod queue;
 mod rw_lock;
@@ -83,6 +84,11 @@ pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness
 pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
+#[cfg(feature = "metrics")]
+pub use observe::MetricsObserver;
+#[cfg(feature = "otel")]
+pub use observe::OtelObserver;
+pub use observe::{Metric, MetricKind, Observer};
 pub use process::release_on_termination;
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};

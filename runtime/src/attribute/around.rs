@@ -10,11 +10,33 @@ use super::lock::Lock;
 use super::request::Request;
 use crate::error::LockError;
 use crate::handle::Guard;
+use crate::observe::{BodySpan, Watch};
 use crate::task;
 
-/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter.
+/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and its
+/// span is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
-    task::enter(guard.holds())
+    task::enter_body(guard.holds())
+}
+
+/// What a call does for subscriber and observer, and nothing else: for the benchmarks, which time it where there is neither.
+pub fn watch<G: Guard>(guard: &G) {
+    let holds = guard.holds();
+    let hold = holds.first();
+    let mut watch = Watch::begin(
+        hold.local().member().observer(),
+        hold.grant().labels(),
+        hold.name(),
+        &hold.grant().meta,
+        true,
+    );
+    if let Some(watch) = &mut watch {
+        watch.granted(holds.all());
+    }
+    hold.begin();
+    let span = BodySpan::of(holds);
+    drop(span.enter());
+    hold.finish();
 }
 
 /// Runs `body` under the lock. If the lock is lost, `body` is dropped at its next await.
@@ -42,6 +64,8 @@ pin_project! {
     pub struct Locking<A, G> {
         #[pin]
         acquire: Option<A>,
+        // Of the body, while it runs. It ends before the lock is released.
+        span: BodySpan,
         guard: Option<G>,
         // It was polled before, so the lock is not fresh.
         waited: bool,
@@ -54,6 +78,7 @@ pub fn locking<L: Lock>(
 ) -> Locking<impl Future<Output = Result<L, LockError>>, L> {
     Locking {
         acquire: Some(L::acquire(request)),
+        span: BodySpan::default(),
         guard: None,
         waited: false,
     }
@@ -109,11 +134,20 @@ where
             fresh = !std::mem::replace(lock.waited, true);
             let guard = ready!(acquire.poll(cx));
             lock.acquire.set(None);
-            *lock.guard = Some(guard?);
+            let guard = guard?;
+            *lock.span = BodySpan::of(guard.holds());
+            *lock.guard = Some(guard);
         }
         let Some(guard) = lock.guard else {
             return Poll::Pending;
         };
-        task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
+        let polled = {
+            let _entered = lock.span.enter();
+            task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
+        };
+        if polled.is_ready() {
+            *lock.span = BodySpan::default();
+        }
+        polled
     }
 }

@@ -24,7 +24,7 @@ pub use crate::mutex::MutexGuard as Mutex;
 pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
 pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
-pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing};
+pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing, watch};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
 pub use lock::Lock;

@@ -62,6 +62,7 @@ impl<L> Request<L> {
             key_failed: false,
             options: Options {
                 reentrant: true,
+                label: Some(site.label()),
                 ..Options::default()
             },
             retries: None,

@@ -69,6 +69,9 @@ impl Client {
         let settings = config.try_into()?.validate()?;
         let member = engine::start(settings)?;
         process::watch(&member);
+        if let Some(observer) = member.observer() {
+            observer.begin();
+        }
         for weakness in member.store().guarantees().weaknesses() {
             warn(&weakness);
         }

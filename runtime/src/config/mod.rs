@@ -18,6 +18,7 @@ pub(crate) use endpoint::{
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
 use crate::error::SetupError;
+use crate::observe::{Observer, SharedObserver};
 
 /// Which store to use, and the defaults of its locks.
 ///
@@ -88,6 +89,7 @@ pub struct Config {
     failover_guard: bool,
     longest_lease: Option<Span>,
     replicas: Option<(u32, Span)>,
+    observer: Option<SharedObserver>,
 }
 
 impl Config {
@@ -140,6 +142,7 @@ impl Config {
             failover_guard: true,
             longest_lease: None,
             replicas: None,
+            observer: None,
         }
     }
 
@@ -294,6 +297,25 @@ impl Config {
     /// ```
     pub fn replicas(mut self, count: u32, timeout: impl IntoDuration) -> Self {
         self.replicas = Some((count, duration::span(timeout)));
+        self
+    }
+
+    /// Who gets the figures of this client's locks: calls, waits, holds, losses, answers of the store. Nobody by default;
+    /// a second one replaces the first. `MetricsObserver` (feature `metrics`) and `OtelObserver` (feature `otel`)
+    /// pass them on; [`Metric`](crate::Metric) lists them.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// # struct Figures;
+    /// # impl auto_mutex::Observer for Figures {
+    /// #     fn add(&self, _: auto_mutex::Metric, _: &[(&'static str, &'static str)], _: i64) {}
+    /// #     fn record(&self, _: auto_mutex::Metric, _: &[(&'static str, &'static str)], _: std::time::Duration) {}
+    /// # }
+    /// let config = auto_mutex::Config::new("memory://")?.observer(Figures);
+    /// # Ok(()) }
+    /// ```
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Some(SharedObserver::new(observer));
         self
     }
 

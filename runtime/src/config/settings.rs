@@ -8,6 +8,7 @@ use super::duration::Span;
 use super::endpoint::Endpoint;
 use super::unit;
 use crate::error::SetupError;
+use crate::observe::SharedObserver;
 use crate::store::limits::LONGEST_LEASE;
 
 /// A shorter grant would mostly be over when it arrives.
@@ -46,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) longest_lease: Duration,
     /// How many replicas must have a grant.
     pub(crate) replicas: Option<Replicas>,
+    /// Who gets the figures.
+    pub(crate) observer: Option<SharedObserver>,
 }
 
 /// How many replicas must have a grant, and how soon.
@@ -99,6 +102,7 @@ impl Settings {
                 .unwrap_or(lease),
             handover: handover(config.handover)?,
             replicas,
+            observer: config.observer,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })

@@ -270,6 +270,17 @@ impl LockError {
         self.is_timeout() || closed
     }
 
+    /// Who held the lock, if the error is about one that was held and the store said by whom.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Holder> {
+        match self {
+            Self::Timeout { holder, .. } | Self::TooManyAttempts { holder, .. } => {
+                holder.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// Whether another caller held the lock all the time: `Timeout` or `TooManyAttempts`.
     #[must_use]
     pub fn is_timeout(&self) -> bool {

@@ -23,6 +23,7 @@ chapters! {
     leader_election: "leader_election.md",
     fencing: "fencing.md",
     testing: "testing.md",
+    observe: "observe.md",
     moving: "moving.md",
     production: "production.md",
     troubleshooting: "troubleshooting.md",

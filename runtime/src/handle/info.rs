@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use crate::error::{HoldKind, Holder};
+use crate::error::{HoldKind, Holder, place};
 use crate::store::{Meta, NameRecord};
 
 /// The state of a lock when the store was asked. It may change at any time.
@@ -36,7 +36,7 @@ pub struct Waiter {
     /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
     /// file:line`.
     pub site: String,
-    /// Since when the process stands in line, by the store's clock.
+    /// Since when the process stands in line, by the store's clock: when the first of its waiters joined.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
@@ -44,8 +44,24 @@ pub struct Waiter {
     pub kind: HoldKind,
     /// How many units it waits for: see [`Holder::units`].
     pub units: u32,
+    /// The complete names of the locks that its task holds, as of when it asked: see [`Holder::holds`].
+    pub holds: Vec<String>,
     /// Its place in line, from 1.
     pub place: u32,
+}
+
+impl Waiter {
+    /// The file of [`site`](Self::site), as the compiler got it.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        Some(place(&self.site)?.0)
+    }
+
+    /// The line of [`site`](Self::site).
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        Some(place(&self.site)?.1)
+    }
 }
 
 impl fmt::Display for Waiter {
@@ -74,6 +90,7 @@ impl LockInfo {
                 owner: holder.owner,
                 kind: holder.kind?,
                 units: holder.units?,
+                holds: holder.holds,
                 place,
             })
         });

@@ -1,6 +1,7 @@
 //! [`AcquireTarget`]: the lock that a call is about, once its client and complete name are known.
 
 use std::borrow::Cow;
+use std::slice;
 use std::sync::Arc;
 
 use super::last::Last;
@@ -9,6 +10,7 @@ use crate::client::Client;
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
+use crate::observe::{BY_HAND, LockLabels, Watch};
 use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
@@ -59,12 +61,46 @@ impl<'a> AcquireTarget<'a> {
             holding.keep(terms.at_least);
             return Ok(Taking::Obtained(Some(holding)));
         }
-        let want = self.want(demand, terms, patience.unwrap_or(own), blocking)?;
+        let patience = patience.unwrap_or(own);
+        let mut want = self.want(demand, terms, patience, options.label(), blocking)?;
+        let mut watch = self.watch(&want);
         let recent = LockQueue::recent(self.client.member(), &self.name);
         if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
+            if let Some(watch) = &mut watch {
+                watch.granted(slice::from_ref(&hold));
+            }
             return Ok(Taking::Obtained(Some(Holding::new(hold))));
         }
-        Ok(Taking::Waiting(self.join(&want)?))
+        want.meta = self.holding(&want.meta, &[]);
+        match self.join(&want) {
+            Ok(acquire) => Ok(Taking::Waiting(acquire.call(watch))),
+            Err(error) => {
+                if let Some(watch) = &mut watch {
+                    watch.failed(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Watches a call that begins now, if anybody wants to see it.
+    #[inline]
+    fn watch(&self, want: &Want) -> Option<Box<Watch>> {
+        Watch::begin(
+            self.client.member().observer(),
+            LockLabels::of(want.label, &want.share),
+            &self.name,
+            &want.meta,
+            want.patience.waits(),
+        )
+    }
+
+    /// `meta`, of a task that holds `more` beside what the protected calls around it hold.
+    #[inline]
+    fn holding(&self, meta: &SharedStr, more: &[Name]) -> SharedStr {
+        let mut held = task::held(self.client.id());
+        held.extend_from_slice(more);
+        Meta::holding(meta, &held)
     }
 
     /// What the calling task holds of the lock and may share; an error if it holds some and may not ask for more.
@@ -123,16 +159,19 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock, whatever the calling task holds.
+    /// Asks for the lock, whatever the calling task holds, as a part of a call that has `held` already.
     #[inline]
     pub(crate) fn enter(
         &self,
         demand: Demand,
-        terms: Terms,
+        (terms, label): (Terms, &'static str),
         patience: Patience,
         blocking: bool,
+        held: &[Name],
     ) -> Result<Acquire, LockError> {
-        self.join(&self.want(demand, terms, patience, blocking)?)
+        let mut want = self.want(demand, terms, patience, label, blocking)?;
+        want.meta = self.holding(&want.meta, held);
+        self.join(&want)
     }
 
     #[inline]
@@ -141,11 +180,15 @@ impl<'a> AcquireTarget<'a> {
         demand: Demand,
         terms: Terms,
         patience: Patience,
+        label: &'static str,
         blocking: bool,
     ) -> Result<Want, LockError> {
         let share = demand.share();
         let Some(owner) = self.owner else {
-            return Ok(want(share, terms, patience, self.meta.clone(), blocking));
+            return Ok(Want {
+                label,
+                ..want(share, terms, patience, self.meta.clone(), blocking)
+            });
         };
         if owner.name().is_empty() {
             return Err(LockError::InvalidOption {
@@ -160,6 +203,7 @@ impl<'a> AcquireTarget<'a> {
         let meta = Meta::owned(&self.meta, owner);
         Ok(Want {
             owner: Some(owner.clone()),
+            label,
             ..want(share, terms, patience, meta, blocking)
         })
     }
@@ -190,7 +234,7 @@ impl<'a> AcquireTarget<'a> {
     }
 }
 
-/// What the calling task wants of a lock, with no owner.
+/// What the calling task wants of a lock, with no owner, by hand.
 #[inline]
 pub(crate) fn want(
     share: Share,
@@ -205,6 +249,7 @@ pub(crate) fn want(
         terms,
         patience,
         meta,
+        label: BY_HAND,
         home: home(),
         relies: false,
         blocking,

@@ -23,11 +23,12 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
+use crate::observe::{Metric, SharedObserver};
 use crate::process::{self, EndsWithProcess};
 use crate::store::{Answer, Events, GrantBlock, Message, Node, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
-use crate::wait::lock;
+use crate::wait::{self, lock};
 
 const OPEN: u8 = 0;
 const CLOSING: u8 = 1;
@@ -44,6 +45,8 @@ pub(crate) struct ClientCore<Q> {
     /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,
+    /// Limits the warnings about calls that waited in vain.
+    pub(crate) timeouts: Repeated,
     phase: AtomicU8,
     /// The last handle of the client was dropped.
     orphaned: AtomicBool,
@@ -71,6 +74,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             timers: Timers::default(),
             failed_renewals: Repeated::default(),
             failed_releases: Repeated::default(),
+            timeouts: Repeated::default(),
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),
@@ -99,6 +103,24 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Who gets the figures, if anybody.
+    #[inline]
+    pub(crate) fn observer(&self) -> Option<&SharedObserver> {
+        self.settings.observer.as_ref()
+    }
+
+    /// The store is connected to so many servers more, or less.
+    fn note_servers(&self, change: i64) {
+        if change != 0
+            && let Some(observer) = self.observer()
+        {
+            let observer = observer.clone();
+            wait::observe(Box::new(move || {
+                observer.add(Metric::StoreConnected, &[], change);
+            }));
+        }
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -263,6 +285,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
         self.timers.clear();
         self.timers.interrupt();
+        self.note_servers(self.links.all_gone());
     }
 
     /// Whether the engine may end: the client was shut down, or has neither handles nor holds.
@@ -320,7 +343,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn connected(&self, node: Node, generation: u64) {
-        self.links.up(node);
+        self.note_servers(self.links.up(node));
         if generation > 1 {
             for local in self.living_at(node) {
                 local.reconnected();
@@ -329,7 +352,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn disconnected(&self, node: Node, error: StoreError) {
-        self.links.down(node, error);
+        self.note_servers(self.links.down(node, error));
         for local in self.living_at(node) {
             local.disconnected();
         }
@@ -344,7 +367,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn gone(&self, node: Node) {
-        self.links.up(node);
+        self.note_servers(self.links.gone(node));
         self.links.closed(node, None);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Holding, want};
+use crate::handle::{Holding, log_obtained, want};
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Acquire, Hold, Patience};
@@ -126,5 +126,6 @@ impl Client {
 }
 
 fn adopted(hold: Arc<Hold>) -> MutexGuard {
+    log_obtained(&hold);
     MutexGuard::new(Holding::new(hold))
 }

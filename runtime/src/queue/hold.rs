@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
-use crate::error::{LockError, LossCause};
+use crate::error::{HoldKind, LockError, LossCause};
 use crate::lease::{Listeners, Terms};
 use crate::name::Name;
+use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
 use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::DeferredWakes;
@@ -45,9 +46,32 @@ pub(crate) struct Grant {
     pub(crate) attempts: u32,
     /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
+    /// What stands for the caller in figures.
+    pub(crate) label: &'static str,
+    /// It took no request to the store.
+    pub(crate) local: bool,
+    /// Who held the name while the caller waited, as far as that is known here: encoded like `meta`.
+    pub(crate) behind: Option<SharedStr>,
     /// The thread of the single-threaded runtime that the holder's task runs on, if any.
     pub(crate) home: Option<ThreadId>,
 }
+
+impl Grant {
+    pub(crate) fn kind(&self) -> HoldKind {
+        HoldKind::of(self.capacity, self.takes, self.units)
+    }
+
+    pub(crate) fn labels(&self) -> LockLabels {
+        LockLabels::new(self.label, self.kind())
+    }
+}
+
+/// How far the observer has followed a hold.
+const UNSEEN: u8 = 0;
+/// It counts as active.
+const ACTIVE: u8 = 1;
+/// Its end was told, or it ended before anybody had it.
+const OVER: u8 = 2;
 
 /// One grant of a name to this process.
 ///
@@ -67,6 +91,8 @@ pub(crate) struct Hold {
     units: AtomicU32,
     /// Guards that share this hold.
     guards: AtomicU32,
+    /// See [`begin`](Self::begin).
+    seen: AtomicU8,
     listeners: Listeners,
 }
 
@@ -92,12 +118,62 @@ impl Hold {
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
+            seen: AtomicU8::new(UNSEEN),
             listeners: Listeners::default(),
         })
     }
 
     pub(crate) fn name(&self) -> &Name {
         self.queue.name()
+    }
+
+    #[inline]
+    fn observer(&self) -> Option<&SharedObserver> {
+        self.queue.member().observer()
+    }
+
+    /// A caller has it now: from now on the observer counts it as active. Call this without a lock.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        if let Some(observer) = self.observer()
+            && self
+                .seen
+                .compare_exchange(UNSEEN, ACTIVE, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+        {
+            observer.add(Metric::Active, &self.grant.labels().pairs(), 1);
+        }
+    }
+
+    /// It has ended: tells the observer, once. Call this without a lock.
+    #[inline]
+    pub(crate) fn finish(&self) {
+        if let Some(end) = self.take_end() {
+            end.tell();
+        }
+    }
+
+    /// As [`finish`](Self::finish), when no lock is held any more.
+    fn finish_later(&self, wakes: &mut DeferredWakes) {
+        if let Some(end) = self.take_end() {
+            wakes.observe(move || end.tell());
+        }
+    }
+
+    /// What to tell the observer about the end, unless it was told, or has nothing to hear.
+    #[inline]
+    fn take_end(&self) -> Option<End> {
+        let observer = self.observer()?;
+        let state = self.state.load(Ordering::SeqCst);
+        if state == HELD || self.seen.swap(OVER, Ordering::AcqRel) != ACTIVE {
+            return None;
+        }
+        Some(End {
+            observer: observer.clone(),
+            labels: self.grant.labels(),
+            held: self.held(),
+            lost: state.checked_sub(LOST).and_then(LossCause::from_number),
+        })
     }
 
     pub(crate) fn local(&self) -> &Arc<LockQueue> {
@@ -226,8 +302,13 @@ impl Hold {
         self.listeners.wake(wakes);
         if lost {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
-            wakes.report(move || tracing::warn!(%name, ?held, %cause, "lock lost"));
+            let (meta, token) = (self.grant.meta.clone(), self.grant.token);
+            wakes.report(move || {
+                let holder = CallerPlace(&meta);
+                tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");
+            });
         }
+        self.finish_later(wakes);
     }
 
     /// Wakes its listeners, so that they check a bound that ends before the hold.
@@ -348,6 +429,27 @@ impl Hold {
     /// A guard is gone; `true` for the last one.
     pub(crate) fn unshare(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+/// The end of a hold, for the observer.
+struct End {
+    observer: SharedObserver,
+    labels: LockLabels,
+    held: Duration,
+    /// Why, if it was lost.
+    lost: Option<LossCause>,
+}
+
+impl End {
+    fn tell(&self) {
+        let labels = self.labels.pairs();
+        self.observer.add(Metric::Active, &labels, -1);
+        self.observer
+            .record(Metric::HoldDuration, &labels, self.held);
+        if let Some(cause) = self.lost {
+            self.observer.add(Metric::Lost, &self.labels.lost(cause), 1);
+        }
     }
 }
 

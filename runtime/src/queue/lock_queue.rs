@@ -12,6 +12,7 @@ use crate::error::LockError;
 use crate::lease::{RenewalSchedule, Terms};
 use crate::member::ClientCore;
 use crate::name::Name;
+use crate::observe::{LockLabels, Metric};
 use crate::store::{Answer, Loan, Op, Reply, Request, RequestId, Ticket as TicketId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{DeferredWakes, Promise, lock};
@@ -86,6 +87,8 @@ pub(super) struct Query {
     pub(super) op: Op,
     /// When to ask again, if the store was busy.
     pub(super) again: Instant,
+    /// When it was sent last.
+    pub(super) sent: Instant,
     pub(super) deadline: Instant,
     pub(super) promise: Answered,
 }
@@ -255,6 +258,28 @@ impl Transition<'_> {
                 Some(answer) => self.answer(answer),
                 None => return,
             }
+        }
+    }
+
+    /// Tells the observer that one more of `metric` was counted.
+    pub(super) fn count(&mut self, metric: Metric, labels: LockLabels) {
+        if let Some(observer) = self.queue.member.observer() {
+            let observer = observer.clone();
+            self.wakes
+                .observe(move || observer.add(metric, &labels.pairs(), 1));
+        }
+    }
+
+    /// Tells the observer how long the store took to answer `op`, which was sent at `sent`.
+    pub(super) fn note_answer(&mut self, op: [(&'static str, &'static str); 1], sent: Instant) {
+        let member = &self.queue.member;
+        if let Some(observer) = member.observer()
+            && !member.store().is_here()
+        {
+            let (observer, took) = (observer.clone(), sent.until(self.now));
+            self.wakes.observe(move || {
+                observer.record(Metric::StoreOperationDuration, &op, took);
+            });
         }
     }
 

@@ -10,6 +10,7 @@ mod type_name;
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::error::HoldKind;
 use crate::name::Name;
 
 pub(crate) use duplicates::find_duplicates;
@@ -80,6 +81,8 @@ pub struct State {
     first_type: OnceLock<&'static str>,
     /// What is the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
+    /// The template of the names.
+    label: OnceLock<String>,
 }
 
 /// What a site is for one client.
@@ -101,6 +104,7 @@ impl State {
     pub const NEW: Self = Self {
         first_type: OnceLock::new(),
         of_client: OnceLock::new(),
+        label: OnceLock::new(),
     };
 }
 
@@ -156,6 +160,22 @@ impl Site {
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.state.of_client.get_or_init(make);
         (first.id == id).then_some(first)
+    }
+
+    /// What stands for it in figures: its [`name`](Self::name), made once.
+    #[inline]
+    pub(crate) fn label(&'static self) -> &'static str {
+        self.state.label.get_or_init(|| self.template())
+    }
+
+    /// What its calls take.
+    pub(crate) fn hold_kind(&self) -> HoldKind {
+        match self.attribute {
+            Attribute::Mutex => HoldKind::Mutex,
+            Attribute::Semaphore => HoldKind::Permit,
+            Attribute::Read => HoldKind::Reader,
+            Attribute::Write => HoldKind::Writer,
+        }
     }
 
     /// Whether the name without a key is the same in every call.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
-use crate::error::kind::RW_LOCK;
-use crate::error::{HoldKind, Holder, LockKind};
+use crate::error::{HoldKind, Holder};
+use crate::name::Name;
 
 /// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,12 @@ impl Owner {
 
 /// The holder or waiter, as text in the store.
 ///
-/// Three percent-escaped words: host, process id, site; with an owner, a fourth.
+/// Three percent-escaped words: host, process id, site. Then, where there are any: the owner, and the locks that the task
+/// holds already.
 pub(crate) struct Meta;
+
+/// At most so many locks that a task holds are written down: the record of a ticket stays small.
+const MOST_HELD: usize = 8;
 
 impl Meta {
     pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
@@ -56,25 +60,59 @@ impl Meta {
         format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
+    /// As `meta`, of a task that holds locks of these names; at most eight of them, and none that `meta` named before.
+    pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
+        let known = meta.find(HOLDS);
+        if names.is_empty() && known.is_none() {
+            return meta.clone();
+        }
+        let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
+        for name in names.iter().take(MOST_HELD) {
+            text.push_str(HOLDS);
+            text.push_str(name.as_str());
+        }
+        text.into()
+    }
+
+    /// `meta` without what its task holds and without its owner: the same for all calls of one place in one process.
+    pub(crate) fn place(meta: &str) -> &str {
+        let end = meta.match_indices(' ').nth(2);
+        end.map_or(meta, |(end, _)| &meta[..end])
+    }
+
     /// `None` if this library did not write it.
     pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
+        let caller = Self::caller(&record.meta)?;
+        Some(Holder {
+            since: at(record.token),
+            ..caller
+        })
+    }
+
+    /// As [`read`](Self::read), without the time.
+    pub(crate) fn caller(meta: &str) -> Option<Holder> {
         use crate::name::unescape;
-        let mut words = record.meta.split(' ');
+        let mut words = meta.split(' ');
         let host = unescape(words.next()?);
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
-        // The fourth word is the owner.
-        if words.nth(1).is_some() {
-            return None;
+        let mut holds = Vec::new();
+        for word in words {
+            // What a later version adds is left out.
+            let (key, value) = word.split_once(':')?;
+            if key == HOLDS_KEY {
+                holds.push(value.to_owned());
+            }
         }
         Some(Holder {
             host,
             pid,
             site,
-            since: at(record.token),
-            owner: Self::owner(&record.meta),
+            since: SystemTime::UNIX_EPOCH,
+            owner: Self::owner(meta),
             kind: None,
             units: None,
+            holds,
         })
     }
 
@@ -84,12 +122,7 @@ impl Meta {
             token: ticket.since,
             meta: ticket.meta.clone(),
         })?;
-        let kind = match LockKind::of(capacity, ticket.takes) {
-            LockKind::Mutex => HoldKind::Mutex,
-            LockKind::Semaphore => HoldKind::Permit,
-            LockKind::RwLock if ticket.units == RW_LOCK => HoldKind::Writer,
-            LockKind::RwLock => HoldKind::Reader,
-        };
+        let kind = HoldKind::of(capacity, ticket.takes, ticket.units);
         Some(Holder {
             kind: Some(kind),
             units: Some(ticket.units),
@@ -99,14 +132,13 @@ impl Meta {
 
     /// The owner that `meta` names.
     pub(crate) fn owner(meta: &str) -> Option<String> {
-        let named = meta.split_once(HERE).or_else(|| meta.split_once(ANYWHERE));
-        named.map(|(_, owner)| crate::name::unescape(owner))
+        let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
+        named.map(crate::name::unescape)
     }
 
     /// Whether `meta` names `owner` as an owner in the cluster.
     pub(crate) fn names(meta: &str, owner: &str) -> bool {
-        let named = meta.split_once(ANYWHERE).map(|(_, owner)| owner);
-        named == Some(crate::name::escape(owner).to_string().as_str())
+        after(meta, ANYWHERE) == Some(crate::name::escape(owner).to_string().as_str())
     }
 }
 
@@ -118,6 +150,66 @@ fn at(micros: u64) -> SystemTime {
     time.map_or(now, |time| time.min(now))
 }
 
+/// The rest of the word that begins with `mark`.
+fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
+    let (_, rest) = meta.split_once(mark)?;
+    rest.split(' ').next()
+}
+
 /// The separator before a client's own owner. No escaped word contains a colon or a space.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
+/// The separator before a lock that the task holds. A name contains no space.
+const HOLDS: &str = " holds:";
+const HOLDS_KEY: &str = "holds";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<Name> {
+        names.iter().map(|name| Name::from_escaped(name)).collect()
+    }
+
+    #[test]
+    fn what_the_task_holds_comes_last_and_hides_nothing() {
+        let plain = Meta::write("host", 7, "a::b at src/b.rs:41", None);
+        let owner = Owner::Anywhere("night shift".into());
+        let owned = Meta::owned(&plain, &owner);
+        for (meta, owner) in [(&plain, None), (&owned, Some("night shift"))] {
+            let held = names(&["n:a:b", "here:x", "anywhere:y,z"]);
+            let meta = Meta::holding(meta, &held);
+            let caller = Meta::caller(&meta).unwrap();
+            assert_eq!(caller.holds, ["n:a:b", "here:x", "anywhere:y,z"]);
+            assert_eq!(caller.owner.as_deref(), owner);
+            assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
+            assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
+            assert_eq!(Meta::names(&meta, "night shift"), owner.is_some());
+            assert_eq!(Meta::place(&meta), &*plain);
+            // Said again, it replaces what was said before.
+            let again = Meta::holding(&meta, &names(&["other"]));
+            assert_eq!(Meta::caller(&again).unwrap().holds, ["other"]);
+            assert_eq!(
+                Meta::caller(&Meta::holding(&again, &[])).unwrap().holds,
+                [""; 0]
+            );
+        }
+        assert_eq!(Meta::place(&plain), &*plain);
+    }
+
+    #[test]
+    fn a_record_names_eight_locks_at_most() {
+        let many: Vec<String> = (0..20).map(|n| format!("n:{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let meta = Meta::holding(&Meta::write("h", 1, "s", None), &names(&many));
+        assert_eq!(Meta::caller(&meta).unwrap().holds, many[..8]);
+    }
+
+    #[test]
+    fn words_of_a_later_version_are_left_out_and_foreign_ones_are_not_ours() {
+        assert_eq!(Meta::caller("h 1 s later:x").unwrap().site, "s");
+        assert!(Meta::caller("h 1 s x").is_none());
+        assert!(Meta::caller("h one s").is_none());
+        assert!(Meta::caller("h 1").is_none());
+    }
+}

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use aside::{enter, has_told, tell};
+pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
 
 /// Locks a mutex. Poison is ignored: no code of users runs under our mutexes, so a panic leaves no broken state.
@@ -34,6 +34,7 @@ struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
     reports: Vec<aside::Job>,
+    figures: Vec<aside::Job>,
 }
 
 impl DeferredWakes {
@@ -56,6 +57,11 @@ impl DeferredWakes {
     /// Runs `report`, which logs something rare, when no mutex is held.
     pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
         self.rest().reports.push(Box::new(report));
+    }
+
+    /// Runs `figure`, which tells an observer something, when no mutex is held.
+    pub(crate) fn observe(&mut self, figure: impl FnOnce() + Send + 'static) {
+        self.rest().figures.push(Box::new(figure));
     }
 
     fn rest(&mut self) -> &mut Rest {
@@ -89,6 +95,9 @@ impl DeferredWakes {
         std::mem::take(&mut rest.reports)
             .into_iter()
             .for_each(aside::tell_boxed);
+        std::mem::take(&mut rest.figures)
+            .into_iter()
+            .for_each(aside::observe);
     }
 
     fn wake_all(&mut self) {

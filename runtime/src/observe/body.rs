@@ -1,0 +1,80 @@
+//! [`BodySpan`]: the span `lock.held`, around a body that runs under a lock.
+
+use std::fmt;
+
+use tracing::Span;
+use tracing::span::{Entered, EnteredSpan};
+
+use super::HOLD;
+use super::watch::CallerPlace;
+use crate::queue::Holds;
+
+/// The span around an async body, entered for each poll as `tracing::Instrument` does it: never across an await.
+/// Nothing, unless somebody listens.
+#[derive(Debug, Default)]
+pub(crate) struct BodySpan(Option<Box<Span>>);
+
+/// The span around a sync body, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct EnteredBody {
+    _entered: EnteredSpan,
+}
+
+#[inline]
+fn span(holds: &Holds) -> Span {
+    let first = holds.first().grant();
+    tracing::debug_span!(
+        target: HOLD,
+        "lock.held",
+        name = %Names(holds),
+        site = %CallerPlace(&first.meta),
+        kind = %first.kind(),
+        token = holds.token(),
+        waited_ms = u64::try_from(first.waited.as_millis()).unwrap_or(u64::MAX),
+    )
+}
+
+impl BodySpan {
+    /// For a body that begins now.
+    #[inline]
+    pub(crate) fn of(holds: &Holds) -> Self {
+        let span = span(holds);
+        match span.is_disabled() {
+            true => Self(None),
+            false => Self(Some(Box::new(span))),
+        }
+    }
+
+    /// For one poll.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<Entered<'_>> {
+        self.0.as_ref().map(|span| span.enter())
+    }
+}
+
+impl EnteredBody {
+    /// For a body that begins now, on this thread.
+    #[inline]
+    pub(crate) fn of(holds: &Holds) -> Option<Self> {
+        let span = span(holds);
+        let entered = |span: Span| Self {
+            _entered: span.entered(),
+        };
+        (!span.is_disabled()).then(|| entered(span))
+    }
+}
+
+/// The names of the locks, in order.
+struct Names<'a>(&'a Holds);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, hold) in self.0.all().iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            f.write_str(hold.name().as_str())?;
+        }
+        Ok(())
+    }
+}

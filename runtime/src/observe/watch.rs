@@ -1,0 +1,184 @@
+//! [`Watch`]: one call for a lock, as the subscriber and the observer see it; and the warning about one that gave up.
+
+use std::fmt;
+use std::slice;
+use std::sync::Arc;
+
+use tracing::field::{Empty, display};
+use tracing::{Span, span};
+
+use super::labels::{LockLabels, Outcome, Via};
+use super::{ACQUIRE, Metric, SharedObserver};
+use crate::clock::Instant;
+use crate::error::LockError;
+use crate::queue::Hold;
+use crate::store::Meta;
+
+/// A call that somebody watches, from its beginning to its end. Dropped before that, it counts as cancelled.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// `lock.acquire`. It ends with this value.
+    span: Span,
+    observer: Option<SharedObserver>,
+    labels: LockLabels,
+    started: Instant,
+    /// Whether the call may wait.
+    may_wait: bool,
+    /// It counts as waiting.
+    waiting: bool,
+    over: bool,
+}
+
+impl Watch {
+    /// A call for `name` begins; `None` if nobody watches. `meta` identifies the caller.
+    #[inline]
+    pub(crate) fn begin(
+        observer: Option<&SharedObserver>,
+        labels: LockLabels,
+        name: &dyn fmt::Display,
+        meta: &str,
+        may_wait: bool,
+    ) -> Option<Box<Self>> {
+        let span = tracing::debug_span!(
+            target: ACQUIRE,
+            "lock.acquire",
+            %name,
+            site = %CallerPlace(meta),
+            kind = %labels.kind(),
+            token = Empty,
+            waited_ms = Empty,
+            outcome = Empty,
+            holder = Empty,
+        );
+        if observer.is_none() && span.is_disabled() {
+            return None;
+        }
+        Some(Self::begun(span, observer, labels, may_wait))
+    }
+
+    #[cold]
+    fn begun(
+        span: Span,
+        observer: Option<&SharedObserver>,
+        labels: LockLabels,
+        may_wait: bool,
+    ) -> Box<Self> {
+        Box::new(Self {
+            span,
+            observer: observer.cloned(),
+            labels,
+            started: Instant::now(),
+            may_wait,
+            waiting: false,
+            over: false,
+        })
+    }
+
+    /// It was not granted at once.
+    pub(crate) fn waits(&mut self) {
+        if !self.waiting {
+            self.waiting = true;
+            self.note_waiting(1);
+        }
+    }
+
+    fn note_waiting(&self, change: i64) {
+        if let Some(observer) = &self.observer {
+            observer.add(Metric::Waiting, &self.labels.pairs(), change);
+        }
+    }
+
+    /// Until the result is dropped, this thread works on the call.
+    pub(crate) fn enter(&self) -> span::Entered<'_> {
+        self.span.enter()
+    }
+
+    /// The call has ended.
+    pub(crate) fn done(&mut self, result: &Result<Arc<Hold>, LockError>) {
+        match result {
+            Ok(hold) => self.granted(slice::from_ref(hold)),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// It ends with `holds`.
+    pub(crate) fn granted(&mut self, holds: &[Arc<Hold>]) {
+        let grants = || holds.iter().map(|hold| hold.grant());
+        if !self.span.is_disabled() {
+            self.span
+                .record("token", grants().map(|grant| grant.token).max());
+            if let Some(behind) = grants().find_map(|grant| grant.behind.as_ref()) {
+                self.span.record("holder", display(CallerPlace(behind)));
+            }
+        }
+        let via = match grants().all(|grant| grant.local) {
+            true => Via::Local,
+            false => Via::Store,
+        };
+        self.ended(Outcome::Acquired, via);
+    }
+
+    /// It ends with `error`.
+    pub(crate) fn failed(&mut self, error: &LockError) {
+        if let Some(holder) = error.holder() {
+            self.span.record("holder", display(holder));
+        }
+        self.ended(Outcome::of(error, self.may_wait), Via::Store);
+    }
+
+    fn ended(&mut self, outcome: Outcome, via: Via) {
+        self.over = true;
+        let took = self.started.until(Instant::now());
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.span.record("waited_ms", millis);
+        self.span.record("outcome", outcome.word());
+        if self.waiting {
+            self.note_waiting(-1);
+        }
+        if let Some(observer) = &self.observer {
+            let labels = self.labels.ended(outcome, via);
+            observer.record(Metric::AcquireDuration, &labels, took);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.over {
+            self.ended(Outcome::Cancelled, Via::Store);
+        }
+    }
+}
+
+/// Who `meta` identifies, for people to read: place in the program, process and machine. Written only if somebody reads it.
+pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
+
+impl fmt::Display for CallerPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Meta::caller(self.0) {
+            Some(caller) => caller.fmt(f),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Warns of a call that waited in vain, by the caller that `meta` identifies. One a second and client is logged.
+#[cold]
+pub(crate) fn warn_of_timeout(member: &crate::queue::Member, meta: &str, error: &LockError) {
+    let (LockError::Timeout { name, holder, .. } | LockError::TooManyAttempts { name, holder, .. }) =
+        error
+    else {
+        return;
+    };
+    let Some(others) = member.timeouts.again(Instant::now()) else {
+        return;
+    };
+    let waited = match error {
+        LockError::Timeout { waited, .. } => Some(*waited),
+        _ => None,
+    };
+    let holder = holder.as_ref().map(|holder| holder.to_string());
+    let holder = holder.unwrap_or_else(|| "unknown".to_owned());
+    let site = CallerPlace(meta);
+    tracing::warn!(target: ACQUIRE, %name, ?waited, %holder, %site, others, "a call gave up waiting for a lock");
+}
