@@ -34,6 +34,9 @@
 //!
 //! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
 //! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
+//!
+//! Features, all off by default: `tls`; `metrics` and `otel` pass [figures](mod@_guide::observe) to the crates `metrics` and
+//! `opentelemetry`.
 
 #[cfg(not(unix))]
 compile_error!(

@@ -10,7 +10,7 @@ use super::lock::Lock;
 use super::request::Request;
 use crate::error::LockError;
 use crate::handle::Guard;
-use crate::observe::{BodySpan, Watch};
+use crate::observe::{BodySpan, Call, Watch};
 use crate::task;
 
 /// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and its
@@ -23,13 +23,12 @@ pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
     let hold = holds.first();
-    let mut watch = Watch::begin(
-        hold.local().member().observer(),
-        hold.grant().labels(),
-        hold.name(),
-        &hold.grant().meta,
-        true,
-    );
+    let mut watch = Watch::begin(hold.local().member().observer(), || Call {
+        labels: hold.grant().labels(),
+        name: hold.name(),
+        meta: &hold.grant().meta,
+        may_wait: true,
+    });
     if let Some(watch) = &mut watch {
         watch.granted(holds.all());
     }

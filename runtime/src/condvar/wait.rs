@@ -8,7 +8,7 @@ use crate::error::LockError;
 use crate::handle::{Guard, Holding, want};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::Watch;
+use crate::observe::{Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Meta, Owner, Share};
 use crate::task;
@@ -160,13 +160,12 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         label: grant.label,
         ..want(share, terms, patience, meta, blocking)
     };
-    let watch = Watch::begin(
-        member.observer(),
-        grant.labels(),
-        released.name(),
-        &want.meta,
-        true,
-    );
+    let watch = Watch::begin(member.observer(), || Call {
+        labels: grant.labels(),
+        name: released.name(),
+        meta: &want.meta,
+        may_wait: true,
+    });
     let acquire = member.with_queue(released.name(), |local| local.enter(&want))??;
     Ok(acquire.call(watch))
 }

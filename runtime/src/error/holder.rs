@@ -25,8 +25,8 @@ pub struct Holder {
     /// How many units it holds: 1 of a mutex, its permits of a semaphore, 1 for a reader. A writer holds all 2^30.
     /// `None` as for `kind`.
     pub units: Option<u32>,
-    /// The complete names of the locks that its task held when it asked for this one, eight at most. A task holds what a
-    /// protected call around it holds: an annotated function, or `synchronize`.
+    /// The complete names of the locks that its task held when it asked for this one: the outermost eight at most, and a
+    /// kilobyte of names. A task holds what a protected call around it holds: an annotated function, or `synchronize`.
     pub holds: Vec<String>,
 }
 

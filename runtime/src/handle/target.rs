@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
-use crate::observe::{BY_HAND, LockLabels, Watch};
+use crate::observe::{BY_HAND, Call, LockLabels, Watch};
 use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
@@ -86,13 +86,12 @@ impl<'a> AcquireTarget<'a> {
     /// Watches a call that begins now, if anybody wants to see it.
     #[inline]
     fn watch(&self, want: &Want) -> Option<Box<Watch>> {
-        Watch::begin(
-            self.client.member().observer(),
-            LockLabels::of(want.label, &want.share),
-            &self.name,
-            &want.meta,
-            want.patience.waits(),
-        )
+        Watch::begin(self.client.member().observer(), || Call {
+            labels: LockLabels::of(want.label, &want.share),
+            name: &self.name,
+            meta: &want.meta,
+            may_wait: want.patience.waits(),
+        })
     }
 
     /// `meta`, of a task that holds `more` beside what the protected calls around it hold.

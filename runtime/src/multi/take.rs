@@ -20,7 +20,7 @@ use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
 use crate::mutex::ONE_OF_ONE;
 use crate::name::Name;
-use crate::observe::{LockLabels, Watch, warn_of_timeout};
+use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Patience, Unlocked};
 
 /// How often a call starts over because it lost a lock while it waited for the rest.
@@ -113,14 +113,14 @@ impl<'a> Call<'a> {
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
-        let first = &targets[0];
-        let watch = Watch::begin(
-            first.client.member().observer(),
-            LockLabels::of(options.label(), &ONE_OF_ONE.share()),
-            &Names(&targets),
-            &first.meta(),
-            patience.waits(),
-        );
+        let (first, names) = (&targets[0], Names(&targets));
+        let meta = first.meta();
+        let watch = Watch::begin(first.client.member().observer(), || observe::Call {
+            labels: LockLabels::of(options.label(), &ONE_OF_ONE.share()),
+            name: &names,
+            meta: &meta,
+            may_wait: patience.waits(),
+        });
         Ok(Self {
             targets,
             slots,

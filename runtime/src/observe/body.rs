@@ -6,7 +6,7 @@ use tracing::Span;
 use tracing::span::{Entered, EnteredSpan};
 
 use super::HOLD;
-use super::watch::CallerPlace;
+use super::watch::{CallerPlace, spans_are_on};
 use crate::queue::Holds;
 
 /// The span around an async body, entered for each poll as `tracing::Instrument` does it: never across an await.
@@ -20,10 +20,10 @@ pub(crate) struct EnteredBody {
     _entered: EnteredSpan,
 }
 
-#[inline]
-fn span(holds: &Holds) -> Span {
+#[cold]
+fn span(holds: &Holds) -> Option<Span> {
     let first = holds.first().grant();
-    tracing::debug_span!(
+    let span = tracing::debug_span!(
         target: HOLD,
         "lock.held",
         name = %Names(holds),
@@ -31,17 +31,17 @@ fn span(holds: &Holds) -> Span {
         kind = %first.kind(),
         token = holds.token(),
         waited_ms = u64::try_from(first.waited.as_millis()).unwrap_or(u64::MAX),
-    )
+    );
+    (!span.is_disabled()).then_some(span)
 }
 
 impl BodySpan {
     /// For a body that begins now.
     #[inline]
     pub(crate) fn of(holds: &Holds) -> Self {
-        let span = span(holds);
-        match span.is_disabled() {
-            true => Self(None),
-            false => Self(Some(Box::new(span))),
+        match spans_are_on() {
+            true => Self(span(holds).map(Box::new)),
+            false => Self(None),
         }
     }
 
@@ -56,11 +56,13 @@ impl EnteredBody {
     /// For a body that begins now, on this thread.
     #[inline]
     pub(crate) fn of(holds: &Holds) -> Option<Self> {
-        let span = span(holds);
+        if !spans_are_on() {
+            return None;
+        }
         let entered = |span: Span| Self {
             _entered: span.entered(),
         };
-        (!span.is_disabled()).then(|| entered(span))
+        span(holds).map(entered)
     }
 }
 

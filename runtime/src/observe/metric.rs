@@ -42,7 +42,8 @@ pub enum Metric {
     Handover,
     /// How long the store took to answer. A store in this process answers at once, and is not measured.
     StoreOperationDuration,
-    /// The servers of stores that this process is connected to.
+    /// The servers of stores that this process is connected to, for each client: all primaries of a cluster. A quorum counts as
+    /// one while a majority can be reached, and so does a store in this process.
     StoreConnected,
 }
 

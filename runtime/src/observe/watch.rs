@@ -5,6 +5,7 @@ use std::slice;
 use std::sync::Arc;
 
 use tracing::field::{Empty, display};
+use tracing::level_filters::LevelFilter;
 use tracing::{Span, span};
 
 use super::labels::{LockLabels, Outcome, Via};
@@ -29,22 +30,43 @@ pub(crate) struct Watch {
     over: bool,
 }
 
+/// A call that somebody may watch.
+pub(crate) struct Call<'a> {
+    pub(crate) labels: LockLabels,
+    pub(crate) name: &'a dyn fmt::Display,
+    /// Identifies the caller: see [`Meta`].
+    pub(crate) meta: &'a str,
+    /// Whether it may wait.
+    pub(crate) may_wait: bool,
+}
+
+/// Whether any subscriber wants spans like ours. Where none does, that is all a call has to know.
+#[inline]
+pub(super) fn spans_are_on() -> bool {
+    LevelFilter::current() >= LevelFilter::DEBUG
+}
+
 impl Watch {
-    /// A call for `name` begins; `None` if nobody watches. `meta` identifies the caller.
+    /// A call begins; `None` if nobody watches. `call` describes it.
     #[inline]
-    pub(crate) fn begin(
+    pub(crate) fn begin<'a>(
         observer: Option<&SharedObserver>,
-        labels: LockLabels,
-        name: &dyn fmt::Display,
-        meta: &str,
-        may_wait: bool,
+        call: impl FnOnce() -> Call<'a>,
     ) -> Option<Box<Self>> {
+        if observer.is_none() && !spans_are_on() {
+            return None;
+        }
+        Self::begun(observer, call())
+    }
+
+    #[cold]
+    fn begun(observer: Option<&SharedObserver>, call: Call<'_>) -> Option<Box<Self>> {
         let span = tracing::debug_span!(
             target: ACQUIRE,
             "lock.acquire",
-            %name,
-            site = %CallerPlace(meta),
-            kind = %labels.kind(),
+            name = %call.name,
+            site = %CallerPlace(call.meta),
+            kind = %call.labels.kind(),
             token = Empty,
             waited_ms = Empty,
             outcome = Empty,
@@ -53,25 +75,15 @@ impl Watch {
         if observer.is_none() && span.is_disabled() {
             return None;
         }
-        Some(Self::begun(span, observer, labels, may_wait))
-    }
-
-    #[cold]
-    fn begun(
-        span: Span,
-        observer: Option<&SharedObserver>,
-        labels: LockLabels,
-        may_wait: bool,
-    ) -> Box<Self> {
-        Box::new(Self {
+        Some(Box::new(Self {
             span,
             observer: observer.cloned(),
-            labels,
+            labels: call.labels,
             started: Instant::now(),
-            may_wait,
+            may_wait: call.may_wait,
             waiting: false,
             over: false,
-        })
+        }))
     }
 
     /// It was not granted at once.

@@ -38,8 +38,9 @@ impl Owner {
 /// holds already.
 pub(crate) struct Meta;
 
-/// At most so many locks that a task holds are written down: the record of a ticket stays small.
+/// At most so many locks that a task holds are written down, and so many bytes of names: the record of a ticket stays small.
 const MOST_HELD: usize = 8;
+const MOST_BYTES: usize = 1024;
 
 impl Meta {
     pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
@@ -67,7 +68,11 @@ impl Meta {
             return meta.clone();
         }
         let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
+        let ends = text.len() + MOST_BYTES;
         for name in names.iter().take(MOST_HELD) {
+            if text.len() + HOLDS.len() + name.as_str().len() > ends {
+                break;
+            }
             text.push_str(HOLDS);
             text.push_str(name.as_str());
         }
@@ -203,6 +208,10 @@ mod tests {
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let meta = Meta::holding(&Meta::write("h", 1, "s", None), &names(&many));
         assert_eq!(Meta::caller(&meta).unwrap().holds, many[..8]);
+        let (long, rest) = ("n:".to_owned() + &"x".repeat(900), "n:y".repeat(50));
+        let meta = Meta::write("h", 1, "s", None);
+        let meta = Meta::holding(&meta, &names(&[long.as_str(), rest.as_str(), "n:z"]));
+        assert_eq!(Meta::caller(&meta).unwrap().holds, [long]);
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! A subscriber that remembers spans, and which of them a thread is in. It listens on one thread.
+//! A subscriber that remembers spans, and which of them a thread is in, for the threads that listen.
+//!
+//! It is one for the whole program. With one for each thread, `tracing` may take a callsite for one that nobody hears, if one
+//! thread meets it for the first time while another thread sets its subscriber.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
 
 /// A span as the subscriber knows it.
@@ -51,13 +54,39 @@ struct State {
 #[derive(Clone, Debug, Default)]
 pub struct Spans(Arc<Mutex<State>>);
 
+thread_local! {
+    static LISTENS: RefCell<Option<Spans>> = const { RefCell::new(None) };
+}
+
+/// Until it is dropped, its thread listens.
+#[derive(Debug)]
+pub struct Listening(PhantomData<*const ()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        LISTENS.set(None);
+    }
+}
+
 impl Spans {
     /// Listens on this thread until the guard is dropped.
+    ///
+    /// # Panics
+    ///
+    /// If the program has another subscriber.
     #[must_use]
-    pub fn listen() -> (Self, DefaultGuard) {
+    pub fn listen() -> (Self, Listening) {
+        static SUBSCRIBES: Once = Once::new();
+        SUBSCRIBES.call_once(|| {
+            tracing::subscriber::set_global_default(Listener::default()).expect("the only one");
+        });
         let spans = Self::default();
-        let guard = tracing::subscriber::set_default(Listener(spans.clone(), AtomicU64::new(0)));
-        (spans, guard)
+        LISTENS.set(Some(spans.clone()));
+        (spans, Listening(PhantomData))
+    }
+
+    fn of_thread() -> Option<Self> {
+        LISTENS.try_with(|spans| spans.borrow().clone()).ok()?
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -91,10 +120,21 @@ impl State {
     }
 }
 
-struct Listener(Spans, AtomicU64);
+/// All spans by their ids: who heard of it, and where it is there. What nobody heard of has the id [`UNHEARD`].
+#[derive(Default)]
+struct Listener(Mutex<Vec<(Spans, usize)>>);
 
-fn index(id: &Id) -> usize {
-    usize::try_from(id.into_u64() - 1).expect("few spans")
+const UNHEARD: u64 = u64::MAX;
+
+impl Listener {
+    fn with<T>(&self, id: &Id, run: impl FnOnce(&mut State, usize) -> T) -> Option<T> {
+        let index = usize::try_from(id.into_u64() - 1).ok()?;
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (spans, index) = all.get(index)?.clone();
+        drop(all);
+        let mut state = spans.lock();
+        Some(run(&mut state, index))
+    }
 }
 
 struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
@@ -115,9 +155,12 @@ impl Subscriber for Listener {
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let Some(spans) = Spans::of_thread() else {
+            return Id::from_u64(UNHEARD);
+        };
         let mut fields = BTreeMap::new();
         span.record(&mut Fields(&mut fields));
-        let mut state = self.0.lock();
+        let mut state = spans.lock();
         let parent = state.current();
         let metadata = span.metadata();
         state.spans.push(Seen {
@@ -128,25 +171,34 @@ impl Subscriber for Listener {
             is_closed: false,
         });
         state.handles.push(1);
-        Id::from_u64(self.1.fetch_add(1, Ordering::SeqCst) + 1)
+        let index = state.spans.len() - 1;
+        drop(state);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((spans, index));
+        Id::from_u64(all.len() as u64)
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
         let mut fields = BTreeMap::new();
         values.record(&mut Fields(&mut fields));
-        self.0.lock().spans[index(span)].fields.extend(fields);
+        self.with(span, |state, index| {
+            state.spans[index].fields.extend(fields)
+        });
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
+        let Some(spans) = Spans::of_thread() else {
+            return;
+        };
         let mut fields = BTreeMap::new();
         event.record(&mut Fields(&mut fields));
         let text: Vec<_> = fields
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let mut state = self.0.lock();
+        let mut state = spans.lock();
         let inside = state.current();
         state.events.push(Heard {
             target: event.metadata().target(),
@@ -156,31 +208,28 @@ impl Subscriber for Listener {
     }
 
     fn enter(&self, span: &Id) {
-        self.0.lock().inside.push(index(span));
+        self.with(span, |state, index| state.inside.push(index));
     }
 
     fn exit(&self, span: &Id) {
-        let mut state = self.0.lock();
-        let left = state.inside.pop();
-        drop(state);
-        assert_eq!(
-            left,
-            Some(index(span)),
-            "left in another order than entered"
-        );
+        let left = self.with(span, |state, index| (state.inside.pop(), index));
+        if let Some((left, index)) = left {
+            assert_eq!(left, Some(index), "left in another order than entered");
+        }
     }
 
     fn clone_span(&self, span: &Id) -> Id {
-        self.0.lock().handles[index(span)] += 1;
+        self.with(span, |state, index| state.handles[index] += 1);
         span.clone()
     }
 
     fn try_close(&self, span: Id) -> bool {
-        let mut state = self.0.lock();
-        let index = index(&span);
-        state.handles[index] -= 1;
-        let closed = state.handles[index] == 0;
-        state.spans[index].is_closed = closed;
-        closed
+        let closed = self.with(&span, |state, index| {
+            state.handles[index] -= 1;
+            let closed = state.handles[index] == 0;
+            state.spans[index].is_closed = closed;
+            closed
+        });
+        closed.unwrap_or(false)
     }
 }
