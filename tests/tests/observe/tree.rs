@@ -51,6 +51,6 @@ fn without_the_features_there_is_no_crate_more() {
         });
         more.collect()
     };
-    assert_eq!(more(&metrics), ["metrics", "rapidhash"]);
+    assert_eq!(more(&metrics), ["metrics", "rapidhash", "rustversion"]);
     assert_eq!(more(&otel), ["opentelemetry"]);
 }
