@@ -44,7 +44,8 @@ use crate::error::SetupError;
 /// | `memory://name` | in this process, shared by all clients with that URL |
 /// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the default port is 6379 |
 /// | `rediss://…` | the same by TLS (feature `tls`) |
-/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `valkey://…`, `valkeys://…` | other names of `redis://` and `rediss://` |
+/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`) |
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
 /// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
 /// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… |
@@ -61,6 +62,9 @@ use crate::error::SetupError;
 /// | `db=…` | `unix://` | the database; with other schemes it is in the path |
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
 /// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
+///
+/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs serve
+/// Valkey too.
 ///
 /// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
 /// user, a password or the content of a file.

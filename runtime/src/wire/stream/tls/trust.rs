@@ -26,7 +26,10 @@ pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
 }
 
 fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
-    let name = tls.server_name.as_deref().unwrap_or(host);
+    let name = tls
+        .server_name
+        .as_deref()
+        .unwrap_or_else(|| without_zone(host));
     let server = ServerName::try_from(name)
         .map_err(|_| TlsError::InvalidName {
             name: name.to_owned(),
@@ -49,6 +52,14 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
             .map_err(|error| unusable(key, &error))?,
     };
     Ok((Arc::new(config), server))
+}
+
+/// No certificate has the zone of an IPv6 address, which only this machine knows.
+fn without_zone(host: &str) -> &str {
+    match host.split_once('%') {
+        Some((address, _)) if address.contains(':') => address,
+        _ => host,
+    }
 }
 
 fn own_roots(path: &Path) -> Result<RootCertStore, TlsError> {
