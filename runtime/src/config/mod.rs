@@ -71,10 +71,13 @@ use crate::error::SetupError;
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3.
-/// The files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate needs no
-/// restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
-/// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
+/// Needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). TLS 1.2 and 1.3. The files are in PEM;
+/// they are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The system's
+/// authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A certificate is always
+/// checked. What is wrong is told by [`TlsError`](crate::TlsError).
+///
+/// If the program has installed a `rustls::crypto::CryptoProvider`, that one is used, else `ring`. The feature
+/// `tls-no-provider` is `tls` without `ring`: the program must install one, for example a validated one (FIPS).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {

@@ -19,7 +19,7 @@ pub(super) async fn speaks_tls(host: &str, port: u16) -> bool {
 }
 
 /// Whether the server uses the Redis protocol without TLS.
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 pub(super) async fn speaks_plainly(host: &str, port: u16) -> bool {
     begins(host, port, b"PING\r\n", |answer| {
         matches!(answer, [b'+' | b'-', b'A'..=b'Z'])

@@ -4,34 +4,34 @@
 
 mod dial;
 mod guess;
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 mod tls;
 
 use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use std::pin::pin;
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use std::sync::Arc;
 use std::task::{Context, Poll};
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use std::time::Duration;
 
 use redis::io::tcp::socket2::SockRef;
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::{UnixStream, tcp, unix};
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use tokio::time::timeout;
 
 use self::dial::dial;
 use super::limits::Limits;
 use crate::config::{Address, Tls};
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use crate::error::TlsError;
 
 /// How long a handshake may take before a second connection probes the server's protocol.
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// The reading half.
@@ -39,7 +39,7 @@ const BEFORE_GUESS: Duration = Duration::from_millis(500);
 pub(in super::super) enum Reading {
     Tcp(tcp::OwnedReadHalf),
     Unix(unix::OwnedReadHalf),
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "tls-no-provider")]
     Tls(Arc<tls::Session>),
 }
 
@@ -48,7 +48,7 @@ pub(in super::super) enum Reading {
 pub(in super::super) enum Writing {
     Tcp(tcp::OwnedWriteHalf),
     Unix(unix::OwnedWriteHalf),
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "tls-no-provider")]
     Tls(Arc<tls::Session>),
 }
 
@@ -82,7 +82,7 @@ pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
     }
 }
 
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 async fn secure(
     host: &str,
     port: u16,
@@ -108,7 +108,7 @@ async fn secure(
 }
 
 /// `store::open` rejects this case earlier.
-#[cfg(not(feature = "tls"))]
+#[cfg(not(feature = "tls-no-provider"))]
 #[expect(clippy::unused_async, reason = "as its twin")]
 async fn secure(
     _host: &str,
@@ -129,7 +129,7 @@ impl Reading {
         let read = match self {
             Self::Tcp(half) => Pin::new(half).poll_read(cx, &mut buffer),
             Self::Unix(half) => Pin::new(half).poll_read(cx, &mut buffer),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.poll_read(cx, &mut buffer),
         };
         read.map_ok(|()| buffer.filled().len())
@@ -143,7 +143,7 @@ impl Writing {
         match self {
             Self::Tcp(half) => half.try_write(bytes),
             Self::Unix(half) => half.try_write(bytes),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.try_write(bytes),
         }
     }
@@ -154,7 +154,7 @@ impl Writing {
         let _ = match self {
             Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
             Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => SockRef::from(session.socket()).shutdown(Shutdown::Both),
         };
     }
@@ -164,7 +164,7 @@ impl Writing {
         match self {
             Self::Tcp(half) => half.as_ref().poll_write_ready(cx),
             Self::Unix(half) => half.as_ref().poll_write_ready(cx),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.socket().poll_write_ready(cx),
         }
     }
