@@ -2,6 +2,7 @@
 //!
 //! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
 
+mod dialer;
 mod duration;
 mod endpoint;
 mod environment;
@@ -10,12 +11,20 @@ mod settings;
 mod unit;
 mod url;
 
+use std::future::Future;
+use std::io;
+
+pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
 pub(crate) use duration::{Span, argument, block, length};
+#[cfg(feature = "tls-no-provider")]
+pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
+
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::SetupError;
 
@@ -82,6 +91,7 @@ use crate::error::SetupError;
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
     endpoint: Endpoint,
+    dialer: Option<Dialer>,
     namespace: Option<String>,
     lease: Option<Span>,
     expire: Option<Span>,
@@ -134,6 +144,7 @@ impl Config {
     fn at(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
+            dialer: None,
             namespace: None,
             lease: None,
             expire: None,
@@ -223,6 +234,56 @@ impl Config {
     /// How long the first connection may take: 5 s by default.
     pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
         self.connect_timeout = Some(duration::span(time));
+        self
+    }
+
+    /// How the program itself connects to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
+    /// library. `dial` returns any stream of bytes, and is called for every connection by TCP: to servers, sentinels, nodes
+    /// of a cluster and members of a quorum, also for later ones. Socket files (`unix://`) are opened without it.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::Config;
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    /// use tokio::net::TcpStream;
+    ///
+    /// // By an HTTP proxy, with TLS from here to Redis.
+    /// let config = Config::new("rediss://locks.example:6380")?.dialer(|host, port| async move {
+    ///     let mut stream = TcpStream::connect("proxy.example:3128").await?;
+    ///     let connect = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
+    ///     stream.write_all(connect.as_bytes()).await?;
+    ///     let mut answer = Vec::new();
+    ///     while !answer.ends_with(b"\r\n\r\n") {
+    ///         answer.push(stream.read_u8().await?);
+    ///     }
+    ///     match answer.starts_with(b"HTTP/1.1 200") {
+    ///         true => Ok(stream),
+    ///         false => Err(std::io::Error::other("the proxy refuses")),
+    ///     }
+    /// });
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. It is not looked up:
+    ///   the proxy may do so. An IPv6 address has no brackets.
+    /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts what goes over the stream, and checks the certificate
+    ///   for the host. If `dial` encrypts by itself, write `redis://`.
+    /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not answer.
+    ///   Later calls are dropped after eight seconds already (for a sentinel: three), and get twice the time if that was
+    ///   too short.
+    /// - **Errors**: an error of `dial` or of the stream is shown as that of the connection, also in logs. So it
+    ///   must not contain a secret. A panic counts as an error.
+    /// - **Threads**: `dial` runs on a thread of its own for each call, with a tokio runtime at hand (`enable_all`). So it
+    ///   may block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
+    ///   must not block. A request and its reply each take one more switch of threads.
+    /// - **Keepalive** is the dialer's matter. This library asks an idle server every three seconds whether it is there.
+    pub fn dialer<F, R, S>(mut self, dial: F) -> Self
+    where
+        F: Fn(String, u16) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        self.dialer = Some(Dialer::new(dial));
         self
     }
 

@@ -1,9 +1,12 @@
 //! Sockets; only this folder knows their kinds.
 //!
-//! - `dial.rs`: TCP connections. `tls/`: encrypted ones. `guess.rs`: the protocol of a server that does not understand us.
+//! - `dial.rs`: our own TCP connections. `dialed/`: those that the program makes. `socket.rs`: either.
+//! - `tls/`: encrypted ones. `guess.rs`: the protocol of a server that does not understand us.
 
 mod dial;
+mod dialed;
 mod guess;
+mod socket;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
@@ -24,9 +27,12 @@ use tokio::net::{UnixStream, tcp, unix};
 #[cfg(feature = "tls-no-provider")]
 use tokio::time::timeout;
 
-use self::dial::dial;
+use self::dialed::{Dialed, Fault};
+use self::socket::Socket;
 use super::limits::Limits;
-use crate::config::{Address, Tls};
+#[cfg(feature = "tls-no-provider")]
+use crate::config::Tls;
+use crate::config::{Address, Dialer, Transport};
 #[cfg(feature = "tls-no-provider")]
 use crate::error::TlsError;
 
@@ -39,6 +45,7 @@ const BEFORE_GUESS: Duration = Duration::from_millis(500);
 pub(in super::super) enum Reading {
     Tcp(tcp::OwnedReadHalf),
     Unix(unix::OwnedReadHalf),
+    Dialed(unix::OwnedReadHalf, Fault),
     #[cfg(feature = "tls-no-provider")]
     Tls(Arc<tls::Session>),
 }
@@ -55,17 +62,19 @@ pub(in super::super) enum Writing {
 /// Connects, within `limits`.
 pub(in super::super) async fn open(
     address: &Address,
-    tls: Option<&Tls>,
+    transport: Transport<'_>,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     match address {
-        Address::Tcp { host, port } => match tls {
-            None => {
-                let stream = Limits::step(limits.silence, 0, dial(host, *port)).await?;
-                let (reading, writing) = stream.into_split();
-                Ok((Reading::Tcp(reading), Writing::Tcp(writing)))
-            }
-            Some(tls) => secure(host, *port, tls, limits).await,
+        Address::Tcp { host, port } => match transport.tls {
+            None => Ok(split(
+                Socket::connect(host, *port, transport.dialer, limits).await?,
+            )),
+            #[cfg(feature = "tls-no-provider")]
+            Some(tls) => secure(host, *port, tls, transport.dialer, limits).await,
+            // `store::open` rejects this case earlier.
+            #[cfg(not(feature = "tls-no-provider"))]
+            Some(_) => Err(io::ErrorKind::Unsupported.into()),
         },
         Address::Unix(path) => {
             let (reading, writing) = UnixStream::connect(path).await?.into_split();
@@ -74,10 +83,23 @@ pub(in super::super) async fn open(
     }
 }
 
+fn split(socket: Socket) -> (Reading, Writing) {
+    match socket {
+        Socket::Tcp(stream) => {
+            let (reading, writing) = stream.into_split();
+            (Reading::Tcp(reading), Writing::Tcp(writing))
+        }
+        Socket::Dialed(Dialed { near, fault }) => {
+            let (reading, writing) = near.into_split();
+            (Reading::Dialed(reading, fault), Writing::Unix(writing))
+        }
+    }
+}
+
 /// Whether a server that closed a plain connection uses TLS.
-pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
+pub(in super::super) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
     match address {
-        Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
+        Address::Tcp { host, port } => guess::speaks_tls(host, *port, dialer).await,
         Address::Unix(_) => false,
     }
 }
@@ -87,36 +109,25 @@ async fn secure(
     host: &str,
     port: u16,
     tls: &Tls,
+    dialer: Option<&Dialer>,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     // Checked first, so that unusable files are reported even if no server listens.
     let trust = tls::trust(tls, host)?;
-    let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
+    let socket = Socket::connect(host, port, dialer, limits).await?;
     // Client and server each send two flights.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
     let session = match timeout(BEFORE_GUESS, &mut handshake).await {
         Ok(shaken) => shaken?,
         // A server without TLS may wait for the rest of what looks like a command.
-        Err(_) if guess::speaks_plainly(host, port).await => {
+        Err(_) if guess::speaks_plainly(host, port, dialer).await => {
             return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
         }
         Err(_) => handshake.await?,
     };
     let session = Arc::new(session);
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
-}
-
-/// `store::open` rejects this case earlier.
-#[cfg(not(feature = "tls-no-provider"))]
-#[expect(clippy::unused_async, reason = "as its twin")]
-async fn secure(
-    _host: &str,
-    _port: u16,
-    _tls: &Tls,
-    _limits: Limits,
-) -> io::Result<(Reading, Writing)> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Reading {
@@ -129,6 +140,7 @@ impl Reading {
         let read = match self {
             Self::Tcp(half) => Pin::new(half).poll_read(cx, &mut buffer),
             Self::Unix(half) => Pin::new(half).poll_read(cx, &mut buffer),
+            Self::Dialed(half, fault) => dialed::poll_read(half, fault, cx, &mut buffer),
             #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.poll_read(cx, &mut buffer),
         };
@@ -155,7 +167,7 @@ impl Writing {
             Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
             Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
             #[cfg(feature = "tls-no-provider")]
-            Self::Tls(session) => SockRef::from(session.socket()).shutdown(Shutdown::Both),
+            Self::Tls(session) => session.socket().raw().shutdown(Shutdown::Both),
         };
     }
 

@@ -17,7 +17,7 @@ pub(super) async fn open(
     hello: &[u8],
     limits: Limits,
 ) -> Result<(Connection, String), ConnectError> {
-    let mut connection = Connection::open(address, access.tls.as_ref(), limits).await?;
+    let mut connection = Connection::open(address, access.transport(), limits).await?;
     connection.send(hello).await?;
     let role = role(&connection.reply().await?, in_cluster)?.to_owned();
     Ok((connection, role))

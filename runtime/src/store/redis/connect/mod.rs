@@ -161,8 +161,12 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
+        let dialer = match self.access.dialer {
+            Some(_) => "the dialer has not returned, ",
+            None => "",
+        };
         ConnectError::Unreachable(StoreError::disconnected(format!(
-            "not connected within {:?}: the server says nothing, or the link is slow",
+            "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
             self.connect_timeout
         )))
     }
@@ -173,14 +177,14 @@ impl Connector {
         let Route::Fixed(address) = &self.route else {
             return None;
         };
-        let tls = self.access.tls.as_ref();
-        if tls.is_none() {
-            return wire::speaks_tls(address)
+        let transport = self.access.transport();
+        if transport.tls.is_none() {
+            return wire::speaks_tls(address, transport.dialer)
                 .await
                 .then_some(TlsError::Required);
         }
         let left = end.saturating_duration_since(Instant::now());
-        let opened = Connection::open(address, tls, Limits::new(left, USUAL_SILENCE)).await;
+        let opened = Connection::open(address, transport, Limits::new(left, USUAL_SILENCE)).await;
         let error = match opened {
             Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,
