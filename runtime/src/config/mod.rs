@@ -6,6 +6,8 @@ mod dialer;
 mod duration;
 mod endpoint;
 mod environment;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod secret;
 mod settings;
 mod unit;
