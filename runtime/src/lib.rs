@@ -34,6 +34,16 @@
 //!
 //! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
 //! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it adds | more crates |
+//! |---|---|---|
+//! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
+//! | `tls-no-provider` | the same without `ring`: the program installs its cryptography for `rustls` | 9 |
+//! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1 | none |
 
 #[cfg(not(unix))]
 compile_error!(

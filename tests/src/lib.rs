@@ -19,6 +19,7 @@ pub mod resp;
 pub mod runtimes;
 pub mod seed;
 pub mod sentinel;
+pub mod socks;
 pub mod stalls;
 pub mod stores;
 pub mod witness;

@@ -83,6 +83,23 @@ impl AclRule {
         self
     }
 
+    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above: older ones refuse it. With this right,
+    /// `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves an entry
+    /// in the server's `ACL LOG`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("valkey://127.0.0.1:6379")?.with_setinfo();
+    /// assert!(rule.commands().any(|command| command == "client|setinfo"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_setinfo(mut self) -> Self {
+        let more = rights::INTRODUCTION.iter().map(ToString::to_string);
+        self.optional.extend(more);
+        self
+    }
+
     /// The rule for the users of the sentinels, which have users of their own; `None` where there are no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {

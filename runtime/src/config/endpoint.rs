@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::dialer::Dialer;
 use super::secret::Secret;
 
 /// Where the locks live.
@@ -65,6 +66,15 @@ pub(crate) struct Access {
     pub(crate) db: u32,
     /// `None`: plain TCP.
     pub(crate) tls: Option<Tls>,
+    /// `None`: the library connects by itself.
+    pub(crate) dialer: Option<Dialer>,
+}
+
+/// How a connection is made, without its login.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Transport<'a> {
+    pub(crate) tls: Option<&'a Tls>,
+    pub(crate) dialer: Option<&'a Dialer>,
 }
 
 /// A user and password.
@@ -106,6 +116,34 @@ impl Endpoint {
         }
     }
 
+    fn accesses_mut(&mut self) -> Vec<&mut Access> {
+        match self {
+            Self::Memory { .. } => Vec::new(),
+            Self::Redis(server) => vec![&mut server.access],
+            Self::Sentinel(service) => vec![&mut service.access],
+            Self::Cluster(cluster) => vec![&mut cluster.access],
+            Self::Quorum(nodes) => nodes.iter_mut().map(|node| &mut node.access).collect(),
+        }
+    }
+
+    /// Uses `dialer` for all connections by TCP.
+    pub(super) fn set_dialer(&mut self, dialer: &Dialer) {
+        for access in self.accesses_mut() {
+            access.dialer = Some(dialer.clone());
+        }
+    }
+
+    /// Whether any server is reached by TCP.
+    pub(super) fn has_tcp(&self) -> bool {
+        let is_tcp = |server: &RedisEndpoint| matches!(server.address, Address::Tcp { .. });
+        match self {
+            Self::Memory { .. } => false,
+            Self::Redis(server) => is_tcp(server),
+            Self::Quorum(nodes) => nodes.iter().any(is_tcp),
+            Self::Sentinel(_) | Self::Cluster(_) => true,
+        }
+    }
+
     /// Its servers, for errors: as in its URL, without credentials.
     pub(crate) fn servers(&self) -> String {
         let listed = |addresses: &mut dyn Iterator<Item = &Address>| {
@@ -135,6 +173,15 @@ impl Endpoint {
     pub(crate) fn tls(&self) -> Option<&Tls> {
         let mut accesses = self.accesses().into_iter();
         accesses.find_map(|access| access.tls.as_ref())
+    }
+}
+
+impl Access {
+    pub(crate) fn transport(&self) -> Transport<'_> {
+        Transport {
+            tls: self.tls.as_ref(),
+            dialer: self.dialer.as_ref(),
+        }
     }
 }
 

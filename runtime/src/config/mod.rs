@@ -2,20 +2,31 @@
 //!
 //! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
 
+mod dialer;
 mod duration;
 mod endpoint;
 mod environment;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod secret;
 mod settings;
 mod unit;
 mod url;
 
+use std::future::Future;
+use std::io;
+
+pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
 pub(crate) use duration::{Span, argument, block, length};
+#[cfg(feature = "tls-no-provider")]
+pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
+
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::SetupError;
 
@@ -44,7 +55,8 @@ use crate::error::SetupError;
 /// | `memory://name` | in this process, shared by all clients with that URL |
 /// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the default port is 6379 |
 /// | `rediss://…` | the same by TLS (feature `tls`) |
-/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `valkey://…`, `valkeys://…` | other names of `redis://` and `rediss://` |
+/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`) |
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
 /// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
 /// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… |
@@ -62,19 +74,26 @@ use crate::error::SetupError;
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
 /// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
 ///
+/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs serve
+/// Valkey too.
+///
 /// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
 /// user, a password or the content of a file.
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3.
-/// The files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate needs no
-/// restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
-/// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
+/// Needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). TLS 1.2 and 1.3. The files are in PEM;
+/// they are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The system's
+/// authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A certificate is always
+/// checked. What is wrong is told by [`TlsError`](crate::TlsError).
+///
+/// If the program has installed a `rustls::crypto::CryptoProvider`, that one is used, else `ring`. The feature
+/// `tls-no-provider` is `tls` without `ring`: the program must install one, for example a validated one (FIPS).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
     endpoint: Endpoint,
+    dialer: Option<Dialer>,
     namespace: Option<String>,
     lease: Option<Span>,
     expire: Option<Span>,
@@ -127,6 +146,7 @@ impl Config {
     fn at(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
+            dialer: None,
             namespace: None,
             lease: None,
             expire: None,
@@ -216,6 +236,56 @@ impl Config {
     /// How long the first connection may take: 5 s by default.
     pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
         self.connect_timeout = Some(duration::span(time));
+        self
+    }
+
+    /// How the program itself connects to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
+    /// library. `dial` returns any stream of bytes, and is called for every connection by TCP: to servers, sentinels, nodes
+    /// of a cluster and members of a quorum, also for later ones. Socket files (`unix://`) are opened without it.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::Config;
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    /// use tokio::net::TcpStream;
+    ///
+    /// // By an HTTP proxy, with TLS from here to Redis.
+    /// let config = Config::new("rediss://locks.example:6380")?.dialer(|host, port| async move {
+    ///     let mut stream = TcpStream::connect("proxy.example:3128").await?;
+    ///     let connect = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
+    ///     stream.write_all(connect.as_bytes()).await?;
+    ///     let mut answer = Vec::new();
+    ///     while !answer.ends_with(b"\r\n\r\n") {
+    ///         answer.push(stream.read_u8().await?);
+    ///     }
+    ///     match answer.starts_with(b"HTTP/1.1 200") {
+    ///         true => Ok(stream),
+    ///         false => Err(std::io::Error::other("the proxy refuses")),
+    ///     }
+    /// });
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. It is not looked up:
+    ///   the proxy may do so. An IPv6 address has no brackets.
+    /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts what goes over the stream, and checks the certificate
+    ///   for the host. If `dial` encrypts by itself, write `redis://`.
+    /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not answer.
+    ///   Later calls are dropped after eight seconds already (for a sentinel: three), and get twice the time if that was
+    ///   too short.
+    /// - **Errors**: an error of `dial` or of the stream is shown as that of the connection, also in logs. So it
+    ///   must not contain a secret. A panic counts as an error.
+    /// - **Threads**: `dial` runs on a thread of its own for each call, with a tokio runtime at hand (`enable_all`). So it
+    ///   may block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
+    ///   must not block. A request and its reply each take one more switch of threads.
+    /// - **Keepalive** is the dialer's matter. This library asks an idle server every three seconds whether it is there.
+    pub fn dialer<F, R, S>(mut self, dial: F) -> Self
+    where
+        F: Fn(String, u16) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        self.dialer = Some(Dialer::new(dial));
         self
     }
 

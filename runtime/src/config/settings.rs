@@ -72,7 +72,13 @@ impl LocalHandoff {
 }
 
 impl Settings {
-    pub(super) fn check(config: Config) -> Result<Self, SetupError> {
+    pub(super) fn check(mut config: Config) -> Result<Self, SetupError> {
+        if let Some(dialer) = &config.dialer {
+            if !config.endpoint.has_tcp() {
+                return Err(invalid("dialer", "no server of the URL is reached by TCP"));
+            }
+            config.endpoint.set_dialer(dialer);
+        }
         let longest_lease = longest_lease(config.longest_lease)?;
         let lease = lease(config.lease, longest_lease)?;
         check_namespace(config.namespace.as_deref())?;

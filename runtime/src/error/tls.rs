@@ -26,6 +26,13 @@ pub enum TlsError {
     )]
     NoSystemRoots,
 
+    /// The feature `tls-no-provider` of this crate has no cryptography of its own, and the program has installed none.
+    #[error(
+        "no cryptography is installed for rustls: call `install_default` of a `rustls::crypto::CryptoProvider` before \
+         the client connects, or use the feature `tls` of the crate `auto-mutex` instead of `tls-no-provider`"
+    )]
+    NoProvider,
+
     /// No certificate can have this name.
     #[error(
         "`{name}` is no name that a certificate could have: give the one that it has as `server_name` in the URL"

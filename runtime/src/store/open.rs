@@ -20,10 +20,10 @@ pub(crate) struct Opened {
 
 /// Opens the store of a member, on the thread of its engine.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
-    if !cfg!(feature = "tls") && settings.endpoint.tls().is_some() {
+    if !cfg!(feature = "tls-no-provider") && settings.endpoint.tls().is_some() {
         return Err(SetupError::UnsupportedStore {
             scheme: "rediss".to_owned(),
-            reason: "TLS needs the feature `tls` of the crate `auto-mutex`",
+            reason: "this program was built without TLS: run `cargo add auto-mutex --features tls`",
         });
     }
     match &settings.endpoint {
@@ -102,7 +102,7 @@ impl Opened {
     }
 }
 
-#[cfg(all(test, not(feature = "tls")))]
+#[cfg(all(test, not(feature = "tls-no-provider")))]
 mod tests {
     use crate::config::Config;
     use crate::error::SetupError;
@@ -121,7 +121,7 @@ mod tests {
             let Err(SetupError::UnsupportedStore { reason, .. }) = opened.map(drop) else {
                 panic!("{url}");
             };
-            assert!(reason.contains("feature `tls`"), "{reason}");
+            assert!(reason.contains("--features tls`"), "{reason}");
         }
     }
 }

@@ -245,3 +245,20 @@ fn a_second_setup_is_an_error_and_changes_nothing() {
     assert_eq!(said, ["loss m", "ok"].map(|line| Some(line.to_owned())));
     assert_eq!(redis.held(), 0);
 }
+
+#[test]
+fn the_server_is_told_which_library_connects_if_it_can_be() {
+    let redis = Redis::start();
+    let _client = Client::connect(config(&redis.url())).unwrap();
+    let list = redis.command(&["CLIENT", "LIST"]);
+    let mut lines = list.text().lines();
+    let line = lines.find(|line| line.contains("auto_mutex:")).unwrap();
+    if redis.has_setinfo() {
+        let version = env!("CARGO_PKG_VERSION");
+        let expected = format!(" lib-name=auto-mutex lib-ver={version}");
+        assert!(line.contains(&expected), "{line}");
+    } else {
+        // Not even asked: an error would count as one of the server's.
+        assert_eq!(redis.info("total_error_replies"), "0");
+    }
+}

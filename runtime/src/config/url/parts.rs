@@ -65,7 +65,12 @@ impl<'a> Url<'a> {
         let tls = self.tls(secure)?;
         self.finish()?;
         let db = database(db)?;
-        Ok(Access { login, db, tls })
+        Ok(Access {
+            login,
+            db,
+            tls,
+            dialer: None,
+        })
     }
 
     /// The value of a parameter.

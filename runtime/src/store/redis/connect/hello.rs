@@ -7,20 +7,34 @@ use crate::wire::{Connection, Limits, Value, Words};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
+/// The first version with CLIENT SETINFO.
+const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-/// Connects and sends `hello`, a command that [`write`] begins. Returns the role of the server. Fails if the server
-/// is no cluster node although one is expected, or the reverse.
+/// What a server says of itself.
+#[derive(Debug)]
+pub(super) struct Greeting {
+    pub(super) role: String,
+    /// Whether the server knows CLIENT SETINFO.
+    pub(super) takes_introductions: bool,
+}
+
+/// Connects and sends `hello`, a command that [`write`] begins. Fails if the server is no cluster node although one is
+/// expected, or the reverse.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
     hello: &[u8],
     limits: Limits,
-) -> Result<(Connection, String), ConnectError> {
-    let mut connection = Connection::open(address, access.tls.as_ref(), limits).await?;
+) -> Result<(Connection, Greeting), ConnectError> {
+    let mut connection = Connection::open(address, access.transport(), limits).await?;
     connection.send(hello).await?;
-    let role = role(&connection.reply().await?, in_cluster)?.to_owned();
-    Ok((connection, role))
+    let reply = connection.reply().await?;
+    let greeting = Greeting {
+        role: role(&reply, in_cluster)?.to_owned(),
+        takes_introductions: numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS),
+    };
+    Ok((connection, greeting))
 }
 
 /// Writes the start of HELLO: the protocol version and the login.
@@ -46,22 +60,26 @@ pub(in super::super) fn role<'a>(
         }
         return Err(ConnectError::of(error::of_server(error)));
     }
-    let field = |name| {
-        reply
-            .field(name)
-            .and_then(Value::as_text)
-            .unwrap_or_default()
-    };
-    let version = field("version");
-    if !is_new_enough(version) {
+    let version = version(reply);
+    // A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
+    if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
-    match (field("mode"), in_cluster) {
+    match (field(reply, "mode"), in_cluster) {
         ("sentinel", _) => Err(ConnectError::Role("sentinel".to_owned())),
         ("cluster", false) => Err(ConnectError::Cluster),
         ("standalone", true) => Err(ConnectError::NoCluster),
-        _ => Ok(field("role")),
+        _ => Ok(field(reply, "role")),
     }
+}
+
+fn version<'a>(reply: &'a Value<'_>) -> &'a str {
+    field(reply, "version")
+}
+
+fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
+    let text = reply.field(name).and_then(Value::as_text);
+    text.unwrap_or_default()
 }
 
 /// Refuses every role but that of a primary. Some servers that are compatible with Redis report none.
@@ -72,15 +90,12 @@ pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
-fn is_new_enough(version: &str) -> bool {
+/// The first two numbers of a version.
+fn numbers(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version
         .split('.')
         .map_while(|number| number.parse::<u32>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), Some(minor)) => (major, minor) >= OLDEST,
-        _ => true,
-    }
+    Some((numbers.next()?, numbers.next()?))
 }
 
 #[cfg(test)]

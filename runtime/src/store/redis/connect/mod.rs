@@ -1,6 +1,7 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 //!
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
+//! - `introduction.rs`: tells the server which library connects.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
@@ -10,6 +11,7 @@ pub(super) mod error;
 pub(super) mod facts;
 pub(super) mod hello;
 pub(super) mod inquiry;
+mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
 
@@ -21,6 +23,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use self::backoff::Backoff;
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
+use self::introduction::Introduction;
 use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
@@ -45,6 +48,7 @@ pub(super) struct Connector {
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
     connect_timeout: Duration,
+    introduction: Introduction,
     /// Set by the first connection.
     facts: OnceLock<Facts>,
 }
@@ -72,6 +76,7 @@ impl Connector {
             scripts,
             guard,
             connect_timeout,
+            introduction: Introduction::default(),
             facts: OnceLock::new(),
         }
     }
@@ -161,8 +166,12 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
+        let dialer = match self.access.dialer {
+            Some(_) => "the dialer has not returned, ",
+            None => "",
+        };
         ConnectError::Unreachable(StoreError::disconnected(format!(
-            "not connected within {:?}: the server says nothing, or the link is slow",
+            "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
             self.connect_timeout
         )))
     }
@@ -173,14 +182,14 @@ impl Connector {
         let Route::Fixed(address) = &self.route else {
             return None;
         };
-        let tls = self.access.tls.as_ref();
-        if tls.is_none() {
-            return wire::speaks_tls(address)
+        let transport = self.access.transport();
+        if transport.tls.is_none() {
+            return wire::speaks_tls(address, transport.dialer)
                 .await
                 .then_some(TlsError::Required);
         }
         let left = end.saturating_duration_since(Instant::now());
-        let opened = Connection::open(address, tls, Limits::new(left, USUAL_SILENCE)).await;
+        let opened = Connection::open(address, transport, Limits::new(left, USUAL_SILENCE)).await;
         let error = match opened {
             Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,
@@ -199,10 +208,11 @@ impl Connector {
         });
         let (access, scripts) = (&self.access, &*self.scripts);
         let in_cluster = scripts.are_of_cluster();
-        let (mut connection, role) =
+        let (mut connection, greeting) =
             hello::open(&server.address, access, in_cluster, &hello, limits).await?;
-        hello::accept_primary(&role)?;
-        let (missing, lag) = self.loaded(&mut connection, limits).await?;
+        hello::accept_primary(&greeting.role)?;
+        let introduces = greeting.takes_introductions;
+        let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         if !missing.is_empty() {
             let key = self.guard.keys.of_loading();
             loading::supply(
@@ -226,12 +236,13 @@ impl Connector {
     async fn loaded(
         &self,
         connection: &mut Connection,
+        introduces: bool,
         limits: Limits,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let until = limits.at_most(LOADING).end;
         let mut backoff = Backoff::new();
         loop {
-            let error = match self.known(connection).await {
+            let error = match self.known(connection, introduces).await {
                 Err(error @ ConnectError::Passing(_)) => error,
                 known => return known,
             };
@@ -246,8 +257,10 @@ impl Connector {
     async fn known(
         &self,
         connection: &mut Connection,
+        introduces: bool,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let mut question = Vec::new();
+        let introduced = introduces && self.introduction.write(&mut question);
         if self.access.db != 0 {
             wire::command(&mut question, |words| {
                 words.text("SELECT");
@@ -257,6 +270,9 @@ impl Connector {
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
+        if introduced {
+            self.introduction.hear(connection).await?;
+        }
         // All replies are read before an error is returned: the connection stays usable for the next query.
         let selected = match self.access.db {
             0 => Ok(()),

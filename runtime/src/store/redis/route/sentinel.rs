@@ -3,7 +3,7 @@
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
-use crate::config::{Address, Login, Tls};
+use crate::config::{Address, Login, Transport};
 use crate::error::StoreError;
 use crate::wire::{self, Connection, Limits, Value};
 
@@ -34,10 +34,10 @@ impl Primary {
 pub(super) async fn open(
     address: &Address,
     login: &Login,
-    tls: Option<&Tls>,
+    transport: Transport<'_>,
     limits: Limits,
 ) -> Result<Connection, ConnectError> {
-    let mut sentinel = Connection::open(address, tls, limits).await?;
+    let mut sentinel = Connection::open(address, transport, limits).await?;
     let reply = accept(sentinel.ask(|words| hello::write(words, login)).await?)?;
     match reply.field("mode").and_then(Value::as_text) {
         Some("sentinel") => Ok(sentinel),

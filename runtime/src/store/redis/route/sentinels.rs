@@ -192,7 +192,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         ..
     } = &endpoint;
     let asking = async {
-        let mut asked = sentinel::open(&address, login, access.tls.as_ref(), limits).await?;
+        let mut asked = sentinel::open(&address, login, access.transport(), limits).await?;
         let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);
         };

@@ -51,8 +51,8 @@ async fn listen(
 ) -> Result<Infallible, ConnectError> {
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
-    let tls = endpoint.access.tls.as_ref();
-    let mut connection = sentinel::open(address, &endpoint.login, tls, limits).await?;
+    let transport = endpoint.access.transport();
+    let mut connection = sentinel::open(address, &endpoint.login, transport, limits).await?;
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;

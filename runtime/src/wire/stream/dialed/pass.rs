@@ -1,0 +1,55 @@
+//! [`pass`]: passes bytes on between the program's stream and our socket pair, until either ends.
+
+use std::future::{Future as _, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt as _, copy, split};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use super::Fault;
+use crate::config::DialedStream;
+
+/// How long the last words may take, in either direction.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Which direction ended first.
+enum Ended {
+    Requests(io::Result<u64>),
+    Replies(io::Result<u64>),
+}
+
+pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
+    // Until the end is known: a panic of the stream drops this task.
+    fault.set(Some(io::Error::other("the dialer's stream panicked")));
+    let (mut from_server, mut to_server) = split(stream);
+    let (mut from_us, mut to_us) = far.into_split();
+    let mut replies = pin!(copy(&mut from_server, &mut to_us));
+    let ended = {
+        let mut requests = pin!(copy(&mut from_us, &mut to_server));
+        poll_fn(|cx| {
+            if let Poll::Ready(end) = replies.as_mut().poll(cx) {
+                return Poll::Ready(Ended::Replies(end));
+            }
+            requests.as_mut().poll(cx).map(Ended::Requests)
+        })
+        .await
+    };
+    let error = match ended {
+        Ended::Replies(end) => end.err(),
+        Ended::Requests(Ok(_)) => {
+            // We have closed the connection.
+            let _ = timeout(LAST_WORDS, to_server.shutdown()).await;
+            None
+        }
+        // The server may have sent the reason before it closed the connection.
+        Ended::Requests(Err(error)) => match timeout(LAST_WORDS, replies).await {
+            Ok(end) => end.err(),
+            Err(_) => Some(error),
+        },
+    };
+    fault.set(error);
+}
