@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::connect::backoff::Backoff;
+use super::connect::error::ConnectError;
+use super::connect::renewal::Renewal;
 use super::connect::{Connector, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
@@ -23,6 +25,9 @@ use crate::name::Name;
 use crate::store::{Events, Node, Request};
 use crate::wait;
 use crate::wire::{Inbox, Reading};
+
+/// How often a failing credentials provider is logged.
+const PROVIDER_TOLD: Duration = Duration::from_secs(10);
 
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
@@ -39,6 +44,7 @@ struct Serving {
     reading: Reading,
     inbox: Inbox,
     term: Term,
+    renewal: Renewal,
     /// The longest time that a reply took.
     slowest: Duration,
 }
@@ -105,11 +111,12 @@ impl Driver {
                     reading,
                     inbox,
                     term,
+                    renewal,
                     slowest,
                 }) => {
                     events.closed(Node::ONLY, term.closing);
                     events.connected(Node::ONLY, generation);
-                    let link = Link::new(&pipeline, &*events, reading, inbox, slowest);
+                    let link = Link::new(&pipeline, &*events, reading, inbox, renewal, slowest);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
@@ -148,6 +155,7 @@ impl Serving {
             server,
             connection,
             term,
+            renewal,
         } = ready;
         let refused = pipeline.connect(connection.writing, term);
         let serving = Self {
@@ -155,6 +163,7 @@ impl Serving {
             reading: connection.reading,
             inbox: connection.inbox,
             term,
+            renewal,
             slowest: connection.slowest,
         };
         (serving, refused)
@@ -164,18 +173,14 @@ impl Serving {
 /// Retries until a connection is made.
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
+    let mut provider = None;
     loop {
         let attempt = async {
             match connector.again(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
                 Err(error) => {
                     backoff.failed(&error);
-                    let error = error.at(&connector.place());
-                    let error = StoreError::disconnected(error.to_string());
-                    let why = error.clone();
-                    wait::tell(move || {
-                        tracing::debug!(error = %why, "no connection to the lock store yet");
-                    });
+                    let error = failure(error, &connector.place(), &mut provider);
                     events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -190,6 +195,31 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
             return ready;
         }
     }
+}
+
+/// The error of an attempt at the server at `place`, which is logged. `told`: when a failure of the credentials provider
+/// was logged last.
+fn failure(error: ConnectError, place: &str, told: &mut Option<Instant>) -> StoreError {
+    let provider = error.of_provider().cloned();
+    let mut text = error.at(place).to_string();
+    if let Some(source) = &provider {
+        text.push_str(&format!(": {source}"));
+    }
+    let error = StoreError::disconnected(text);
+    let why = error.clone();
+    let now = Instant::now();
+    match provider {
+        Some(_) if told.is_none_or(|told| told + PROVIDER_TOLD <= now) => {
+            *told = Some(now);
+            wait::tell(move || {
+                tracing::warn!(error = %why, "no connection to the lock store, trying again");
+            });
+        }
+        _ => wait::tell(move || {
+            tracing::debug!(error = %why, "no connection to the lock store yet");
+        }),
+    }
+    error
 }
 
 /// The output of the future that completes first.

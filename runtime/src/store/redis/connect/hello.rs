@@ -1,31 +1,77 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use super::super::error;
 use super::error::ConnectError;
-use crate::config::{Access, Address, Login};
-use crate::wire::{Connection, Limits, Value, Words};
+use crate::config::{Access, Address, Login, Tls};
+use crate::credentials::Granted;
+use crate::wire::{self, Connection, Limits, Value, Words};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
 
-/// Connects and sends `hello`, a command that [`write`] begins. Returns the role of the server. Fails if the server
-/// is no cluster node although one is expected, or the reverse.
+/// A connection after HELLO.
+pub(super) struct Greeted {
+    pub(super) connection: Connection,
+    pub(super) role: String,
+    pub(super) granted: Granted,
+}
+
+/// Connects and sends HELLO, with the words that `more` adds. Fails if the server is no cluster node although one is
+/// expected, or the reverse.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
-    hello: &[u8],
+    more: impl FnOnce(&mut Words<'_>),
     limits: Limits,
-) -> Result<(Connection, String), ConnectError> {
-    let mut connection = Connection::open(address, access.tls.as_ref(), limits).await?;
-    connection.send(hello).await?;
+) -> Result<Greeted, ConnectError> {
+    let (login, tls) = (&access.login, access.tls.as_ref());
+    let (mut connection, granted) = dial(address, login, tls, limits).await?;
+    let mut hello = Vec::new();
+    wire::command(&mut hello, |words| {
+        write(words, &granted);
+        more(words);
+    });
+    connection.send(&hello).await?;
     let role = role(&connection.reply().await?, in_cluster)?.to_owned();
-    Ok((connection, role))
+    Ok(Greeted {
+        connection,
+        role,
+        granted,
+    })
+}
+
+/// Connects, and gets the credentials. A provider is asked after that: not for a server that cannot be reached, and for
+/// a token as fresh as can be.
+pub(in super::super) async fn dial(
+    address: &Address,
+    login: &Login,
+    tls: Option<&Tls>,
+    limits: Limits,
+) -> Result<(Connection, Granted), ConnectError> {
+    let connection = Connection::open(address, tls, limits).await?;
+    let granted = login.granted(address, time_to_grant(limits)).await;
+    Ok((connection, granted.map_err(ConnectError::Credentials)?))
+}
+
+/// How long a provider may take: a little less than the rest, so that it is named as the reason.
+fn time_to_grant(limits: Limits) -> Duration {
+    let left = limits.end.saturating_duration_since(Instant::now());
+    left.mul_f64(0.9)
 }
 
 /// Writes the start of HELLO: the protocol version and the login.
-pub(in super::super) fn write(words: &mut Words<'_>, who: &Login) {
+pub(in super::super) fn write(words: &mut Words<'_>, who: &Granted) {
     words.texts(&["HELLO", "3"]);
+    write_auth(words, who);
+}
+
+/// Writes the login, as in HELLO and as a command of its own, which needs no right.
+pub(in super::super) fn write_auth(words: &mut Words<'_>, who: &Granted) {
     if let Some(password) = &who.password {
         words.text("AUTH");
         let user = who.user.as_ref();

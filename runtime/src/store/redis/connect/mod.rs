@@ -3,6 +3,7 @@
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
+//! - `renewal.rs`: new credentials for a living connection.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -12,6 +13,7 @@ pub(super) mod hello;
 pub(super) mod inquiry;
 pub(super) mod loading;
 pub(super) mod probe;
+pub(super) mod renewal;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -21,6 +23,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use self::backoff::Backoff;
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
+use self::hello::Greeted;
+use self::renewal::Renewal;
 use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
@@ -30,7 +34,7 @@ use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
-use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value, Words};
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -54,6 +58,7 @@ pub(super) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
     pub(super) term: Term,
+    pub(super) renewal: Renewal,
 }
 
 impl Connector {
@@ -191,17 +196,21 @@ impl Connector {
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let server = self.route.resolve(limits).await?;
-        let mut hello = Vec::new();
-        wire::command(&mut hello, |words| {
-            hello::write(words, &self.access.login);
+        let name = |words: &mut Words<'_>| {
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
-        });
+        };
         let (access, scripts) = (&self.access, &*self.scripts);
         let in_cluster = scripts.are_of_cluster();
-        let (mut connection, role) =
-            hello::open(&server.address, access, in_cluster, &hello, limits).await?;
+        let greeted = hello::open(&server.address, access, in_cluster, name, limits).await?;
+        let Greeted {
+            mut connection,
+            role,
+            granted,
+        } = greeted;
         hello::accept_primary(&role)?;
+        let time = self.connect_timeout;
+        let renewal = Renewal::new(&access.login, &server.address, time, granted);
         let (missing, lag) = self.loaded(&mut connection, limits).await?;
         if !missing.is_empty() {
             let key = self.guard.keys.of_loading();
@@ -219,6 +228,7 @@ impl Connector {
             server,
             connection,
             term,
+            renewal,
         })
     }
 

@@ -8,7 +8,10 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::super::connect::backoff::Backoff;
-use super::super::connect::error::ConnectError;
+use super::super::connect::error::{ConnectError, accepted};
+use super::super::connect::hello;
+use super::super::connect::renewal::Renewal;
+use super::super::driver::first;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
@@ -52,7 +55,9 @@ async fn listen(
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
     let tls = endpoint.access.tls.as_ref();
-    let mut connection = sentinel::open(address, &endpoint.login, tls, limits).await?;
+    let login = &endpoint.login;
+    let (mut connection, granted) = sentinel::open(address, login, tls, limits).await?;
+    let mut renewal = Renewal::new(login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
@@ -61,9 +66,14 @@ async fn listen(
         };
         *heard = true;
         sentinels.told(Some(primary));
-        // In either case, ask for the current primary.
-        if let Ok(told) = timeout(QUIET, sentinel::switched(&mut connection)).await {
-            told?;
+        let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
+        let due = async { Ok(Some(renewal.due().await)) };
+        // In any case, ask for the current primary.
+        if let Ok(woken) = timeout(QUIET, first(switched, due)).await
+            && let Some(granted) = woken?
+        {
+            let asked = connection.ask(|words| hello::write_auth(words, &granted));
+            renewal.answered(accepted(&asked.await?));
         }
     }
 }
