@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use auto_mutex::{Client, Config, Credentials, CredentialsProvider, ServerAddress};
+use auto_mutex::{Client, Config, Credentials, CredentialsProvider, ServerAddress, ServerKind};
 use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::sentinel::Service;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 const CANARY: &str = "kanarienvogel";
@@ -363,5 +364,43 @@ async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
     })
     .await;
     soon("shut down", client.shutdown()).await;
+    hides("the log", &LOG.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_fails_for_sentinels_alone_is_warned_of() {
+    LazyLock::force(&LOG);
+    let service = Service::start();
+    let fails = Arc::new(AtomicBool::new(false));
+    let flag = fails.clone();
+    let provider = move |server: ServerAddress| {
+        let fails = flag.load(Ordering::SeqCst) && server.kind() == ServerKind::Sentinel;
+        async move {
+            match fails {
+                true => Err("nobody knows the sentinels' password".into()),
+                // They ask for none, and take any.
+                false => Ok(Credentials::password(PASSWORD)),
+            }
+        }
+    };
+    let config = Config::new(service.url()).unwrap().restart_guard(false);
+    let config = config.connect_timeout(60).lease(LONG);
+    let client = Client::connect(config.credentials(provider)).unwrap();
+    fails.store(true, Ordering::SeqCst);
+    let warned = async || {
+        for sentinel in service.sentinels() {
+            sentinel.kill_clients();
+        }
+        let text = LOG.text();
+        let mut lines = text.lines();
+        lines.any(|line| {
+            line.contains("WARN")
+                && line.contains("no connection to a sentinel")
+                && line.contains("nobody knows the sentinels' password")
+        })
+    };
+    becomes("it is warned of", warned).await;
+    // The connection to the server is as good as before.
+    soon("granted", client.mutex("m").lock()).await.unwrap();
     hides("the log", &LOG.text());
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, pending};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -141,6 +142,10 @@ impl Given {
         Self(Arc::new(provider))
     }
 }
+
+// A panic of the provider is caught where it runs.
+impl UnwindSafe for Given {}
+impl RefUnwindSafe for Given {}
 
 impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

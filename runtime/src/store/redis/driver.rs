@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::connect::backoff::Backoff;
 use super::connect::error::ConnectError;
 use super::connect::renewal::Renewal;
+use super::connect::throttle::Throttle;
 use super::connect::{Connector, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
@@ -25,9 +26,6 @@ use crate::name::Name;
 use crate::store::{Events, Node, Request};
 use crate::wait;
 use crate::wire::{Inbox, Reading};
-
-/// How often a failing credentials provider is logged.
-const PROVIDER_TOLD: Duration = Duration::from_secs(10);
 
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
@@ -173,14 +171,14 @@ impl Serving {
 /// Retries until a connection is made.
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
-    let mut provider = None;
+    let mut warnings = Throttle::default();
     loop {
         let attempt = async {
             match connector.again(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
                 Err(error) => {
                     backoff.failed(&error);
-                    let error = failure(error, &connector.place(), &mut provider);
+                    let error = failure(error, &connector.place(), &mut warnings);
                     events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -197,9 +195,8 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     }
 }
 
-/// The error of an attempt at the server at `place`, which is logged. `told`: when a failure of the credentials provider
-/// was logged last.
-fn failure(error: ConnectError, place: &str, told: &mut Option<Instant>) -> StoreError {
+/// The error of an attempt at the server at `place`, which is logged: with `warnings` if it is the credentials provider's.
+fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreError {
     let provider = error.of_provider().cloned();
     let mut text = error.at(place).to_string();
     if let Some(source) = &provider {
@@ -207,15 +204,11 @@ fn failure(error: ConnectError, place: &str, told: &mut Option<Instant>) -> Stor
     }
     let error = StoreError::disconnected(text);
     let why = error.clone();
-    let now = Instant::now();
-    match provider {
-        Some(_) if told.is_none_or(|told| told + PROVIDER_TOLD <= now) => {
-            *told = Some(now);
-            wait::tell(move || {
-                tracing::warn!(error = %why, "no connection to the lock store, trying again");
-            });
-        }
-        _ => wait::tell(move || {
+    match provider.is_some() && warnings.is_due() {
+        true => wait::tell(move || {
+            tracing::warn!(error = %why, "no connection to the lock store, trying again");
+        }),
+        false => wait::tell(move || {
             tracing::debug!(error = %why, "no connection to the lock store yet");
         }),
     }

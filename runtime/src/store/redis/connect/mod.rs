@@ -2,7 +2,7 @@
 //!
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
+//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again. `throttle.rs`: how often that is a warning.
 //! - `renewal.rs`: new credentials for a living connection.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
@@ -14,6 +14,7 @@ pub(super) mod inquiry;
 pub(super) mod loading;
 pub(super) mod probe;
 pub(super) mod renewal;
+pub(super) mod throttle;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -149,7 +150,9 @@ impl Connector {
     /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
-        let prepared: Result<_, ConnectError> = limits.within(self.prepared(limits)).await;
+        // On the heap, as in `open`.
+        let prepared = Box::pin(self.prepared(limits));
+        let prepared: Result<_, ConnectError> = limits.within(prepared).await;
         let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
         ready.connection.lift_limits();
         Ok(ready)
@@ -279,7 +282,8 @@ impl Connector {
 
     /// Connects, and subscribes.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let mut ready = self.prepared(limits).await?;
+        // On the heap: it is large, and seldom needed; the driver, which lives long, is not to have room for it.
+        let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {

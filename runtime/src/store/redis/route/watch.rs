@@ -11,6 +11,7 @@ use super::super::connect::backoff::Backoff;
 use super::super::connect::error::{ConnectError, accepted};
 use super::super::connect::hello;
 use super::super::connect::renewal::Renewal;
+use super::super::connect::throttle::Throttle;
 use super::super::driver::first;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
@@ -28,6 +29,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
     // Clients should not all listen to the first one.
     let mut index = Uuid::new_v4().as_u128() as usize;
     let mut backoff = Backoff::new();
+    let mut warnings = Throttle::default();
     loop {
         let all = sentinels.all();
         index = index.wrapping_add(1);
@@ -35,9 +37,14 @@ pub(super) async fn run(sentinels: &Sentinels) {
         let mut heard = false;
         let Err(error) = listen(sentinels, address, &mut heard).await;
         let address = address.to_string();
-        wait::tell(move || {
-            tracing::debug!(%address, ?error, "not listening to this sentinel any more");
-        });
+        match error.of_provider().cloned() {
+            Some(why) if warnings.is_due() => wait::tell(move || {
+                tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
+            }),
+            _ => wait::tell(move || {
+                tracing::debug!(%address, ?error, "not listening to this sentinel any more");
+            }),
+        }
         sentinels.told(None);
         if heard {
             backoff = Backoff::new();
