@@ -401,6 +401,6 @@ async fn a_provider_that_fails_for_sentinels_alone_is_warned_of() {
     };
     becomes("it is warned of", warned).await;
     // The connection to the server is as good as before.
-    soon("granted", client.mutex("m").lock()).await.unwrap();
+    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
     hides("the log", &LOG.text());
 }

@@ -46,7 +46,8 @@ fn of(kind: ServerKind, servers: &[&Redis]) -> BTreeSet<(Kind, u16)> {
     servers.iter().map(|it| (kind.into(), it.port())).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// Set-up blocks the only thread of this runtime: the provider does not run on it.
+#[tokio::test]
 async fn for_a_server() {
     let ground = Ground::one();
     let expected = of(ServerKind::Server, &ground.servers());

@@ -17,6 +17,10 @@ fn are_all(server: &Redis, user: &str) -> bool {
     !users.is_empty() && users.values().all(|it| it == user)
 }
 
+/// For one connection, and so for the provider: it hangs for almost as long. A machine that stands still for a moment needs
+/// less.
+const TIME: Duration = Duration::from_secs(6);
+
 /// What is said of each.
 const FAILS: &str = "the credentials provider failed: no token today";
 const HANGS: &str = "the credentials provider has not answered within ";
@@ -42,7 +46,7 @@ fn moods() -> [(Mood, &'static str); 3] {
 fn is_told_at_setup(ground: &Ground, mood: Mood, words: &str) {
     let keeper = Keeper::new("one", "secret");
     keeper.set_mood(mood);
-    let config = ground.config(&keeper).connect_timeout(1.5);
+    let config = ground.config(&keeper).connect_timeout(TIME);
     let error = finishes("set-up ends", || Client::connect(config).map(drop));
     let error = error.unwrap_err();
     let text = chain(&error);
@@ -69,8 +73,8 @@ fn at_set_up_it_is_a_clear_error() {
 /// The connection is lost while the provider is in this mood.
 async fn is_told_and_tried_again(ground: &Ground, mood: Mood, words: &str) {
     let keeper = Keeper::new("one", "secret");
-    let config = ground.config(&keeper).connect_timeout(1.5);
-    let client = Client::connect(config.store_timeout(4)).unwrap();
+    let config = ground.config(&keeper).connect_timeout(TIME);
+    let client = Client::connect(config.store_timeout(2 * TIME)).unwrap();
     let held = client.mutex("held").lock().await.unwrap();
     keeper.set_mood(mood);
     ground.servers()[0].kill_clients();
@@ -117,7 +121,7 @@ async fn a_provider_that_blocks_its_thread_for_ever_gets_another_one() {
 async fn the_connection_goes_on(ground: &Ground, mood: Mood) {
     let keeper = Keeper::new("one", "secret");
     keeper.set_life(Duration::from_secs(2));
-    let config = ground.config(&keeper).connect_timeout(3);
+    let config = ground.config(&keeper).connect_timeout(TIME);
     let client = Client::connect(config).unwrap();
     let held = client.mutex("held").lock().await.unwrap();
     keeper.set_mood(mood);
