@@ -56,6 +56,7 @@ mod client;
 mod clock;
 mod condvar;
 mod config;
+mod credentials;
 #[cfg(repository)]
 #[cfg(test)]
 mod dice;
@@ -87,6 +88,9 @@ pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, n
 pub use client::{Client, blocking_shutdown, client, setup, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, IntoDuration};
+#[cfg(feature = "redis-1")]
+pub use credentials::Redis1Credentials;
+pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use error::{HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};

@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::dialer::Dialer;
 use super::secret::Secret;
+use crate::credentials::{Given, Granted, ServerKind, Source};
+use crate::error::StoreError;
 
 /// Where the locks live.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,13 +80,15 @@ pub(crate) struct Transport<'a> {
     pub(crate) dialer: Option<&'a Dialer>,
 }
 
-/// A user and password.
+/// A user and password, or who knows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
     /// `None`: the default user.
     pub(crate) user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
+    /// Is asked for each connection, instead of the two.
+    pub(crate) source: Option<Source>,
 }
 
 /// Which certificates to trust, and which one to present.
@@ -144,6 +149,36 @@ impl Endpoint {
         }
     }
 
+    /// How to log in at each of its servers, and what they are.
+    fn logins(&mut self) -> Vec<(&mut Login, ServerKind)> {
+        match self {
+            Self::Memory { .. } => Vec::new(),
+            Self::Redis(server) => vec![(&mut server.access.login, ServerKind::Server)],
+            Self::Sentinel(service) => vec![
+                (&mut service.access.login, ServerKind::Server),
+                (&mut service.login, ServerKind::Sentinel),
+            ],
+            Self::Cluster(cluster) => vec![(&mut cluster.access.login, ServerKind::ClusterNode)],
+            Self::Quorum(nodes) => {
+                let logins = nodes.iter_mut().map(|node| &mut node.access.login);
+                logins.map(|it| (it, ServerKind::QuorumMember)).collect()
+            }
+        }
+    }
+
+    /// Takes all credentials from a provider. `Err`: it has some already.
+    pub(super) fn ask(&mut self, provider: Given) -> Result<(), ()> {
+        // All share a thread, a new one for each client.
+        let source = Source::new(provider, ServerKind::Server);
+        for (login, kind) in self.logins() {
+            if login.user.is_some() || login.password.is_some() {
+                return Err(());
+            }
+            login.source = Some(source.of_kind(kind));
+        }
+        Ok(())
+    }
+
     /// Its servers, for errors: as in its URL, without credentials.
     pub(crate) fn servers(&self) -> String {
         let listed = |addresses: &mut dyn Iterator<Item = &Address>| {
@@ -192,6 +227,24 @@ impl Login {
         Self {
             password: password.or_else(empty),
             user,
+            source: None,
+        }
+    }
+
+    /// What a connection to `address` logs in with. A provider is given `limit` to say it. Cancel safe.
+    pub(crate) async fn granted(
+        &self,
+        address: &Address,
+        limit: Duration,
+    ) -> Result<Granted, StoreError> {
+        match &self.source {
+            Some(source) => source.ask(address, limit).await,
+            None => Ok(Granted {
+                user: self.user.clone(),
+                password: self.password.clone(),
+                expires: None,
+                recalled: None,
+            }),
         }
     }
 }

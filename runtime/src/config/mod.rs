@@ -24,10 +24,12 @@ pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
     Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
+pub(crate) use secret::Secret;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::credentials::{CredentialsProvider, Given};
 use crate::error::SetupError;
 
 /// Which store to use, and the defaults of its locks.
@@ -107,6 +109,7 @@ pub struct Config {
     failover_guard: bool,
     longest_lease: Option<Span>,
     replicas: Option<(u32, Span)>,
+    credentials: Option<Given>,
 }
 
 impl Config {
@@ -160,6 +163,7 @@ impl Config {
             failover_guard: true,
             longest_lease: None,
             replicas: None,
+            credentials: None,
         }
     }
 
@@ -364,6 +368,30 @@ impl Config {
     /// ```
     pub fn replicas(mut self, count: u32, timeout: impl IntoDuration) -> Self {
         self.replicas = Some((count, duration::span(timeout)));
+        self
+    }
+
+    /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL: for
+    /// tokens that expire and passwords that rotate. See [`CredentialsProvider`].
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::{Config, Credentials};
+    ///
+    /// // A file that is rewritten when the password changes.
+    /// let provider = |_| async {
+    ///     let password = std::fs::read_to_string("/run/secrets/redis")?;
+    ///     Ok(Credentials::new("locks", password.trim()).valid_for("10m"))
+    /// };
+    /// auto_mutex::setup(Config::new("rediss://10.0.0.1")?.credentials(provider))
+    /// # }
+    /// ```
+    ///
+    /// A user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is then a
+    /// [`SetupError::InvalidOption`]. `memory://` asks for none. If the provider fails, or takes longer than
+    /// `connect_timeout`, set-up fails with [`SetupError::Credentials`]; later, the client tries again.
+    pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
+        self.credentials = Some(Given::new(provider));
         self
     }
 

@@ -91,11 +91,18 @@ impl Settings {
             Endpoint::Memory { .. } | Endpoint::Redis(_)
         );
         let replicas = replicas(config.replicas, &config.endpoint, lease)?;
+        let mut endpoint = config.endpoint;
+        if let Some(provider) = config.credentials {
+            let both = "the URL has a user or a password, too: leave that to the provider";
+            endpoint
+                .ask(provider)
+                .map_err(|()| invalid("credentials", both))?;
+        }
         Ok(Self {
             restart_guard: config.restart_guard.unwrap_or(several),
             failover_guard: config.failover_guard,
             longest_lease,
-            endpoint: config.endpoint,
+            endpoint,
             namespace: config.namespace,
             lease,
             expire,

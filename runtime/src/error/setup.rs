@@ -79,6 +79,15 @@ pub enum SetupError {
         source: StoreError,
     },
 
+    /// The provider of [`Config::credentials`](crate::Config::credentials) failed, panicked, or took too long.
+    #[error("no credentials for the lock store at {address}")]
+    Credentials {
+        /// The server, without credentials.
+        address: String,
+        /// What the provider said.
+        source: StoreError,
+    },
+
     /// The user may not run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right")]
     Permission {

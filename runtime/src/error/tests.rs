@@ -136,6 +136,10 @@ fn setup_errors() -> Vec<SetupError> {
             address: address(),
             source: source(),
         },
+        SetupError::Credentials {
+            address: address(),
+            source: source(),
+        },
         SetupError::Permission {
             address: address(),
             source: source(),
@@ -154,6 +158,7 @@ fn setup_errors() -> Vec<SetupError> {
             SetupError::Unreachable { .. }
             | SetupError::Tls { .. }
             | SetupError::Authentication { .. }
+            | SetupError::Credentials { .. }
             | SetupError::Permission { .. }
             | SetupError::NoSentinel { .. }
             | SetupError::NoPrimary { .. } => {}

@@ -26,6 +26,7 @@ fn access(user: Option<&str>, password: Option<&str>, db: u32) -> Access {
         login: Login {
             user: user.map(Secret::new),
             password: password.map(Secret::new),
+            source: None,
         },
         db,
         ..Access::default()

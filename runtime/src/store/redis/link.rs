@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::connect::renewal::Renewal;
 use super::error;
 use super::pending::Pending;
 use super::pipeline::Pipeline;
@@ -42,6 +43,7 @@ pub(super) struct Link<'a> {
     reading: Reading,
     inbox: Inbox,
     pending: Pending,
+    renewal: Renewal,
     /// Intervals since the last write.
     idle: u32,
     /// Intervals since the last answer, while one is pending.
@@ -59,6 +61,7 @@ impl<'a> Link<'a> {
         events: &'a dyn Events,
         reading: Reading,
         inbox: Inbox,
+        renewal: Renewal,
         slowest: Duration,
     ) -> Self {
         Self {
@@ -67,6 +70,7 @@ impl<'a> Link<'a> {
             reading,
             inbox,
             pending: Pending::default(),
+            renewal,
             idle: 0,
             silent: 0,
             slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
@@ -122,6 +126,9 @@ impl<'a> Link<'a> {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
         }
+        while let Poll::Ready(granted) = self.renewal.poll(cx) {
+            self.pipeline.authenticate(&granted);
+        }
         self.pipeline.poll_write(cx)
     }
 
@@ -146,6 +153,9 @@ impl<'a> Link<'a> {
             answered += 1;
             let landed = self.pending.land(self.pipeline, self.events, &value);
             result = result.and(landed);
+        }
+        if let Some(answer) = self.pending.authenticated() {
+            self.renewal.answered(answer);
         }
         if replied {
             self.slowest = self.slowest.max(self.silent);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::connect::error::accepted;
 use super::pipeline::Pipeline;
 use super::sending::{Awaited, Sending};
 use super::{error, reply};
@@ -15,6 +16,8 @@ pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
     /// Written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
+    /// What the server said to new credentials.
+    authenticated: Option<Result<(), StoreError>>,
 }
 
 impl Pending {
@@ -53,6 +56,9 @@ impl Pending {
                 if let Value::Error(error) = value {
                     pipeline.lost_shard_channel(&channel, Some(error));
                 }
+            }
+            Awaited::Auth => {
+                self.authenticated = Some(accepted(value));
             }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
@@ -135,6 +141,11 @@ impl Pending {
         })
     }
 
+    /// What the server has said to new credentials since the last call.
+    pub(super) fn authenticated(&mut self) -> Option<Result<(), StoreError>> {
+        self.authenticated.take()
+    }
+
     /// Writes the requests in `again`, once all replies have arrived.
     pub(super) fn write_again(&mut self, pipeline: &Pipeline) {
         if !self.again.is_empty() && pipeline.is_quiet() {
@@ -161,7 +172,8 @@ impl Pending {
                 | Awaited::Term(_)
                 | Awaited::ShardChannel(_)
                 | Awaited::Asking
-                | Awaited::Ping => {}
+                | Awaited::Ping
+                | Awaited::Auth => {}
             }
         }
     }

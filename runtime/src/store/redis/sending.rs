@@ -22,6 +22,8 @@ pub(super) enum Awaited {
     /// The subscription to a shard channel.
     ShardChannel(String),
     Ping,
+    /// New credentials.
+    Auth,
 }
 
 /// A request, and how often it was written again, by reason.

@@ -16,6 +16,8 @@ pub(in super::super) enum ConnectError {
     /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
+    /// The credentials provider has none.
+    Credentials(StoreError),
     Permission(StoreError),
     Version(String),
     Role(String),
@@ -43,6 +45,14 @@ pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectErr
     }
 }
 
+/// What a server said to new credentials.
+pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
+    match reply {
+        Value::Error(error) => Err(error::of_server(error)),
+        _ => Ok(()),
+    }
+}
+
 impl ConnectError {
     /// Classifies an error in a reply.
     pub(in super::super) fn of(error: StoreError) -> Self {
@@ -66,6 +76,15 @@ impl ConnectError {
         ))
     }
 
+    /// What the credentials provider said, if it is the reason.
+    pub(in super::super) fn of_provider(&self) -> Option<&StoreError> {
+        match self {
+            Self::At(_, error) => error.of_provider(),
+            Self::Credentials(source) => Some(source),
+            _ => None,
+        }
+    }
+
     /// The set-up error for a server at `place`.
     pub(in super::super) fn at(self, place: &str) -> SetupError {
         let address = place.to_owned();
@@ -81,6 +100,7 @@ impl ConnectError {
             }
             Self::Tls(source) => SetupError::Tls { address, source },
             Self::Authentication(source) => SetupError::Authentication { address, source },
+            Self::Credentials(source) => SetupError::Credentials { address, source },
             Self::Permission(source) => SetupError::Permission { address, source },
             Self::Version(found) => SetupError::UnsupportedServer { address, found },
             Self::Role(role) => SetupError::NotPrimary { address, role },

@@ -1,45 +1,84 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use super::super::error;
 use super::error::ConnectError;
-use crate::config::{Access, Address, Login};
-use crate::wire::{Connection, Limits, Value, Words};
+use crate::config::{Access, Address, Login, Transport};
+use crate::credentials::Granted;
+use crate::wire::{self, Connection, Limits, Value, Words};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
 /// The first version with CLIENT SETINFO.
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-/// What a server says of itself.
-#[derive(Debug)]
-pub(super) struct Greeting {
+/// A connection after HELLO.
+pub(super) struct Greeted {
+    pub(super) connection: Connection,
     pub(super) role: String,
     /// Whether the server knows CLIENT SETINFO.
     pub(super) takes_introductions: bool,
+    pub(super) granted: Granted,
 }
 
-/// Connects and sends `hello`, a command that [`write`] begins. Fails if the server is no cluster node although one is
+/// Connects and sends HELLO, with the words that `more` adds. Fails if the server is no cluster node although one is
 /// expected, or the reverse.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
-    hello: &[u8],
+    more: impl FnOnce(&mut Words<'_>),
     limits: Limits,
-) -> Result<(Connection, Greeting), ConnectError> {
-    let mut connection = Connection::open(address, access.transport(), limits).await?;
-    connection.send(hello).await?;
+) -> Result<Greeted, ConnectError> {
+    let (mut connection, granted) =
+        dial(address, &access.login, access.transport(), limits).await?;
+    let mut hello = Vec::new();
+    wire::command(&mut hello, |words| {
+        write(words, &granted);
+        more(words);
+    });
+    connection.send(&hello).await?;
     let reply = connection.reply().await?;
-    let greeting = Greeting {
-        role: role(&reply, in_cluster)?.to_owned(),
-        takes_introductions: numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS),
-    };
-    Ok((connection, greeting))
+    let role = role(&reply, in_cluster)?.to_owned();
+    let takes_introductions = numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS);
+    Ok(Greeted {
+        connection,
+        role,
+        takes_introductions,
+        granted,
+    })
+}
+
+/// Connects, and gets the credentials. A provider is asked after that: not for a server that cannot be reached, and for
+/// a token as fresh as can be.
+pub(in super::super) async fn dial(
+    address: &Address,
+    login: &Login,
+    transport: Transport<'_>,
+    limits: Limits,
+) -> Result<(Connection, Granted), ConnectError> {
+    let connection = Connection::open(address, transport, limits).await?;
+    let granted = login.granted(address, time_to_grant(limits)).await;
+    Ok((connection, granted.map_err(ConnectError::Credentials)?))
+}
+
+/// How long a provider may take: a little less than the rest, so that it is named as the reason.
+fn time_to_grant(limits: Limits) -> Duration {
+    let left = limits.end.saturating_duration_since(Instant::now());
+    left.mul_f64(0.9)
 }
 
 /// Writes the start of HELLO: the protocol version and the login.
-pub(in super::super) fn write(words: &mut Words<'_>, who: &Login) {
+pub(in super::super) fn write(words: &mut Words<'_>, who: &Granted) {
     words.texts(&["HELLO", "3"]);
+    write_auth(words, who);
+}
+
+/// Writes the login, as in HELLO and as a command of its own, which needs no right.
+pub(in super::super) fn write_auth(words: &mut Words<'_>, who: &Granted) {
     if let Some(password) = &who.password {
         words.text("AUTH");
         let user = who.user.as_ref();

@@ -3,7 +3,8 @@
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `introduction.rs`: tells the server which library connects.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
+//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again. `throttle.rs`: how often that is a warning.
+//! - `renewal.rs`: new credentials for a living connection.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -14,6 +15,8 @@ pub(super) mod inquiry;
 mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
+pub(super) mod renewal;
+pub(super) mod throttle;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,7 +26,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use self::backoff::Backoff;
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
+use self::hello::Greeted;
 use self::introduction::Introduction;
+use self::renewal::Renewal;
 use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
@@ -33,7 +38,7 @@ use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
-use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value, Words};
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -58,6 +63,7 @@ pub(super) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
     pub(super) term: Term,
+    pub(super) renewal: Renewal,
 }
 
 impl Connector {
@@ -149,7 +155,9 @@ impl Connector {
     /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
-        let prepared: Result<_, ConnectError> = limits.within(self.prepared(limits)).await;
+        // On the heap, as in `open`.
+        let prepared = Box::pin(self.prepared(limits));
+        let prepared: Result<_, ConnectError> = limits.within(prepared).await;
         let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
         ready.connection.lift_limits();
         Ok(ready)
@@ -200,18 +208,22 @@ impl Connector {
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let server = self.route.resolve(limits).await?;
-        let mut hello = Vec::new();
-        wire::command(&mut hello, |words| {
-            hello::write(words, &self.access.login);
+        let name = |words: &mut Words<'_>| {
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
-        });
+        };
         let (access, scripts) = (&self.access, &*self.scripts);
         let in_cluster = scripts.are_of_cluster();
-        let (mut connection, greeting) =
-            hello::open(&server.address, access, in_cluster, &hello, limits).await?;
-        hello::accept_primary(&greeting.role)?;
-        let introduces = greeting.takes_introductions;
+        let greeted = hello::open(&server.address, access, in_cluster, name, limits).await?;
+        let Greeted {
+            mut connection,
+            role,
+            takes_introductions: introduces,
+            granted,
+        } = greeted;
+        hello::accept_primary(&role)?;
+        let time = self.connect_timeout;
+        let renewal = Renewal::new(&access.login, &server.address, time, granted);
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         if !missing.is_empty() {
             let key = self.guard.keys.of_loading();
@@ -229,6 +241,7 @@ impl Connector {
             server,
             connection,
             term,
+            renewal,
         })
     }
 
@@ -285,7 +298,8 @@ impl Connector {
 
     /// Connects, and subscribes.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let mut ready = self.prepared(limits).await?;
+        // On the heap: it is large, and seldom needed; the driver, which lives long, is not to have room for it.
+        let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {

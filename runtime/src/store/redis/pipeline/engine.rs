@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::thread;
 
-use super::super::connect::loading;
+use super::super::connect::{hello, loading};
 use super::super::error;
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
 use super::super::term::{self, Term};
 use super::{KEPT, Pipeline, State};
 use crate::clock::Instant;
+use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::{GrantBlock, Request};
@@ -220,6 +221,13 @@ impl Pipeline {
             }
             _ => channels.lost(channel),
         }
+    }
+
+    /// Logs in with new credentials. The requests before and after it run under the old and the new ones.
+    pub(in super::super) fn authenticate(&self, who: &Granted) {
+        let mut state = lock(&self.state);
+        wire::command(state.out.filling(), |words| hello::write_auth(words, who));
+        self.expect(&mut state, Awaited::Auth);
     }
 
     pub(in super::super) fn ping(&self) {

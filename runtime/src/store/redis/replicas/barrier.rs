@@ -3,6 +3,7 @@
 //! It uses a separate connection, since WAIT delays every later command. It touches the granted ticket and waits for
 //! that write. So a server that does not know the grant, because another server gave it, confirms nothing.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::super::command;
-use super::super::connect::error::{ConnectError, accept};
-use super::super::connect::{Connector, Ready};
+use super::super::connect::error::{ConnectError, accept, accepted};
+use super::super::connect::{Connector, Ready, hello};
+use super::super::driver::first;
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
 use crate::config::Replicas;
+use crate::credentials::Granted;
 use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
 use crate::wait;
@@ -75,7 +78,7 @@ impl Barrier {
         confirming: &Confirming,
     ) {
         let mut batch = Vec::new();
-        while fresh.recv_many(&mut batch, MOST).await > 0 {
+        while self.receive(&mut fresh, &mut batch).await > 0 {
             let ends = Instant::now() + self.replicas.timeout;
             let reached = loop {
                 let error = match self.ask(&batch, ends, confirming).await {
@@ -94,6 +97,49 @@ impl Barrier {
             for (answer, reached) in batch.drain(..).zip(reached) {
                 confirming.decide(answer, self.replicas.count, reached);
             }
+        }
+    }
+
+    /// Waits for grants. Meanwhile, and only then, logs in with new credentials when that is due.
+    async fn receive(
+        &mut self,
+        fresh: &mut UnboundedReceiver<Answer>,
+        batch: &mut Vec<Answer>,
+    ) -> usize {
+        loop {
+            let due = async {
+                match &mut self.beside {
+                    Some((_, ready)) => Err(ready.renewal.due().await),
+                    None => pending().await,
+                }
+            };
+            let received = async { Ok(fresh.recv_many(batch, MOST).await) };
+            match first(due, received).await {
+                Ok(count) => return count,
+                Err(granted) => self.authenticate(&granted).await,
+            }
+        }
+    }
+
+    /// Grants wait for the answer.
+    async fn authenticate(&mut self, granted: &Granted) {
+        let Some((_, ready)) = &mut self.beside else {
+            return;
+        };
+        let Ready {
+            connection,
+            renewal,
+            ..
+        } = ready;
+        let asked = connection.ask(|words| hello::write_auth(words, granted));
+        let answer = match timeout(self.replicas.timeout, asked).await {
+            Ok(Ok(reply)) => Some(accepted(&reply)),
+            Ok(Err(_)) | Err(_) => None,
+        };
+        match answer {
+            Some(answer) => renewal.answered(answer),
+            // The next grant makes a new connection.
+            None => self.beside = None,
         }
     }
 

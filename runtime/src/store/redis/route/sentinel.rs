@@ -4,6 +4,7 @@ use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
 use crate::config::{Address, Login, Transport};
+use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::wire::{self, Connection, Limits, Value};
 
@@ -36,11 +37,11 @@ pub(super) async fn open(
     login: &Login,
     transport: Transport<'_>,
     limits: Limits,
-) -> Result<Connection, ConnectError> {
-    let mut sentinel = Connection::open(address, transport, limits).await?;
-    let reply = accept(sentinel.ask(|words| hello::write(words, login)).await?)?;
+) -> Result<(Connection, Granted), ConnectError> {
+    let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
+    let reply = accept(sentinel.ask(|words| hello::write(words, &granted)).await?)?;
     match reply.field("mode").and_then(Value::as_text) {
-        Some("sentinel") => Ok(sentinel),
+        Some("sentinel") => Ok((sentinel, granted)),
         _ => Err(unreachable("it is a Redis server, not a sentinel")),
     }
 }
