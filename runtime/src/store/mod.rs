@@ -101,8 +101,8 @@ pub(crate) trait Events: Send + Sync + 'static {
 /// An implementation of the lock operations.
 pub(crate) trait Store: Send + Sync + 'static {
     /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
-    /// submission. A store in this process returns the answer at once. Any other returns `None`, and calls
-    /// [`Events::answered`] exactly once for each request.
+    /// submission. A store in this process returns the answer at once, and so does one without any connection. Otherwise it returns
+    /// `None`, and calls [`Events::answered`] exactly once for each request.
     ///
     /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
