@@ -123,7 +123,7 @@ impl Client {
     /// To begin on a signal, or when a token of `tokio_util` is cancelled, wait for that first:
     ///
     /// ```no_run
-    /// # async fn main(token: tokio::sync::Notify) -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn serve(token: tokio::sync::Notify) -> Result<(), Box<dyn std::error::Error>> {
     /// let client = auto_mutex::client()?;
     /// let draining = tokio::spawn(async move {
     ///     token.notified().await; // or `token.cancelled()`, or a signal

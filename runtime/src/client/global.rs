@@ -59,7 +59,7 @@ where
 /// Dropping the future gives up; then nothing is set up.
 ///
 /// ```no_run
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
 /// auto_mutex::setup_async("redis://127.0.0.1:6379").await?;
 /// # Ok(()) }
 /// ```
