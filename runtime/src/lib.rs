@@ -85,7 +85,10 @@ mod wire;
 
 pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
-pub use client::{Client, blocking_shutdown, client, setup, shutdown};
+pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+pub use client::{blocking_drain, drain, drain_until};
+pub use client::{blocking_ping, health, is_connected, ping};
+pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, IntoDuration};
 #[cfg(feature = "redis-1")]
@@ -97,7 +100,7 @@ pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness
 pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
-pub use process::release_on_termination;
+pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};

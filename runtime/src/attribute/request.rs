@@ -186,7 +186,7 @@ impl<L> Request<L> {
 
     fn write_meta(&self, client: &Client) -> SharedStr {
         let member = client.member();
-        Meta::write(member.host(), member.pid(), &self.site.place(), None)
+        Meta::write(member.machine(), member.pid(), &self.site.place(), None)
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {

@@ -1,11 +1,13 @@
 //! The global client, made once by [`setup`].
 
 use std::borrow::Cow;
+use std::future::Future;
+use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 
-use super::{Client, scope};
-use crate::config::Config;
+use super::{Client, Drained, Health, scope};
+use crate::config::{Config, IntoDuration};
 use crate::error::{LockError, SetupError};
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -16,7 +18,8 @@ static SETTING_UP: Mutex<()> = Mutex::new(());
 
 /// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
-/// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
+/// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most; not at
+/// all with [`Config::connect_lazily`].
 ///
 /// # Errors
 ///
@@ -40,6 +43,35 @@ where
         return Err(SetupError::AlreadySetUp);
     }
     let client = Client::connect(config)?;
+    GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
+}
+
+/// As [`setup`], without blocking the thread: for programs that are async from the start. See
+/// [`Client::connect_async`], also for the name.
+///
+/// # Errors
+///
+/// Those of [`setup`]. Of two calls at the same time one gets [`SetupError::AlreadySetUp`], perhaps after it has
+/// connected.
+///
+/// # Cancel safety
+///
+/// Dropping the future gives up; then nothing is set up.
+///
+/// ```no_run
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// auto_mutex::setup_async("redis://127.0.0.1:6379").await?;
+/// # Ok(()) }
+/// ```
+pub async fn setup_async<C>(config: C) -> Result<(), SetupError>
+where
+    C: TryInto<Config>,
+    SetupError: From<C::Error>,
+{
+    if GLOBAL.get().is_some() {
+        return Err(SetupError::AlreadySetUp);
+    }
+    let client = Client::connect_async(config).await?;
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
@@ -76,4 +108,78 @@ pub fn blocking_shutdown() {
     if let Some(client) = GLOBAL.get() {
         client.blocking_shutdown();
     }
+}
+
+/// Drains the global client, if there is one, and shuts it down: see [`Client::drain`].
+///
+/// # Errors
+///
+/// Those of [`Client::drain`].
+///
+/// # Cancel safety
+///
+/// Dropping the future does not stop it.
+pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
+    match GLOBAL.get() {
+        Some(client) => client.drain(limit).await,
+        None => Ok(Drained::nothing()),
+    }
+}
+
+/// As [`drain`], for as long as `end` is not ready: see [`Client::drain_until`].
+///
+/// # Cancel safety
+///
+/// Dropping the future is the end, too.
+pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
+    match GLOBAL.get() {
+        Some(client) => client.drain_until(end).await,
+        None => Drained::nothing(),
+    }
+}
+
+/// As [`drain`], blocking the thread.
+///
+/// # Errors
+///
+/// Those of [`Client::drain`].
+pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
+    match GLOBAL.get() {
+        Some(client) => client.blocking_drain(limit),
+        None => Ok(Drained::nothing()),
+    }
+}
+
+/// The state of the client in force here: see [`Client::health`].
+///
+/// # Errors
+///
+/// [`LockError::NotSetUp`] if there is none.
+pub fn health() -> Result<Health, LockError> {
+    Ok(in_force()?.health())
+}
+
+/// Whether there is a client in force here and its store is connected: see [`Client::is_connected`].
+#[must_use]
+pub fn is_connected() -> bool {
+    in_force().is_ok_and(|client| client.is_connected())
+}
+
+/// Asks the store of the client in force here, and says how long the answer took: see [`Client::ping`].
+///
+/// # Errors
+///
+/// Those of [`Client::ping`], and [`LockError::NotSetUp`] if there is no client.
+///
+/// # Cancel safety
+///
+/// Changes nothing.
+pub async fn ping() -> Result<Duration, LockError> {
+    let client = client()?;
+    client.ping().await
+}
+
+/// As [`ping`], blocking the thread. The errors are the same.
+pub fn blocking_ping() -> Result<Duration, LockError> {
+    client()?.blocking_ping()
 }

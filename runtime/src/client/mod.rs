@@ -1,19 +1,25 @@
 //! [`Client`]: one connected store plus defaults; which client is in force where.
 
+mod drain;
 mod global;
+mod health;
 mod scope;
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::thread;
 
-pub use global::{blocking_shutdown, client, setup, shutdown};
+pub use drain::{Drained, Unfinished};
+pub use global::{blocking_drain, drain, drain_until};
+pub use global::{blocking_ping, health, is_connected, ping};
+pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
+pub use health::{Health, LastError, ServerHealth};
 
 use crate::config::Config;
 use crate::engine;
 use crate::error::{LockError, SetupError};
-use crate::guarantees::{Guarantees, Weakness};
+use crate::guarantees::Guarantees;
 use crate::process;
 use crate::queue::Member;
 use crate::site;
@@ -54,8 +60,8 @@ impl Drop for Shared {
 impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
-    /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and
-    /// without a runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. That the store is
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most; not at all with
+    /// [`Config::connect_lazily`]. Works with and without a runtime. Logs a warning (by `tracing`) for each [`Weakness`](crate::Weakness) that it finds. That the store is
     /// `memory://` it says once in a process, at level INFO: tests make many such clients.
     ///
     /// # Errors
@@ -67,15 +73,49 @@ impl Client {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        let member = engine::start(settings)?;
+        engine::start(settings)?.blocking_wait().map(Self::started)
+    }
+
+    /// As [`connect`](Self::connect), without blocking the thread: for programs that are async from the start.
+    ///
+    /// (`setup` and `Client::connect` block under their plain names, because most programs call them before there is a
+    /// runtime. So here the async twin has the suffix; everywhere else the blocking one has the prefix `blocking_`.)
+    ///
+    /// # Errors
+    ///
+    /// Those of [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future gives up: the connection is closed, and its thread ends.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let client = auto_mutex::Client::connect_async("memory://").await?;
+    /// drop(client.mutex("reports").lock().await?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn connect_async<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let settings = config.try_into()?.validate()?;
+        engine::start(settings)?.wait().await.map(Self::started)
+    }
+
+    fn started(member: Arc<Member>) -> Self {
         process::watch(&member);
-        for weakness in member.store().guarantees().weaknesses() {
-            warn(&weakness);
+        let settings = member.settings();
+        // Otherwise nothing is known yet: the weaknesses are logged once the store is connected.
+        if !settings.lazily {
+            member.store().guarantees().warn();
         }
-        site::find_duplicates(member.settings().namespace.as_deref());
-        Ok(Self {
+        site::find_duplicates(settings.namespace.as_deref());
+        Self {
             shared: Arc::new(Shared { member }),
-        })
+        }
     }
 
     /// The namespace that the configuration gives to names.
@@ -84,7 +124,8 @@ impl Client {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the locks of this client are worth on the servers that it uses, as found at set-up.
+    /// What the locks of this client are worth on the servers that it uses, as found at set-up. Before the first connection
+    /// of [`Config::connect_lazily`] nothing is known.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.member().store().guarantees()
@@ -124,7 +165,7 @@ impl Client {
     }
 
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
-    /// that still exist are lost.
+    /// that still exist are lost. To let bodies end before, call [`drain`](Self::drain) instead.
     ///
     /// Waits for the store for `store_timeout` at most. Locks whose release it does not answer end with their lease.
     ///
@@ -170,14 +211,6 @@ impl Client {
 
     pub(crate) fn member(&self) -> &Arc<Member> {
         &self.shared.member
-    }
-}
-
-fn warn(weakness: &Weakness) {
-    static OF_MEMORY: Once = Once::new();
-    match weakness {
-        Weakness::InProcessOnly => OF_MEMORY.call_once(|| tracing::info!("{weakness}")),
-        _ => tracing::warn!("{weakness}"),
     }
 }
 

@@ -138,7 +138,14 @@ impl Condvar {
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
         target.join(&Want {
             relies: true,
-            ..want(share, terms, patience, target.meta(), blocking)
+            ..want(
+                target.client.id(),
+                share,
+                terms,
+                patience,
+                target.meta(),
+                blocking,
+            )
         })
     }
 }
@@ -153,7 +160,14 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let (terms, patience) = (released.terms(), Patience::Queue(None));
     let want = Want {
         owner: grant.owner.clone(),
-        ..want(share, terms, patience, grant.meta.clone(), blocking)
+        ..want(
+            released.client_id(),
+            share,
+            terms,
+            patience,
+            grant.meta.clone(),
+            blocking,
+        )
     };
     let member = released.local().member();
     member.with_queue(released.name(), |local| local.enter(&want))?

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -40,6 +41,10 @@ impl Dialer {
         (self.0)(host, port)
     }
 }
+
+// A panic of the program's code is caught where it runs.
+impl UnwindSafe for Dialer {}
+impl RefUnwindSafe for Dialer {}
 
 impl PartialEq for Dialer {
     fn eq(&self, other: &Self) -> bool {

@@ -110,6 +110,7 @@ pub struct Config {
     longest_lease: Option<Span>,
     replicas: Option<(u32, Span)>,
     credentials: Option<Given>,
+    lazily: bool,
 }
 
 impl Config {
@@ -164,6 +165,7 @@ impl Config {
             longest_lease: None,
             replicas: None,
             credentials: None,
+            lazily: false,
         }
     }
 
@@ -290,6 +292,29 @@ impl Config {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         self.dialer = Some(Dialer::new(dial));
+        self
+    }
+
+    /// Lets `setup` and `Client::connect` return at once, also when the store cannot be reached: a service starts while
+    /// Redis is away.
+    ///
+    /// The client connects in the background and tries again until it succeeds. It makes all the checks of a set-up.
+    /// Until then, calls wait as they do during an outage and fail with
+    /// [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`;
+    /// [`guarantees`](crate::Client::guarantees) are unknown; [`health`](crate::Client::health) has the last error. What
+    /// set-up would have refused (a wrong password, a missing right, another kind of server) is logged at level ERROR and
+    /// tried again, at least every ten seconds; a server that cannot be reached is logged as a warning. Once connected,
+    /// the client logs the weaknesses of the store as set-up does.
+    ///
+    /// What is wrong with the URL or an option is an error of `setup` still.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// auto_mutex::setup(auto_mutex::Config::new("redis://127.0.0.1:6379")?.connect_lazily())?;
+    /// # Ok(()) }
+    /// ```
+    pub fn connect_lazily(mut self) -> Self {
+        self.lazily = true;
         self
     }
 

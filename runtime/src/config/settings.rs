@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) longest_lease: Duration,
     /// How many replicas must have a grant.
     pub(crate) replicas: Option<Replicas>,
+    /// Whether set-up returns before the store is connected.
+    pub(crate) lazily: bool,
 }
 
 /// How many replicas must have a grant, and how soon.
@@ -112,6 +114,7 @@ impl Settings {
                 .unwrap_or(lease),
             handover: handover(config.handover)?,
             replicas,
+            lazily: config.lazily,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })

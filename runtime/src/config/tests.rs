@@ -197,7 +197,7 @@ fn a_provider_and_a_password_in_the_url_exclude_each_other() {
 }
 
 #[test]
-fn a_configuration_may_cross_a_caught_panic_with_a_provider_too() {
+fn a_configuration_may_cross_a_caught_panic_with_a_callbacks_too() {
     fn crosses<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe + Send + Sync>() {}
     crosses::<Config>();
 }

@@ -5,7 +5,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::config::Settings;
 use crate::error::SetupError;
 use crate::queue::Member;
 use crate::store::{self, MemberId, Opened};
-use crate::wait;
+use crate::wait::{self, DeferredWakes, Promise};
 
 /// After a suspend, timers of the system are late by as long as it slept: look again this often.
 const NAP: Duration = Duration::from_secs(1);
@@ -114,35 +114,105 @@ impl Drop for Ending {
     }
 }
 
+/// An engine that opens its store. Dropped before the end of [`wait`](Self::wait), it gives up.
+#[must_use = "dropped, it gives up"]
+pub(crate) struct Starting {
+    result: Arc<Promise<Started>>,
+    given_up: Arc<Promise<()>>,
+}
+
+type Started = Result<Arc<Member>, SetupError>;
+
+impl Starting {
+    /// The member, once the store is open: within the connect timeout.
+    pub(crate) async fn wait(self) -> Started {
+        self.result.wait().await
+    }
+
+    /// As [`wait`](Self::wait), blocking the thread.
+    pub(crate) fn blocking_wait(self) -> Started {
+        self.result.blocking_wait()
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let mut wakes = DeferredWakes::default();
+        if let Some(Ok(member)) = self.result.close(&mut wakes) {
+            member.orphan();
+        }
+        let _ = self.given_up.complete((), &mut wakes);
+        wakes.wake();
+    }
+}
+
+/// The engine's side of [`Starting`].
+struct Starter {
+    result: Arc<Promise<Started>>,
+    given_up: Arc<Promise<()>>,
+}
+
+impl Starter {
+    /// `false`: nobody waits for it any more.
+    fn send(&self, result: Started) -> bool {
+        let mut wakes = DeferredWakes::default();
+        let sent = self.result.complete(result, &mut wakes).is_ok();
+        wakes.wake();
+        sent
+    }
+}
+
+impl Drop for Starter {
+    fn drop(&mut self) {
+        // Without effect after another result.
+        self.send(Err(failed("it ended at once")));
+    }
+}
+
+fn failed(reason: impl ToString) -> SetupError {
+    SetupError::Engine {
+        reason: reason.to_string(),
+    }
+}
+
+/// The output of `opening`; `None` if that is given up before.
+async fn unless_given_up<T>(opening: impl Future<Output = T>, given_up: &Promise<()>) -> Option<T> {
+    let mut opening = pin!(opening);
+    poll_fn(|cx| match given_up.poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => opening.as_mut().poll(cx).map(Some),
+    })
+    .await
+}
+
 /// Opens the store, hands out the member, and runs the engine until its end.
-fn serve(
-    runtime: &Runtime,
-    settings: Settings,
-    starter: &mpsc::SyncSender<Result<Arc<Member>, SetupError>>,
-) {
+fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     let id = MemberId::random();
-    let opened = match runtime.block_on(store::open(&settings, id)) {
-        Ok(opened) => opened,
-        Err(error) => {
-            let _ = starter.send(Err(error));
+    let opening = unless_given_up(store::open(&settings, id), &starter.given_up);
+    let opened = match runtime.block_on(opening) {
+        Some(Ok(opened)) => opened,
+        Some(Err(error)) => {
+            starter.send(Err(error));
             return;
         }
+        None => return,
     };
     let member = Member::new(settings, opened.store().clone());
-    if starter.send(Ok(member.clone())).is_ok() {
+    if starter.send(Ok(member.clone())) {
+        drop(starter);
         let ending = Ending(member.clone());
         runtime.block_on(run(opened, member));
         drop(ending);
     }
 }
 
-/// Opens the store on a new thread and leaves the thread to it. Blocks until the store is open, for the
-/// connect timeout at most.
-pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
-    let failed = |error: std::io::Error| SetupError::Engine {
-        reason: error.to_string(),
+/// Opens the store on a new thread and leaves the thread to it.
+pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
+    let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
+    let starter = Starter {
+        result: result.clone(),
+        given_up: given_up.clone(),
     };
-    let (starter, result) = mpsc::sync_channel(1);
     let body = move || {
         let runtime = match tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -150,12 +220,12 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         {
             Ok(runtime) => runtime,
             Err(error) => {
-                let _ = starter.send(Err(failed(error)));
+                starter.send(Err(failed(error)));
                 return;
             }
         };
         let aside = wait::enter(&runtime);
-        serve(&runtime, settings, &starter);
+        serve(&runtime, settings, starter);
         // What the end of the runtime brings up is no exception.
         drop(runtime);
         drop(aside);
@@ -164,9 +234,5 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         .name("auto-mutex".to_owned())
         .spawn(body)
         .map_err(failed)?;
-    result.recv().unwrap_or_else(|_| {
-        Err(SetupError::Engine {
-            reason: "it ended at once".to_owned(),
-        })
-    })
+    Ok(Starting { result, given_up })
 }

@@ -7,8 +7,12 @@ use std::time::SystemTime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The machine's host name.
+    /// The machine's host name. In a pod of Kubernetes it is the name of the pod, unless the pod uses the host's network or
+    /// sets another name.
     pub host: String,
+    /// The pod, if the environment names one (`POD_NAME`, `POD_NAMESPACE`) and that says more than `host`: as
+    /// `namespace/name`, or just the name.
+    pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
     /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
@@ -52,6 +56,10 @@ impl fmt::Display for HoldKind {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
+        write!(f, "{} (pid {} on {}", self.site, self.pid, self.host)?;
+        if let Some(pod) = &self.pod {
+            write!(f, ", pod {pod}")?;
+        }
+        f.write_str(")")
     }
 }

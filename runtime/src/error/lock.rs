@@ -198,8 +198,8 @@ pub enum LockError {
     #[error("this process was forked after the client was set up: make a new Client in the child")]
     Forked,
 
-    /// The client was shut down.
-    #[error("the lock client was shut down")]
+    /// The client was shut down, or [drains](crate::Client::drain): then only bodies that run get locks.
+    #[error("the lock client was shut down, or is about to be: it takes no new locks")]
     ShutDown,
 
     /// The name is invalid.

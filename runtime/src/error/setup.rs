@@ -152,6 +152,31 @@ pub enum SetupError {
     },
 }
 
+impl SetupError {
+    /// Whether the same set-up may succeed later, though nobody changes anything: the server cannot be reached, or has
+    /// other troubles that end by themselves.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Credentials { .. }
+            | Self::NoSentinel { .. }
+            | Self::NoPrimary { .. } => true,
+            Self::InvalidUrl { .. }
+            | Self::UnsupportedStore { .. }
+            | Self::InvalidOption { .. }
+            | Self::Environment { .. }
+            | Self::AlreadySetUp
+            | Self::Tls { .. }
+            | Self::Authentication { .. }
+            | Self::Permission { .. }
+            | Self::UnsupportedServer { .. }
+            | Self::NotPrimary { .. }
+            | Self::UnknownService { .. }
+            | Self::Engine { .. } => false,
+        }
+    }
+}
+
 impl From<Infallible> for SetupError {
     fn from(never: Infallible) -> Self {
         match never {}

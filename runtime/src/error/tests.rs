@@ -15,6 +15,7 @@ fn source() -> StoreError {
 fn holder() -> Holder {
     Holder {
         host: "a-host".to_owned(),
+        pod: Some("a-pod".to_owned()),
         pid: 17,
         site: "jobs::run at src/jobs.rs:12".to_owned(),
         since: SystemTime::UNIX_EPOCH,

@@ -10,6 +10,7 @@ mod weakness;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Once;
 
 use crate::acl::listed;
 
@@ -72,6 +73,17 @@ impl Guarantees {
             failover: AfterFailover::Unknown,
             eviction: Eviction::Unknown,
             ..Self::of_memory()
+        }
+    }
+
+    /// Logs what is weak.
+    pub(crate) fn warn(&self) {
+        static OF_MEMORY: Once = Once::new();
+        for weakness in self.weaknesses() {
+            match weakness {
+                Weakness::InProcessOnly => OF_MEMORY.call_once(|| tracing::info!("{weakness}")),
+                _ => tracing::warn!("{weakness}"),
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Resolved {
         Ok(Self {
             client: client.id(),
             name: Name::verbatim(client.namespace(), text)?,
-            meta: Meta::write(member.host(), member.pid(), &site, None),
+            meta: Meta::write(member.machine(), member.pid(), &site, None),
         })
     }
 }

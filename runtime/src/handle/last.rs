@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::sync::{Arc, Weak};
-use std::thread::{self, ThreadId};
 
 use crate::lease::WeakBounds;
+use crate::member::Caller;
 use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -24,7 +24,7 @@ struct Obtained {
 struct Entry {
     hold: Weak<Hold>,
     bounds: WeakBounds,
-    by: Option<Identity>,
+    by: Option<Caller>,
 }
 
 impl Entry {
@@ -33,27 +33,17 @@ impl Entry {
     }
 }
 
-/// Who takes a lock by hand, as far as that can be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Identity {
-    Task(tokio::task::Id),
-    Thread(ThreadId),
-}
-
-impl Identity {
-    fn current(blocking: bool) -> Option<Self> {
-        let task = tokio::task::try_id().map(Self::Task);
-        task.or_else(|| blocking.then(|| Self::Thread(thread::current().id())))
-    }
-}
-
 impl Last {
     /// `hold` was obtained, which is one of `holds`.
     pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
+        let by = Caller::current(blocking);
+        if let Some(caller) = by {
+            hold.taken_by(caller);
+        }
         let newest = Entry {
             hold: Arc::downgrade(hold),
             bounds: holds.bounds().downgrade(),
-            by: Identity::current(blocking),
+            by,
         };
         let mut obtained = lock(&self.0);
         let replaced = std::mem::replace(&mut obtained.newest, newest);
@@ -79,7 +69,7 @@ impl Last {
         blocking: bool,
         enough: impl Fn(&Hold) -> bool,
     ) -> Option<Arc<Hold>> {
-        let caller = Some(Identity::current(blocking)?);
+        let caller = Some(Caller::current(blocking)?);
         let obtained = lock(&self.0);
         let entries = std::iter::once(&obtained.newest).chain(obtained.before.iter().rev());
         let mut own = entries

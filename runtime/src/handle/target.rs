@@ -8,8 +8,9 @@ use super::{Demand, Holding, Options, Taking, log_obtained};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::name::Name;
-use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
+use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, Within, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
 
@@ -145,7 +146,15 @@ impl<'a> AcquireTarget<'a> {
     ) -> Result<Want, LockError> {
         let share = demand.share();
         let Some(owner) = self.owner else {
-            return Ok(want(share, terms, patience, self.meta.clone(), blocking));
+            let meta = self.meta.clone();
+            return Ok(want(
+                self.client.id(),
+                share,
+                terms,
+                patience,
+                meta,
+                blocking,
+            ));
         };
         if owner.name().is_empty() {
             return Err(LockError::InvalidOption {
@@ -160,14 +169,25 @@ impl<'a> AcquireTarget<'a> {
         let meta = Meta::owned(&self.meta, owner);
         Ok(Want {
             owner: Some(owner.clone()),
-            ..want(share, terms, patience, meta, blocking)
+            ..want(self.client.id(), share, terms, patience, meta, blocking)
         })
     }
 
     /// Asks for the lock in the words of the queue.
     pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
-        member.with_queue(&self.name, |local| local.enter(want))?
+        let entered = member.with_queue(&self.name, |local| local.enter(want))?;
+        let nested = || {
+            want.within
+                .caller
+                .is_some_and(|caller| member.has_taken(caller))
+        };
+        if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && nested() {
+            let mut want = want.clone();
+            want.within.body = true;
+            return member.with_queue(&self.name, |local| local.enter(&want))?;
+        }
+        entered
     }
 
     /// The call has obtained `hold`, one of `holds`.
@@ -190,9 +210,10 @@ impl<'a> AcquireTarget<'a> {
     }
 }
 
-/// What the calling task wants of a lock, with no owner.
+/// What the calling task wants of a lock of this client, with no owner.
 #[inline]
 pub(crate) fn want(
+    client: u64,
     share: Share,
     terms: Terms,
     patience: Patience,
@@ -209,5 +230,9 @@ pub(crate) fn want(
         relies: false,
         blocking,
         past: Past::default(),
+        within: Within {
+            body: task::is_inside(client),
+            caller: Caller::current(blocking),
+        },
     }
 }

@@ -4,18 +4,22 @@
 //! and whether the store can be reached ([`Links`]). It passes answers and messages to the queue of their name, which
 //! it knows only as a [`NameQueue`]. The engine owns the thread that runs all this.
 
+mod caller;
 mod links;
+mod machine;
 mod name_queue;
 mod registry;
 mod repeated;
 mod timers;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+pub(crate) use self::caller::Caller;
 use self::links::Links;
-pub(crate) use self::name_queue::NameQueue;
+pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
 use self::repeated::Repeated;
 use self::timers::Timers;
@@ -30,8 +34,13 @@ use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
 
 const OPEN: u8 = 0;
-const CLOSING: u8 = 1;
-const CLOSED: u8 = 2;
+/// No new locks; bodies run on, and may take nested ones.
+const DRAINING: u8 = 1;
+const CLOSING: u8 = 2;
+const CLOSED: u8 = 3;
+
+/// How often a client that drains looks whether anything is held.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// One client in one process.
 pub(crate) struct ClientCore<Q> {
@@ -53,7 +62,8 @@ pub(crate) struct ClientCore<Q> {
     engine: Mutex<Option<Waker>>,
     requests: AtomicU64,
     forks: u32,
-    host: String,
+    /// The machine, encoded for the store.
+    machine: String,
     pid: u32,
     /// Signalled when a name is taken out of use.
     emptied: (Mutex<()>, Condvar),
@@ -77,7 +87,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             engine: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            machine: machine::machine(),
             pid: std::process::id(),
             emptied: Default::default(),
         })
@@ -88,9 +98,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.id
     }
 
-    /// The machine that this process runs on.
-    pub(crate) fn host(&self) -> &str {
-        &self.host
+    /// The machine that this process runs on, encoded for the store: see [`Meta`](crate::store::Meta).
+    pub(crate) fn machine(&self) -> &str {
+        &self.machine
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -125,10 +135,15 @@ impl<Q: NameQueue> ClientCore<Q> {
         !self.is_forked() && self.phase.load(Ordering::Acquire) == OPEN
     }
 
-    /// The reason why the client accepts no locks, if it does not.
+    /// Whether the client accepts only calls of bodies that run.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == DRAINING
+    }
+
+    /// The reason why the client accepts no calls, if it does not.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
-        if self.is_open() {
+        if !self.is_forked() && self.phase.load(Ordering::Acquire) <= DRAINING {
             return Ok(());
         }
         Err(match self.is_forked() {
@@ -185,6 +200,76 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.timers.next()
     }
 
+    /// The state of the connections.
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// How much is in use. Looks at each name.
+    pub(crate) fn load(&self) -> Load {
+        let names = self.register.all();
+        let loads = names.iter().map(|local| local.load());
+        loads.fold(Load::default(), Load::and)
+    }
+
+    /// Everything that is held.
+    pub(crate) fn held(&self) -> Vec<HeldName> {
+        let names = self.register.all();
+        names.iter().flat_map(|local| local.held()).collect()
+    }
+
+    /// Whether `caller` holds something that it took by hand.
+    pub(crate) fn has_taken(&self, caller: Caller) -> bool {
+        self.held().iter().any(|held| held.caller == Some(caller))
+    }
+
+    /// From now on only bodies that run get locks. All other waiters fail.
+    pub(crate) fn start_draining(&self) {
+        let opened = || {
+            self.phase
+                .compare_exchange(OPEN, DRAINING, Ordering::AcqRel, Ordering::Acquire)
+        };
+        if self.is_forked() || opened().is_err() {
+            return;
+        }
+        let holders: HashSet<_> = self.held().iter().filter_map(|held| held.caller).collect();
+        for local in self.register.all() {
+            local.drain(&holders);
+        }
+    }
+
+    /// Drains until nothing is held, until `ends` at most, or until `stop` is set and [`look`](Self::look) is called. Returns
+    /// what is held then.
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
+        self.start_draining();
+        let mut guard = lock(&self.emptied.0);
+        loop {
+            let now = Instant::now();
+            let left = match self.check() {
+                Ok(()) => self.held(),
+                // Shut down meanwhile.
+                Err(_) => Vec::new(),
+            };
+            if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
+                return left;
+            }
+            // With very many names, looking takes a while: it must not become the main work of the process.
+            let looked = now.until(Instant::now());
+            let nap = LOOK.max(looked * 4).min(now.until(ends));
+            guard = self
+                .emptied
+                .1
+                .wait_timeout(guard, nap)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Makes [`drain`](Self::drain) look again.
+    pub(crate) fn look(&self) {
+        self.emptied.1.notify_all();
+    }
+
     /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. `false`: a release was
     /// not answered; its lease will end the hold.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
@@ -197,9 +282,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         if self.is_forked() {
             return;
         }
-        let _ = self
-            .phase
-            .compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
+        self.phase.fetch_max(CLOSING, Ordering::AcqRel);
         for local in self.register.all() {
             local.close();
         }
@@ -220,7 +303,7 @@ impl<Q: NameQueue> ClientCore<Q> {
                 break false;
             }
             // Checked periodically as well: an answer may come between the check and the wait.
-            let nap = left.min(Duration::from_millis(5));
+            let nap = left.min(LOOK);
             guard = self
                 .emptied
                 .1
@@ -299,6 +382,17 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
     fn has_ended(&self) -> bool {
         self.is_forked() || self.phase.load(Ordering::Acquire) == CLOSED
+    }
+
+    fn let_bodies_end(&self) {
+        self.start_draining();
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        match self.is_forked() {
+            true => Vec::new(),
+            false => self.held().iter().map(HeldName::to_string).collect(),
+        }
     }
 }
 

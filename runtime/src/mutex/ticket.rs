@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{Holding, want};
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::name::Name;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::{self, Meta};
@@ -104,12 +105,12 @@ impl Client {
     ///
     /// Dropping the future may or may not take the lock over; if it does, the lock is released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(adopted(self.adoption(ticket, false)?.await?))
+        Ok(adopted(self.adoption(ticket, false)?.await?, false))
     }
 
     /// As [`adopt`](Self::adopt), blocking the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(adopted(self.adoption(ticket, true)?.blocking()?))
+        Ok(adopted(self.adoption(ticket, true)?.blocking()?, true))
     }
 
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
@@ -119,12 +120,20 @@ impl Client {
             at_least: Duration::ZERO,
         };
         let patience = Patience::Once { silence: None };
-        let meta = Meta::write(member.host(), member.pid(), ticket.name(), None);
-        let want = want(ONE_OF_ONE.share(), terms, patience, meta, blocking);
+        let meta = Meta::write(member.machine(), member.pid(), ticket.name(), None);
+        let share = ONE_OF_ONE.share();
+        let want = want(self.id(), share, terms, patience, meta, blocking);
+        let nested = |caller| member.has_taken(caller);
+        if member.is_draining() && !want.within.body && !want.within.caller.is_some_and(nested) {
+            return Err(LockError::ShutDown);
+        }
         member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }
 
-fn adopted(hold: Arc<Hold>) -> MutexGuard {
+fn adopted(hold: Arc<Hold>, blocking: bool) -> MutexGuard {
+    if let Some(caller) = Caller::current(blocking) {
+        hold.taken_by(caller);
+    }
     MutexGuard::new(Holding::new(hold))
 }

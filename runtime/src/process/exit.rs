@@ -1,4 +1,4 @@
-//! Releases all locks when the process ends.
+//! Releases all locks when the process ends, or lets bodies end before that.
 //!
 //! The engines release the locks, not the thread that ends the process. Its thread-locals, which subscribers and
 //! wakers need, may be gone, and a signal may have interrupted it while it held a lock. So that thread only tells the
@@ -29,6 +29,12 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 
     /// Whether everything is released.
     fn has_ended(&self) -> bool;
+
+    /// Takes no new locks from now on; bodies that run may end.
+    fn let_bodies_end(&self);
+
+    /// What is held, in words.
+    fn bodies(&self) -> Vec<String>;
 }
 
 /// Releases the locks of `member` when the process ends.
@@ -46,9 +52,15 @@ pub(super) fn flush() {
     WATCHED.flush();
 }
 
+/// Lets the bodies of all clients end, for `limit` at most. Returns what is held then, in words.
+pub(super) fn drain(limit: Duration) -> Vec<String> {
+    WATCHED.drain(limit)
+}
+
 /// The clients of the process.
 struct Watched {
     members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
+    draining: AtomicBool,
     ending: AtomicBool,
 }
 
@@ -56,6 +68,7 @@ impl Watched {
     const fn new() -> Self {
         Self {
             members: Mutex::new(Vec::new()),
+            draining: AtomicBool::new(false),
             ending: AtomicBool::new(false),
         }
     }
@@ -68,6 +81,25 @@ impl Watched {
         // `flush` ran before this client was added.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
+        } else if self.draining.load(Ordering::SeqCst) {
+            member.let_bodies_end();
+        }
+    }
+
+    fn drain(&self, limit: Duration) -> Vec<String> {
+        let ends = Instant::now().after(limit);
+        self.draining.store(true, Ordering::SeqCst);
+        let all = || -> Vec<_> { self.lock().iter().filter_map(Weak::upgrade).collect() };
+        all().iter().for_each(|member| member.let_bodies_end());
+        loop {
+            let now = Instant::now();
+            let held: Vec<_> = all().iter().flat_map(|member| member.bodies()).collect();
+            if held.is_empty() || ends <= now {
+                return held;
+            }
+            // With very many names, looking takes a while.
+            let looked = now.until(Instant::now());
+            thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
         }
     }
 
@@ -162,6 +194,38 @@ mod tests {
         watched.flush();
         assert!(!guard.is_lost());
         drop(making);
+    }
+
+    #[test]
+    fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.add(client.member().clone());
+        thread::scope(|scope| {
+            let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
+            while client.member().is_open() {
+                thread::yield_now();
+            }
+            let late = Client::connect("memory://").unwrap();
+            watched.add(late.member().clone());
+            let refused = late.mutex("m").blocking_lock();
+            assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
+            guard.check().unwrap();
+            drop(guard);
+            assert!(draining.join().unwrap().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_is_held_when_the_time_is_over_is_named() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.add(client.member().clone());
+        let left = watched.drain(Duration::ZERO);
+        assert!(
+            left.len() == 1 && left[0].starts_with("`m` for "),
+            "{left:?}"
+        );
+        // Nothing is released yet.
+        guard.check().unwrap();
     }
 
     #[test]

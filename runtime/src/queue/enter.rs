@@ -28,6 +28,9 @@ impl LockQueue {
             if let Some(hold) = step.shared_by(want) {
                 return Ok(Acquire::obtained(hold));
             }
+            if self.member().is_draining() && !want.within.body {
+                return Err(LockError::ShutDown);
+            }
             if step.would_block_itself(want) {
                 let name = self.name().to_string();
                 return Err(LockError::Deadlock {
@@ -199,17 +202,25 @@ impl Transition<'_> {
 
     /// Fails all waiters and attempts of this name.
     pub(super) fn fail_all(&mut self, error: &LockError) {
+        self.fail(error, |_| true);
+    }
+
+    /// Fails the waiters and attempts of this name that want what `which` says.
+    pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
         for waiter in std::mem::take(&mut self.state.waiters) {
-            waiter.fail(error.clone(), self.wakes);
+            match which(&waiter.want) {
+                true => waiter.fail(error.clone(), self.wakes),
+                false => self.state.waiters.push_back(waiter),
+            }
         }
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
             match ticket.attempting() {
-                Some(attempt) => {
+                Some(attempt) if which(&attempt.waiter.want) => {
                     attempt.waiter.fail(error.clone(), self.wakes);
                     self.drop_attempt(index);
                 }
-                None => index += 1,
+                _ => index += 1,
             }
         }
     }

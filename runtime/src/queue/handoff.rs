@@ -98,7 +98,7 @@ impl Transition<'_> {
     ///
     /// Not beside a part of the units: a waiter behind it in another process might fit. Nor for a signal, which it
     /// would delay, nor for a request that fits beside others: see
-    /// [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    /// [`Waiting::may_serve`](super::ticket::Waiting::may_serve). Nor while the client drains, when no new waiters come.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
@@ -111,6 +111,7 @@ impl Transition<'_> {
                 .filter_map(Ticket::held)
                 .any(whole)
             && self.queue.member().settings().handover.times > 0
+            && self.queue.member().is_open()
     }
 
     /// Withdraws the spare ticket before the last release, if no waiter here is next.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
 use crate::lease::{Listeners, Terms};
+use crate::member::Caller;
 use crate::name::Name;
 use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -68,6 +69,8 @@ pub(crate) struct Hold {
     /// Guards that share this hold.
     guards: AtomicU32,
     listeners: Listeners,
+    /// Who took it by hand.
+    caller: OnceLock<Caller>,
 }
 
 impl Hold {
@@ -93,6 +96,7 @@ impl Hold {
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
             listeners: Listeners::default(),
+            caller: OnceLock::new(),
         })
     }
 
@@ -107,6 +111,16 @@ impl Hold {
     /// The client that it belongs to.
     pub(crate) fn client_id(&self) -> u64 {
         self.queue.member().id()
+    }
+
+    /// Notes who took it by hand; the first one counts.
+    pub(crate) fn taken_by(&self, caller: Caller) {
+        let _ = self.caller.set(caller);
+    }
+
+    /// Who took it by hand, if known.
+    pub(crate) fn caller(&self) -> Option<Caller> {
+        self.caller.get().copied()
     }
 
     /// What the holder asked for.

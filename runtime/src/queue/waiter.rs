@@ -1,5 +1,6 @@
 //! One local waiter: its request, and how long it waits.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use super::slow::Warned;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::store::{Owner, Share, SharedStr};
 use crate::wait::{DeferredWakes, Promise};
 
@@ -65,6 +67,24 @@ pub(crate) struct Want {
     /// After its registration it must never leave the store's queue: notifications reach only the waiters of that moment.
     pub(crate) relies: bool,
     pub(crate) past: Past,
+    pub(crate) within: Within,
+}
+
+/// Whether a call belongs to a body that runs under another lock of its client: such a call may go on while the client
+/// drains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Within {
+    /// A protected call is around it.
+    pub(crate) body: bool,
+    /// Who calls: that caller may have taken another lock by hand.
+    pub(crate) caller: Option<Caller>,
+}
+
+impl Within {
+    /// Whether it belongs to such a body, if these callers hold something.
+    pub(super) fn is_nested(&self, holders: &HashSet<Caller>) -> bool {
+        self.body || self.caller.is_some_and(|caller| holders.contains(&caller))
+    }
 }
 
 /// A waiter in the local queue.

@@ -1,4 +1,4 @@
-//! [`open`]: opens the store of an [`Endpoint`]. Only this file knows all kinds of stores.
+//! [`open`]: opens the store of an [`Endpoint`], now or later. Only this file knows all kinds of stores.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::memory::MemoryStore;
 use super::redis::{Guard, Route};
-use super::{Events, MemberId, Store, cluster, quorum, redis};
+use super::{Events, MemberId, Store, cluster, lazy, quorum, redis};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -26,6 +26,15 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             reason: "this program was built without TLS: run `cargo add auto-mutex --features tls`",
         });
     }
+    if settings.lazily && !matches!(settings.endpoint, Endpoint::Memory { .. }) {
+        let (store, driver) = lazy::open(settings, member);
+        return Ok(Opened::new(store, |events| driver.run(events)));
+    }
+    open_now(settings, member).await
+}
+
+/// As [`open`]: returns when the store is connected and checked, or an error.
+pub(super) async fn open_now(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
     match &settings.endpoint {
         Endpoint::Memory { shared } => {
             let (store, driver) = MemoryStore::open(shared.as_deref(), member);

@@ -93,6 +93,23 @@ pub(crate) fn find(
     found.ok().flatten()
 }
 
+/// Whether a protected call of this client is around the running task.
+#[inline]
+pub(crate) fn is_inside(client: u64) -> bool {
+    let inside = STACK.try_with(|stack| {
+        let stack = stack.borrow();
+        if stack.is_empty() {
+            return false;
+        }
+        let task = tokio::task::try_id();
+        let is_around = |frame: &Frame| {
+            frame.task == task && frame.hold.client_id() == client && frame.hold.is_valid()
+        };
+        stack.iter().any(is_around)
+    });
+    inside.unwrap_or(false)
+}
+
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {

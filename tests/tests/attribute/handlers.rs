@@ -108,7 +108,7 @@ impl Ledger {
     }
 }
 
-const SHUT_DOWN: &str = "the lock client was shut down";
+const SHUT_DOWN: &str = "the lock client was shut down, or is about to be: it takes no new locks";
 
 #[test]
 fn a_path_gets_the_arguments_or_the_error() {
