@@ -11,6 +11,7 @@ mod foreign;
 mod guarantees;
 mod kinds;
 mod link;
+mod managed;
 mod others;
 mod processes;
 mod refusals;

@@ -2,6 +2,7 @@
 
 use super::super::error;
 use super::error::ConnectError;
+use super::unsuitable;
 use crate::config::{Access, Address, Login};
 use crate::wire::{Connection, Limits, Value, Words};
 
@@ -40,11 +41,10 @@ pub(in super::super) fn role<'a>(
     in_cluster: bool,
 ) -> Result<&'a str, ConnectError> {
     if let Value::Error(error) = reply {
-        // Without the server's own text: it repeats the arguments, and one of them may be a password.
-        if error.details.starts_with("unknown command") {
-            return Err(ConnectError::Version("older than 6.0".to_owned()));
-        }
-        return Err(ConnectError::of(error::of_server(error)));
+        return Err(match unsuitable::of_hello(error) {
+            Some((advice, error)) => ConnectError::Unsuitable(advice, error),
+            None => ConnectError::of(error::of_server(error)),
+        });
     }
     let field = |name| {
         reply
@@ -146,7 +146,7 @@ mod tests {
     fn a_server_that_is_too_old_to_greet_repeats_no_password() {
         let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
         let error = checked(&Value::Error(ErrorReply::new(text)), false).unwrap_err();
-        assert!(matches!(&error, ConnectError::Version(_)), "{error:?}");
+        assert!(matches!(&error, ConnectError::Unsuitable(..)), "{error:?}");
         assert!(!format!("{error:?}").contains("canary"));
     }
 }

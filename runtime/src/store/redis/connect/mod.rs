@@ -2,7 +2,8 @@
 //!
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
+//! - `error.rs`: why a server cannot be used. `unsuitable.rs`: what to do about servers that refuse what locks need.
+//! - `backoff.rs`: when to try again.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -12,6 +13,8 @@ pub(super) mod hello;
 pub(super) mod inquiry;
 pub(super) mod loading;
 pub(super) mod probe;
+pub(super) mod setting;
+pub(super) mod unsuitable;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -260,7 +263,9 @@ impl Connector {
         // All replies are read before an error is returned: the connection stays usable for the next query.
         let selected = match self.access.db {
             0 => Ok(()),
-            _ => accept(connection.reply().await?).map(drop),
+            db => accept(connection.reply().await?)
+                .map(drop)
+                .map_err(|error| error.of_select(db)),
         };
         let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);
