@@ -2,14 +2,15 @@
 //! server behind it.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::redis::Redis;
 
-/// What answers a command by itself: the words of the command, to a complete reply. `None`: the server answers.
+/// What answers a command by itself: the words of the command, to a complete reply. `None`: the server answers. An empty reply
+/// closes the connection.
 type Answer = dyn Fn(&[String]) -> Option<String> + Send + Sync;
 
 /// A service in front of a server. It ends when it is dropped.
@@ -80,6 +81,9 @@ fn serve(mut client: &TcpStream, behind: u16, answer: &Answer) -> io::Result<()>
             first.make_ascii_uppercase();
         }
         if let Some(own) = answer(&words) {
+            if own.is_empty() {
+                return client.shutdown(Shutdown::Both);
+            }
             client.write_all(own.as_bytes())?;
             continue;
         }

@@ -152,6 +152,9 @@ fn a_proxy_that_speaks_resp2_only_is_told_as_such() {
         let url = proxy.url().replace("redis://", "redis://:canary@");
         refused(&url, &["does not know HELLO", "RESP2 only", "proxy", "6.2"]);
     }
+    // As twemproxy ends a connection.
+    let proxy = Managed::start(&server, |words| (words[0] == "HELLO").then(String::new));
+    refused(&proxy.url(), &["at HELLO 3", "RESP2 only"]);
     let server = renamed("HELLO");
     refused(&server.url(), &["does not know HELLO", "renamed"]);
 }

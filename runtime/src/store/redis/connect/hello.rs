@@ -20,7 +20,12 @@ pub(super) async fn open(
 ) -> Result<(Connection, String), ConnectError> {
     let mut connection = Connection::open(address, access.tls.as_ref(), limits).await?;
     connection.send(hello).await?;
-    let role = role(&connection.reply().await?, in_cluster)?.to_owned();
+    let reply = connection.reply().await;
+    let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
+        Some(error) => ConnectError::Unreachable(error),
+        None => error.into(),
+    })?;
+    let role = role(&reply, in_cluster)?.to_owned();
     Ok((connection, role))
 }
 

@@ -3,7 +3,9 @@
 //! The texts are those of Redis and Valkey. What Redis Enterprise and Dragonfly answer is from their documentation and
 //! their issues: `tests/tests/failures/managed.rs` has the addresses.
 
-use crate::error::{StoreError, StoreErrorKind};
+use std::io;
+
+use crate::error::{StoreError, StoreErrorKind, TlsError};
 use crate::wire::ErrorReply;
 
 const NO_HELLO: &str = "it does not know HELLO. It is older than Redis 6, or HELLO is renamed, or a proxy in front of it speaks \
@@ -49,6 +51,21 @@ pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
     };
     let error = StoreError::of_server(StoreErrorKind::Refused, &reply.code, "HELLO 3 is refused");
     Some((advice, error))
+}
+
+/// For a connection that ends instead of an answer to HELLO, as some proxies do with a command that they do not know.
+pub(super) fn of_end(error: &io::Error) -> Option<StoreError> {
+    let is_end = error.kind() == io::ErrorKind::UnexpectedEof && !is_of_tls(error);
+    is_end.then(|| {
+        StoreError::disconnected(
+            "the server closed the connection at HELLO 3: a proxy that speaks RESP2 only does so, and locks need RESP3",
+        )
+    })
+}
+
+fn is_of_tls(error: &io::Error) -> bool {
+    let inner = error.get_ref();
+    inner.is_some_and(|inner| inner.is::<TlsError>())
 }
 
 #[cfg(test)]
