@@ -4,7 +4,7 @@ use super::super::error;
 use super::error::ConnectError;
 use super::unsuitable;
 use crate::config::{Access, Address, Login};
-use crate::wire::{Connection, Limits, Value, Words};
+use crate::wire::{Connection, ErrorReply, Limits, Value, Words};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
@@ -46,10 +46,7 @@ pub(in super::super) fn role<'a>(
     in_cluster: bool,
 ) -> Result<&'a str, ConnectError> {
     if let Value::Error(error) = reply {
-        return Err(match unsuitable::of_hello(error) {
-            Some((advice, error)) => ConnectError::Unsuitable(advice, error),
-            None => ConnectError::of(error::of_server(error)),
-        });
+        return Err(refusal(error));
     }
     let field = |name| {
         reply
@@ -66,6 +63,14 @@ pub(in super::super) fn role<'a>(
         ("cluster", false) => Err(ConnectError::Cluster),
         ("standalone", true) => Err(ConnectError::NoCluster),
         _ => Ok(field("role")),
+    }
+}
+
+/// Classifies an error in the reply to HELLO.
+pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
+    match unsuitable::of_hello(error) {
+        Some((advice, error)) => ConnectError::Unsuitable(advice, error),
+        None => ConnectError::of(error::of_server(error)),
     }
 }
 
@@ -91,7 +96,6 @@ fn is_new_enough(version: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ErrorReply;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
         fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {

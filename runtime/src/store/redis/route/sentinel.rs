@@ -38,11 +38,12 @@ pub(super) async fn open(
     limits: Limits,
 ) -> Result<Connection, ConnectError> {
     let mut sentinel = Connection::open(address, tls, limits).await?;
-    let reply = accept(sentinel.ask(|words| hello::write(words, login)).await?)?;
-    match reply.field("mode").and_then(Value::as_text) {
-        Some("sentinel") => Ok(sentinel),
-        _ => Err(unreachable("it is a Redis server, not a sentinel")),
+    match sentinel.ask(|words| hello::write(words, login)).await? {
+        Value::Error(error) => return Err(hello::refusal(&error)),
+        reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
+        _ => return Err(unreachable("it is a Redis server, not a sentinel")),
     }
+    Ok(sentinel)
 }
 
 /// The primary of `service`; `None`: this sentinel does not know the service.
