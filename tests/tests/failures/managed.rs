@@ -113,11 +113,7 @@ fn a_renamed_command_is_named() {
         let server = renamed(command);
         refused(
             &server.url(),
-            &[
-                "rename-command",
-                "acl_rule",
-                &format!("unknown command '{command}'"),
-            ],
+            &["rename-command", "acl_rule", "unknown command", command],
         );
     }
     // Called by a script, whose error does not name the command.
