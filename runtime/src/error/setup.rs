@@ -106,6 +106,18 @@ pub enum SetupError {
         found: String,
     },
 
+    /// The server refuses what locks need, whatever the rights of the user: a command is renamed or disabled, or it is a
+    /// proxy or another product.
+    #[error("the lock store at {address} cannot serve locks: {reason}")]
+    Unsuitable {
+        /// The server, without credentials.
+        address: String,
+        /// What it refuses, and what to do about it.
+        reason: Cow<'static, str>,
+        /// What the server said.
+        source: StoreError,
+    },
+
     /// The server is a replica: locks must be taken on the primary.
     #[error("the lock store at {address} is a {role}, not a primary: connect to the primary")]
     NotPrimary {
@@ -172,6 +184,7 @@ impl SetupError {
             | Self::UnsupportedServer { .. }
             | Self::NotPrimary { .. }
             | Self::UnknownService { .. }
+            | Self::Unsuitable { .. }
             | Self::Engine { .. } => false,
         }
     }

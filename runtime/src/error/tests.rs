@@ -145,6 +145,11 @@ fn setup_errors() -> Vec<SetupError> {
             address: address(),
             source: source(),
         },
+        SetupError::Unsuitable {
+            address: address(),
+            reason: "it speaks RESP2 only".into(),
+            source: source(),
+        },
         SetupError::NoSentinel {
             address: address(),
             source: source(),
@@ -161,6 +166,7 @@ fn setup_errors() -> Vec<SetupError> {
             | SetupError::Authentication { .. }
             | SetupError::Credentials { .. }
             | SetupError::Permission { .. }
+            | SetupError::Unsuitable { .. }
             | SetupError::NoSentinel { .. }
             | SetupError::NoPrimary { .. } => {}
             // None of these has a source.

@@ -20,7 +20,7 @@ pub enum AfterRestart {
     LastForgotten,
     /// All locks are lost, and may be granted to another caller at once.
     Forgotten,
-    /// Unknown, since the user lacks a right.
+    /// Unknown, since the user lacks a right, or the server refuses to say it.
     Unknown,
 }
 
@@ -41,7 +41,10 @@ pub enum AfterFailover {
         /// How long the new primary grants nothing.
         time: Duration,
     },
-    /// Unknown, since the user lacks a right.
+    /// The server does not say that it was promoted, so the guard against early grants after a failover does nothing:
+    /// locks may be lost, and granted to another caller at once.
+    Unnoticed,
+    /// Unknown, since the user lacks a right, or the server refuses to say it.
     Unknown,
 }
 
@@ -61,7 +64,7 @@ pub enum Eviction {
         /// The `maxmemory-policy` of the server.
         policy: String,
     },
-    /// Unknown, since the user lacks a right.
+    /// Unknown, since the user lacks a right, or the server refuses to say it.
     Unknown,
 }
 
@@ -87,6 +90,9 @@ impl fmt::Display for AfterFailover {
                 f,
                 "nothing is granted for {time:?}, but by an old primary that is cut off"
             ),
+            Self::Unnoticed => {
+                f.write_str("locks may be granted twice: the server does not report it")
+            }
             Self::Unknown => f.write_str("not known"),
         }
     }

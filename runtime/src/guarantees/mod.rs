@@ -50,6 +50,9 @@ pub struct Guarantees {
     pub fencing_tokens: bool,
     /// The rights that the user lacks to find out more, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
+    /// The commands that would find out more, and that a server refuses to everybody: managed services disable `CONFIG`. No
+    /// right helps.
+    pub disabled_commands: BTreeSet<&'static str>,
 }
 
 impl Guarantees {
@@ -63,6 +66,7 @@ impl Guarantees {
             fifo: true,
             fencing_tokens: true,
             missing_rights: BTreeSet::new(),
+            disabled_commands: BTreeSet::new(),
         }
     }
 
@@ -98,6 +102,7 @@ impl Guarantees {
             fifo: self.fifo && other.fifo,
             fencing_tokens: self.fencing_tokens && other.fencing_tokens,
             missing_rights: &self.missing_rights | &other.missing_rights,
+            disabled_commands: &self.disabled_commands | &other.disabled_commands,
         }
     }
 
@@ -107,6 +112,14 @@ impl Guarantees {
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)
     }
+}
+
+/// Names of commands, as one writes them: `CONFIG GET`.
+fn commands(names: &BTreeSet<&'static str>) -> String {
+    let names = names
+        .iter()
+        .map(|name| name.to_uppercase().replace('|', " "));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// A short list, one line each.
@@ -137,6 +150,10 @@ impl fmt::Display for Guarantees {
         if !self.missing_rights.is_empty() {
             let rights = listed('+', &self.missing_rights);
             write!(f, "\nmissing to know more: {rights}")?;
+        }
+        if !self.disabled_commands.is_empty() {
+            let commands = commands(&self.disabled_commands);
+            write!(f, "\ndisabled by the server: {commands}")?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ mod health;
 mod kinds;
 mod lazily;
 mod link;
+mod managed;
 mod others;
 mod processes;
 mod refusals;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connect::error::{ConnectError, accept};
+use super::connect::setting;
 use super::scripts::{Script, Scripts};
 use crate::clock::Instant;
 use crate::config::Settings;
@@ -211,15 +212,11 @@ pub(super) fn ask_lag(out: &mut Vec<u8>) {
     });
 }
 
-/// Reads the reply to [`ask_lag`]; the server's default if the user may not ask.
+/// Reads the reply to [`ask_lag`]; the server's default if the server does not say.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
-    let value = match reply {
-        Value::Map(pairs) => pairs.first().map(|pair| &pair.1),
-        Value::List(words) => words.get(1),
-        _ => None,
-    };
-    let seconds = value.and_then(Value::as_text);
-    let seconds = seconds.and_then(|digits| digits.parse().ok());
+    let seconds = setting::config(reply)
+        .ok()
+        .and_then(|digits| digits.parse().ok());
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 

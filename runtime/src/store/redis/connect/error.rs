@@ -3,6 +3,7 @@
 use std::io;
 
 use super::super::error;
+use super::unsuitable;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 use crate::wire::Value;
 
@@ -20,6 +21,10 @@ pub(in super::super) enum ConnectError {
     Credentials(StoreError),
     Permission(StoreError),
     Version(String),
+    /// The server cannot serve locks, whatever the user may do; with what to do about it.
+    Unsuitable(&'static str, StoreError),
+    /// The server has no database of this number.
+    NoDatabase(u32, StoreError),
     Role(String),
     /// The server is a node of a cluster, but a single server was expected.
     Cluster,
@@ -64,8 +69,24 @@ impl ConnectError {
             Some("READONLY" | "MASTERDOWN") => Self::Role("replica".to_owned()),
             Some("NOPERM") => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
-            _ => Self::Unreachable(error),
+            _ => match unsuitable::advice(&error) {
+                Some(advice) => Self::Unsuitable(advice, error),
+                None => Self::Unreachable(error),
+            },
         }
+    }
+
+    /// As the answer to SELECT.
+    pub(in super::super) fn of_select(self, db: u32) -> Self {
+        match self {
+            Self::Unreachable(error) | Self::Unsuitable(_, error) => Self::NoDatabase(db, error),
+            error => error,
+        }
+    }
+
+    /// The server does not know WAIT.
+    pub(in super::super) fn without_wait(error: StoreError) -> Self {
+        Self::Unsuitable(unsuitable::NO_WAIT, error)
     }
 
     /// The reply has none of the forms of our scripts.
@@ -103,6 +124,16 @@ impl ConnectError {
             Self::Credentials(source) => SetupError::Credentials { address, source },
             Self::Permission(source) => SetupError::Permission { address, source },
             Self::Version(found) => SetupError::UnsupportedServer { address, found },
+            Self::Unsuitable(reason, source) => SetupError::Unsuitable {
+                address,
+                reason: reason.into(),
+                source,
+            },
+            Self::NoDatabase(db, source) => SetupError::Unsuitable {
+                address,
+                reason: format!("it has no database {db}: leave out the number in the URL").into(),
+                source,
+            },
             Self::Role(role) => SetupError::NotPrimary { address, role },
             Self::Cluster => SetupError::UnsupportedStore {
                 scheme: "redis".to_owned(),

@@ -6,9 +6,10 @@ use tokio::time::Instant;
 
 use super::super::error;
 use super::error::ConnectError;
+use super::unsuitable;
 use crate::config::{Access, Address, Login, Transport};
 use crate::credentials::Granted;
-use crate::wire::{self, Connection, Limits, Value, Words};
+use crate::wire::{self, Connection, ErrorReply, Limits, Value, Words};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
@@ -41,7 +42,11 @@ pub(super) async fn open(
         more(words);
     });
     connection.send(&hello).await?;
-    let reply = connection.reply().await?;
+    let reply = connection.reply().await;
+    let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
+        Some(error) => ConnectError::Unreachable(error),
+        None => error.into(),
+    })?;
     let role = role(&reply, in_cluster)?.to_owned();
     let takes_introductions = numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS);
     Ok(Greeted {
@@ -93,11 +98,7 @@ pub(in super::super) fn role<'a>(
     in_cluster: bool,
 ) -> Result<&'a str, ConnectError> {
     if let Value::Error(error) = reply {
-        // Without the server's own text: it repeats the arguments, and one of them may be a password.
-        if error.details.starts_with("unknown command") {
-            return Err(ConnectError::Version("older than 6.0".to_owned()));
-        }
-        return Err(ConnectError::of(error::of_server(error)));
+        return Err(refusal(error));
     }
     let version = version(reply);
     // A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
@@ -121,6 +122,14 @@ fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
     text.unwrap_or_default()
 }
 
+/// Classifies an error in the reply to HELLO.
+pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
+    match unsuitable::of_hello(error) {
+        Some((advice, error)) => ConnectError::Unsuitable(advice, error),
+        None => ConnectError::of(error::of_server(error)),
+    }
+}
+
 /// Refuses every role but that of a primary. Some servers that are compatible with Redis report none.
 pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
@@ -140,7 +149,6 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ErrorReply;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
         fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {
@@ -200,7 +208,7 @@ mod tests {
     fn a_server_that_is_too_old_to_greet_repeats_no_password() {
         let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
         let error = checked(&Value::Error(ErrorReply::new(text)), false).unwrap_err();
-        assert!(matches!(&error, ConnectError::Version(_)), "{error:?}");
+        assert!(matches!(&error, ConnectError::Unsuitable(..)), "{error:?}");
         assert!(!format!("{error:?}").contains("canary"));
     }
 }

@@ -3,7 +3,8 @@
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `introduction.rs`: tells the server which library connects.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again. `throttle.rs`: how often that is a warning.
+//! - `error.rs`: why a server cannot be used. `unsuitable.rs`: what to do about servers that refuse what locks need.
+//! - `backoff.rs`: when to try again. `throttle.rs`: how often that is a warning.
 //! - `renewal.rs`: new credentials for a living connection.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
@@ -16,7 +17,9 @@ mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
 pub(super) mod renewal;
+pub(super) mod setting;
 pub(super) mod throttle;
+pub(super) mod unsuitable;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -289,7 +292,9 @@ impl Connector {
         // All replies are read before an error is returned: the connection stays usable for the next query.
         let selected = match self.access.db {
             0 => Ok(()),
-            _ => accept(connection.reply().await?).map(drop),
+            db => accept(connection.reply().await?)
+                .map(drop)
+                .map_err(|error| error.of_select(db)),
         };
         let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);

@@ -51,6 +51,10 @@ impl Barrier {
             .connection
             .ask(|words| words.texts(&["WAIT", "0", "1"]));
         let accepted = asked.await.map_err(ConnectError::from).and_then(accept);
+        let accepted = accepted.map_err(|error| match error {
+            ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
+            error => error,
+        });
         accepted.map_err(|error| error.at(&connector.place()))?;
         let mut barrier = Self::later(connector, replicas, pipeline);
         barrier.beside = Some((1, ready));

@@ -39,11 +39,12 @@ pub(super) async fn open(
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
-    let reply = accept(sentinel.ask(|words| hello::write(words, &granted)).await?)?;
-    match reply.field("mode").and_then(Value::as_text) {
-        Some("sentinel") => Ok((sentinel, granted)),
-        _ => Err(unreachable("it is a Redis server, not a sentinel")),
+    match sentinel.ask(|words| hello::write(words, &granted)).await? {
+        Value::Error(error) => return Err(hello::refusal(&error)),
+        reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
+        _ => return Err(unreachable("it is a Redis server, not a sentinel")),
     }
+    Ok((sentinel, granted))
 }
 
 /// The primary of `service`; `None`: this sentinel does not know the service.

@@ -1,0 +1,34 @@
+//! Reads what a server says about itself, and tells a missing right from a command that the server itself refuses.
+
+use super::super::error;
+use crate::wire::Value;
+
+/// Why a server does not say something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Withheld {
+    /// The user may not ask.
+    Right,
+    /// Nobody may ask, or the answer is empty: the command is disabled or renamed, as managed services do with CONFIG.
+    Disabled,
+}
+
+/// Reads the reply to CONFIG GET of one setting. Some servers reply with a list although RESP3 has maps.
+pub(in super::super) fn config(reply: &Value<'_>) -> Result<String, Withheld> {
+    let value = match reply {
+        Value::Map(pairs) => pairs.first().map(|(_, value)| value),
+        Value::List(words) => words.get(1),
+        other => Some(other),
+    };
+    value.map_or(Err(Withheld::Disabled), text)
+}
+
+/// Reads a text.
+pub(in super::super) fn text(reply: &Value<'_>) -> Result<String, Withheld> {
+    match reply {
+        Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        Value::Error(refused) if error::of_server(refused).code() == Some("NOPERM") => {
+            Err(Withheld::Right)
+        }
+        _ => Err(Withheld::Disabled),
+    }
+}
