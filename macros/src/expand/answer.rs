@@ -89,7 +89,7 @@ impl Answers<'_> {
         let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
         let (by, make) = (Ident::new(by, span), Ident::new(make, span));
-        Ok(quote_spanned!(span=> <#ty as #private::#by>::#make(__error)))
+        Ok(quote_spanned!(span=> <#ty as #private::#by<_>>::#make(__error)))
     }
 
     fn handle(&self, option: &str, handler: &Handler) -> Result<TokenStream> {

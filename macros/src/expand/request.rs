@@ -94,11 +94,11 @@ fn settings(options: &Options) -> TokenStream {
             }
         }
         (_, Some(Keys::Each(values))) => {
-            let value = match is_place(values) {
-                true => borrowed(values),
-                false => values.to_token_stream(),
+            let (by, value) = match is_place(values) {
+                true => ("each_of", borrowed(values)),
+                false => ("each", values.to_token_stream()),
             };
-            settings.set("each", value, whole(values));
+            settings.set(by, value, whole(values));
         }
         (Some(Key::Parts(parts)), None) => settings.parts(parts),
         _ => {}
