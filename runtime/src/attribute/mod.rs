@@ -25,7 +25,10 @@ pub use crate::multi::MultiGuard as Multi;
 pub use crate::mutex::MutexGuard as Mutex;
 pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
-pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
+pub use answer::{
+    Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Reborrowed, Skip, WithSelf, answer, on_error,
+    own, panic,
+};
 pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
