@@ -18,7 +18,6 @@ pub use std::boxed::Box;
 pub use std::option::Option::{None, Some};
 pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
-pub use std::time::Duration;
 
 pub use crate::handle::Guard;
 pub use crate::multi::MultiGuard as Multi;

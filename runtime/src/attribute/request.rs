@@ -53,6 +53,7 @@ impl<L> Request<L> {
     /// The request of a function of the type `T`.
     #[must_use]
     pub fn of<T: ?Sized>(site: &'static Site) -> Self {
+        let [expire, block, at_least, interval] = site.lengths();
         Self {
             site,
             self_type: std::any::type_name::<T>(),
@@ -61,11 +62,14 @@ impl<L> Request<L> {
             several: false,
             key_failed: false,
             options: Options {
+                expire,
+                block,
+                at_least: at_least.unwrap_or_default(),
                 reentrant: true,
                 ..Options::default()
             },
             retries: None,
-            interval: None,
+            interval,
             permits: 0,
             was: None,
             owner: None,
@@ -78,17 +82,17 @@ impl<L> Request<L> {
         self.client = Some(client.client().clone());
     }
 
-    /// `expire = …`
+    /// `expire = …`, an expression
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
         self.options.expire = self.options.length("expire", expire.length());
     }
 
-    /// `block = …`
+    /// `block = …`, an expression
     pub fn block<D: IsDuration>(&mut self, block: D) {
         self.options.block = self.options.length("block", block.block());
     }
 
-    /// `at_least = …`
+    /// `at_least = …`, an expression
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let at_least = self.options.length("at_least", at_least.length());
         self.options.at_least = at_least.unwrap_or_default();
@@ -99,7 +103,7 @@ impl<L> Request<L> {
         self.retries = Some(retries);
     }
 
-    /// `interval = …`
+    /// `interval = …`, an expression
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
         self.interval = self.options.length("interval", interval.length());
     }
