@@ -12,6 +12,7 @@ pub mod clock;
 pub mod cluster;
 pub mod events;
 pub mod history;
+pub mod log;
 pub mod managed;
 pub mod process;
 pub mod proxy;

@@ -3,6 +3,7 @@
 //! Each option is parsed on its own, so that one wrong option does not hide the next. Conflicts between options are
 //! checked here too; whether an option suits the function is not.
 
+mod elsewhere;
 mod escape;
 mod handler;
 mod key;

@@ -53,10 +53,7 @@ impl Options {
     /// `word = value`, or a bare word.
     fn option(&mut self, input: ParseStream) -> Result<()> {
         if !input.peek(Ident::peek_any) {
-            return Err(Error::new(
-                input.span(),
-                "expected an option, as in `expire = 100`",
-            ));
+            return Err(Error::new(input.span(), word::missing(input)));
         }
         let word = input.call(Ident::parse_any)?;
         let text = word.to_string();

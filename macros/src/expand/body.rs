@@ -46,8 +46,8 @@ impl Expansion<'_> {
             #probe
             match #private::Lock::blocking_acquire(__request) {
                 #private::Ok(__guard) => {
-                    let __scope = #private::enter(&__guard);
                     #guard
+                    let __scope = #private::enter(&__guard);
                     #body
                 }
                 #arms
@@ -249,16 +249,21 @@ impl Expansion<'_> {
         request(function, self.options, self.owner, quote!(#prelude #edge))
     }
 
-    /// `let g = &__guard;`
+    /// `use Borrowed as _; let g = &__guard;`
     fn guard(&self) -> TokenStream {
         let Some(guard) = &self.options.guard else {
             return TokenStream::new();
         };
-        let span = self.span;
+        let Self { private, span, .. } = self;
         let ident = &guard.ident;
         // Inherited from the block, the guard need not be used by every function.
         let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
-        quote_spanned!(span=> #allow let #ident = &__guard;)
+        quote_spanned! {*span=>
+            #[allow(unused_imports)]
+            use #private::Borrowed as _;
+            #allow
+            let #ident = &__guard;
+        }
     }
 
     /// Rejects a return type that is a future under another name.

@@ -7,7 +7,7 @@ use syn::{Error, Expr, ExprClosure, Pat, Result, ReturnType};
 use super::answer::{Answers, returned};
 use crate::args::is_awaited;
 use crate::item::Argument;
-use crate::tokens::{bare_expr, braced, ours, start};
+use crate::tokens::{bare_expr, braced, moved, ours, start};
 
 impl Answers<'_> {
     /// Input:  `|month| Err(Busy(month))` for `on_timeout`
@@ -75,8 +75,10 @@ impl Answers<'_> {
             }
         };
         let mut values: Vec<TokenStream> = error.into_iter().collect();
-        for argument in arguments {
-            values.push(argument.for_closure()?);
+        let first = usize::from(is_error);
+        for (argument, input) in arguments.iter().zip(inputs.iter().skip(first)) {
+            // Shown at the closure's parameter: where the body has consumed the argument, the mistake is here.
+            values.push(moved(argument.for_closure()?, start(input)));
         }
         let mut patterns = Vec::new();
         let mut types = Vec::new();

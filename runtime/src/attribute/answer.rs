@@ -42,6 +42,63 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
     }
 }
 
+/// Marks a handler that gets `self` before the error.
+#[derive(Debug)]
+pub struct WithSelf(());
+/// Marks a handler that gets `&self` before the error, where the method has `&mut self`.
+#[derive(Debug)]
+pub struct Reborrowed(());
+/// Stands for `self` where there is none, or where the body may have consumed it.
+#[derive(Debug)]
+pub struct NoSelf;
+
+/// A function of a type that answers as `on_error`, for a method whose `self` is `S`. `M` tells how it is called.
+#[diagnostic::on_unimplemented(
+    message = "this function does not take what `on_error` gives",
+    label = "takes neither a `LockError` alone, nor `self` and a `LockError`",
+    note = "`self` is given in a sync method, and in an async one with `&self`: elsewhere the body may have consumed it",
+    note = "for anything else write a closure, which sees `self` and the parameters: `on_error = |error| …`"
+)]
+pub trait OnError<M, S> {
+    /// What it returns.
+    type Answer;
+
+    /// Calls it.
+    fn call(self, this: S, error: LockError) -> Self::Answer;
+}
+
+#[diagnostic::do_not_recommend]
+impl<S, A, F: FnOnce(LockError) -> A> OnError<AtOnce, S> for F {
+    type Answer = A;
+
+    fn call(self, _: S, error: LockError) -> A {
+        self(error)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<S, A, F: FnOnce(S, LockError) -> A> OnError<WithSelf, S> for F {
+    type Answer = A;
+
+    fn call(self, this: S, error: LockError) -> A {
+        self(this, error)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, S: ?Sized, A, F: FnOnce(&'a S, LockError) -> A> OnError<Reborrowed, &'a mut S> for F {
+    type Answer = A;
+
+    fn call(self, this: &'a mut S, error: LockError) -> A {
+        self(this, error)
+    }
+}
+
+/// Calls a function that is named as `on_error`.
+pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -> F::Answer {
+    handler.call(this, error)
+}
+
 /// Whether a handler is `F`, the function of the same name in the block.
 #[diagnostic::on_unimplemented(
     message = "this handler has the name of a function in this block, but names another one",

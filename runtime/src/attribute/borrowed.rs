@@ -1,0 +1,81 @@
+//! What the body of an annotated function cannot do with its guard: give it away.
+
+use std::future::{Ready, ready};
+
+use crate::error::LockError;
+use crate::handle::Guard;
+
+/// No guard may be released by the body it protects.
+#[diagnostic::on_unimplemented(
+    message = "the body has its guard only borrowed: it cannot release the lock",
+    label = "the lock is released when the body ends",
+    note = "to release it earlier, move what needs the lock into a function of its own, and annotate that one",
+    note = "or take the lock by a handle, whose guard is the caller's: `Mutex::new(name).lock().await?`"
+)]
+pub trait MayRelease {}
+
+/// The methods of guards that consume them, for a borrowed guard: in scope in the body, the compiler finds them before those
+/// of the guard itself, and says what is wrong. For a guard that the body took by a handle, it finds the guard's own.
+pub trait Borrowed: Sized {
+    /// Does not compile.
+    fn unlock(self) -> Ready<Result<bool, LockError>>
+    where
+        Self: MayRelease,
+    {
+        ready(Ok(false))
+    }
+
+    /// Does not compile.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    fn blocking_unlock(self) -> Result<bool, LockError>
+    where
+        Self: MayRelease,
+    {
+        Ok(false)
+    }
+
+    /// Does not compile.
+    fn release(self) -> Ready<Result<u32, LockError>>
+    where
+        Self: MayRelease,
+    {
+        ready(Ok(0))
+    }
+
+    /// Does not compile.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    fn blocking_release(self) -> Result<u32, LockError>
+    where
+        Self: MayRelease,
+    {
+        Ok(0)
+    }
+
+    /// Does not compile.
+    fn downgrade(self) -> Ready<Result<Self, LockError>>
+    where
+        Self: MayRelease,
+    {
+        ready(Ok(self))
+    }
+
+    /// Does not compile.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    fn blocking_downgrade(self) -> Result<Self, LockError>
+    where
+        Self: MayRelease,
+    {
+        Ok(self)
+    }
+}
+
+impl<G: Guard> Borrowed for &G {}
