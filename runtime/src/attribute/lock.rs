@@ -26,11 +26,11 @@ pub trait Lock: Guard + Sized {
     /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
     fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send;
 
-    /// As [`acquire`](Self::acquire), blocking the thread.
+    /// Like [`acquire`](Self::acquire), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire), and [`LockError::Deadlock`].
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::Deadlock`].
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 

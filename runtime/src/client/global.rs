@@ -71,7 +71,7 @@ pub async fn shutdown() {
     }
 }
 
-/// As [`shutdown`], blocking the thread.
+/// Like [`shutdown`], but blocks the thread.
 pub fn blocking_shutdown() {
     if let Some(client) = GLOBAL.get() {
         client.blocking_shutdown();

@@ -149,7 +149,7 @@ impl Client {
         }
     }
 
-    /// As [`shutdown`](Self::shutdown), blocking the thread.
+    /// Like [`shutdown`](Self::shutdown), but blocks the thread.
     pub fn blocking_shutdown(&self) {
         let store_timeout = self.member().settings().store_timeout;
         if !self.member().shut_down(store_timeout) {

@@ -48,7 +48,7 @@ impl Condvar {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
 
-    /// As [`wait`](Self::wait), blocking the thread. The errors are the same.
+    /// Like [`wait`](Self::wait), but blocks the thread. The errors are the same.
     pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
@@ -57,11 +57,11 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is no length of time.
+    /// The errors of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is no length of time.
     ///
     /// # Cancel safety
     ///
-    /// As [`wait`](Self::wait).
+    /// Like [`wait`](Self::wait).
     pub async fn wait_timeout(
         &self,
         guard: MutexGuard,
@@ -71,11 +71,11 @@ impl Condvar {
         self.wait_at_most(guard, Some(timeout), false).await
     }
 
-    /// As [`wait_timeout`](Self::wait_timeout), blocking the thread.
+    /// Like [`wait_timeout`](Self::wait_timeout), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait).
+    /// The errors of [`wait`](Self::wait).
     pub fn blocking_wait_timeout(
         &self,
         guard: MutexGuard,

@@ -56,7 +56,7 @@ macro_rules! guard_methods {
                 self.holding.refresh(expire).await
             }
 
-            /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+            /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
             pub fn blocking_refresh(
                 &self,
                 expire: impl $crate::config::IntoDuration,
@@ -146,7 +146,7 @@ macro_rules! unlock_methods {
                 self.holding.unlock().await
             }
 
-            /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+            /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
             pub fn blocking_unlock(self) -> Result<bool, $crate::error::LockError> {
                 self.holding.blocking_unlock()
             }

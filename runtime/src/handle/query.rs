@@ -49,16 +49,16 @@ macro_rules! query_methods {
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable),
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
             ///
             /// # Cancel safety
             ///
-            /// Changes nothing.
+            /// Dropping the future changes nothing.
             pub async fn is_locked(&self) -> Result<bool, $crate::error::LockError> {
                 Ok(self.info().await?.locked)
             }
 
-            /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
+            /// Like [`is_locked`](Self::is_locked), but blocks the thread. The errors are the same.
             pub fn blocking_is_locked(&self) -> Result<bool, $crate::error::LockError> {
                 Ok(self.blocking_info()?.locked)
             }
@@ -68,16 +68,16 @@ macro_rules! query_methods {
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable),
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
             ///
             /// # Cancel safety
             ///
-            /// Changes nothing.
+            /// Dropping the future changes nothing.
             pub async fn info(&self) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
                 self.handle.info().await
             }
 
-            /// As [`info`](Self::info), blocking the thread. The errors are the same.
+            /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
@@ -91,7 +91,7 @@ macro_rules! query_methods {
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable): then the lock may or may not be broken.
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
             ///
             /// # Cancel safety
             ///
@@ -100,7 +100,7 @@ macro_rules! query_methods {
                 self.handle.force().await
             }
 
-            /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
+            /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
                 $crate::wait::block_on(self.handle.force())
             }

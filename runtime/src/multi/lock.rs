@@ -25,11 +25,11 @@ impl MultiLock {
         take::take(self.targets()?, &self.options, false).await
     }
 
-    /// As [`lock`](Self::lock), blocking the thread.
+    /// Like [`lock`](Self::lock), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
+    /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
     /// one of the locks.
     pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
         block_on(take::take(self.targets()?, &self.options, true))
@@ -40,20 +40,21 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock) but the timeouts.
+    /// The errors of [`lock`](Self::lock), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`lock`](Self::lock).
+    /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
         unless_taken(take::try_take(self.targets()?, &self.options, false).await)
     }
 
-    /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store, or two if it takes none.
+    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store, or two if it takes
+    /// none.
     ///
     /// # Errors
     ///
-    /// Those of [`try_lock`](Self::try_lock).
+    /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
         let tried = take::try_take(self.targets()?, &self.options, true);
         unless_taken(block_on(tried))
@@ -66,7 +67,7 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Lost`].
+    /// The errors of [`lock`](Self::lock), and [`LockError::Lost`].
     ///
     /// # Cancel safety
     ///
@@ -79,12 +80,12 @@ impl MultiLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. If a lock is lost, `body` still runs to its end and
-    /// its value is returned: call `guard.check()`.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end
+    /// and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///
-    /// Those of [`blocking_lock`](Self::blocking_lock).
+    /// The errors of [`blocking_lock`](Self::blocking_lock).
     pub fn blocking_synchronize<T>(
         &self,
         body: impl FnOnce(&MultiGuard) -> T,

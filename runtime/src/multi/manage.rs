@@ -15,16 +15,16 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, LockError> {
         Ok(self.info().await?.iter().any(|info| info.locked))
     }
 
-    /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
+    /// Like [`is_locked`](Self::is_locked), but blocks the thread. The errors are the same.
     pub fn blocking_is_locked(&self) -> Result<bool, LockError> {
         block_on(self.is_locked())
     }
@@ -34,11 +34,11 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// At most the leases are renewed.
+    /// The leases may be renewed. Nothing else changes.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
         let mut all = true;
         for confirmed in self.each(Handle::confirm)? {
@@ -50,7 +50,7 @@ impl MultiLock {
         Ok(all)
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
+    /// Like [`is_owned`](Self::is_owned), but blocks the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
@@ -59,11 +59,11 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
         // Checks all names first, so that an unusable one fails before any request is sent.
         self.each(|_| Ok(()))?;
@@ -76,7 +76,7 @@ impl MultiLock {
         Ok(infos)
     }
 
-    /// As [`info`](Self::info), blocking the thread. The errors are the same.
+    /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
     pub fn blocking_info(&self) -> Result<Vec<LockInfo>, LockError> {
         block_on(self.info())
     }
@@ -100,7 +100,7 @@ impl MultiLock {
         Ok(())
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+    /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
@@ -127,7 +127,7 @@ impl MultiLock {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+    /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }
@@ -138,8 +138,8 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and those of
-    /// an unusable client or name.
+    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and the errors
+    /// of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -152,7 +152,7 @@ impl MultiLock {
         Ok(any)
     }
 
-    /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
+    /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
     pub fn blocking_force_unlock(&self) -> Result<bool, LockError> {
         block_on(self.force_unlock())
     }

@@ -12,11 +12,11 @@ impl Mutex {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// At most the lease is renewed.
+    /// The lease may be renewed. Nothing else changes.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
         if let Some(confirmed) = self.handle.confirm()?
             && owned(confirmed.wait().await)?
@@ -29,7 +29,7 @@ impl Mutex {
         }
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
+    /// Like [`is_owned`](Self::is_owned), but blocks the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
@@ -52,7 +52,7 @@ impl Mutex {
         }
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+    /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
@@ -80,7 +80,7 @@ impl Mutex {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+    /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }

@@ -107,7 +107,7 @@ impl Client {
         Ok(adopted(self.adoption(ticket, false)?.await?))
     }
 
-    /// As [`adopt`](Self::adopt), blocking the thread. The errors are the same.
+    /// Like [`adopt`](Self::adopt), but blocks the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
         Ok(adopted(self.adoption(ticket, true)?.blocking()?))
     }

@@ -72,7 +72,7 @@ impl RwLockWriteGuard {
         Ok(RwLockReadGuard::new(self.holding))
     }
 
-    /// As [`downgrade`](Self::downgrade), blocking the thread. The errors are the same.
+    /// Like [`downgrade`](Self::downgrade), but blocks the thread. The errors are the same.
     pub fn blocking_downgrade(self) -> Result<RwLockReadGuard, LockError> {
         block_on(self.downgrade())
     }

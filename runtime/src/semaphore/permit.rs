@@ -59,7 +59,7 @@ impl Permit {
         }
     }
 
-    /// As [`release`](Self::release), blocking the thread. The errors are the same.
+    /// Like [`release`](Self::release), but blocks the thread. The errors are the same.
     pub fn blocking_release(self) -> Result<u32, LockError> {
         block_on(self.release())
     }

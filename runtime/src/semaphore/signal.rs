@@ -22,7 +22,7 @@ impl Semaphore {
     ///
     /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then the token may or may not be
     /// added. [`LockError::Unsupported`] on a quorum, whose servers cannot hand a token out just once.
-    /// [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -56,7 +56,7 @@ impl Semaphore {
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 
-    /// As [`signal`](Self::signal), blocking the thread. The errors are the same.
+    /// Like [`signal`](Self::signal), but blocks the thread. The errors are the same.
     pub fn blocking_signal(&self, token: impl Into<String>) -> Result<(), LockError> {
         block_on(self.signal(token))
     }
