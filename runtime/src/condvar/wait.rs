@@ -43,7 +43,8 @@ impl Condvar {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue and releases the lock. If a notification had come, the next waiter gets it.
+    /// Dropping the future leaves the queue, and releases the lock. If a notification had come, the next waiter gets
+    /// it.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }

@@ -11,8 +11,7 @@ pub struct Holder {
     pub host: String,
     /// The process id.
     pub pid: u32,
-    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
-    /// file:line`.
+    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
     /// Since when, by the store's clock.
     pub since: SystemTime,
@@ -20,8 +19,8 @@ pub struct Holder {
     pub owner: Option<String>,
     /// What it holds. `None` in an error: the store says it only when it is asked, as by `info`.
     pub kind: Option<HoldKind>,
-    /// How many units it holds: 1 of a mutex, its permits of a semaphore, 1 for a reader. A writer holds all 2^30.
-    /// `None` as for `kind`.
+    /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
+    /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
 }
 

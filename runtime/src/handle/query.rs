@@ -44,7 +44,7 @@ pub(crate) fn freed(reply: &Reply) -> bool {
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
-            /// Whether anybody holds it, or a part of it, as the store says.
+            /// Whether anybody holds the lock, or a part of it, as the store reports.
             ///
             /// # Errors
             ///
@@ -84,9 +84,9 @@ macro_rules! query_methods {
                 $crate::wait::block_on(self.handle.info())
             }
 
-            /// Breaks the lock, whoever holds it, and says whether anybody did. Its holders are notified: their guards
-            /// are lost, their async bodies cancelled. For operators; what the lock protects may still be in
-            /// use for a moment.
+            /// Takes the lock away from all its holders; returns whether there was one. The holders are notified: their
+            /// guards are lost, and their async bodies are cancelled. For operators: a former holder may still use the
+            /// protected resource for a moment.
             ///
             /// # Errors
             ///

@@ -34,7 +34,7 @@ impl Mutex {
         block_on(self.is_owned())
     }
 
-    /// Restarts the `expire` of what is held through this handle: see
+    /// Restarts the `expire` of the lock that is held through this handle: see
     /// [`MutexGuard::refresh`](super::MutexGuard::refresh).
     ///
     /// # Errors
@@ -57,8 +57,8 @@ impl Mutex {
         block_on(self.refresh(expire))
     }
 
-    /// Releases what is held through this handle or its clones, however many guards share it, and says whether it
-    /// was held. The guards count as lost.
+    /// Releases the lock if it is held through this handle or its clones, even if several guards share it. Returns
+    /// whether it was held. Its guards count as lost.
     ///
     /// # Errors
     ///

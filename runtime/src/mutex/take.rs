@@ -23,8 +23,8 @@ impl Mutex {
 
     /// Like [`lock`](Self::lock), but blocks the thread.
     ///
-    /// On the thread of a single-threaded runtime, a lock that one of the runtime's tasks holds could never become free
-    /// while this call blocks: it returns [`LockError::Deadlock`] instead.
+    /// Do not block the thread of a single-threaded runtime: if one of its tasks holds the lock, that task could never
+    /// release it. This call then returns [`LockError::Deadlock`].
     ///
     /// # Errors
     ///
@@ -60,8 +60,8 @@ impl Mutex {
 
     /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
     ///
-    /// Inside, calls of the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its next
-    /// await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, calls for the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its
+    /// next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///

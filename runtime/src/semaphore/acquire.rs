@@ -35,7 +35,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire); [`LockError::InvalidOption`] for none, or more than there are.
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero or more than the
+    /// semaphore has.
     ///
     /// # Cancel safety
     ///

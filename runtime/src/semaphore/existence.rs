@@ -33,8 +33,8 @@ impl Semaphore {
         block_on(self.available())
     }
 
-    /// Whether the semaphore was used and not deleted since, or has tokens. The store forgets a semaphore without
-    /// holders, waiters and tokens, but not within ten minutes.
+    /// Whether the semaphore has tokens, or was used and not deleted since. The store forgets a semaphore without
+    /// holders, waiters and tokens after ten minutes or more.
     ///
     /// # Errors
     ///

@@ -13,10 +13,10 @@ impl Semaphore {
     /// plain permits, in the order of signalling; the holder reads it from [`Permit::token`](super::Permit::token). A
     /// token is any text of up to 64 KiB; equal texts are separate tokens.
     ///
-    /// A token is used up when its permit is released or dropped. If its holder panics, loses the lease or is broken
-    /// with [`force_unlock`](Self::force_unlock), or if the acquire is cancelled, the next waiter gets it, in the same
-    /// order. Tokens are kept while the name is in use, and a day after that. The number of permits is not compared:
-    /// any call that acquires one permit of the name may get the token.
+    /// A token is used up when its permit is released or dropped. It goes to the next waiter if its holder panics,
+    /// loses the lease or is ended with [`force_unlock`](Self::force_unlock), or if the acquire is cancelled; it keeps
+    /// its place in the order of tokens. Tokens are kept while the name is in use, and a day after that. The number of
+    /// permits is not compared: any call that acquires one permit of the name may get the token.
     ///
     /// # Errors
     ///
