@@ -43,7 +43,7 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The client in force here: the one of the innermost [`Client::scope`], else the global one.
+/// The client in force here: that of the innermost [`Client::scope`], or else the global one.
 ///
 /// # Errors
 ///

@@ -30,13 +30,13 @@ const SIGNALS_ONLY: u32 = 0;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
-    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new
-    /// fencing token. It may also return without a notification: check the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again with a new fencing token, however long
+    /// that takes. It may also return without a notification: check the condition again.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
-    /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
+    /// (re-entry), because then the lock would not be released. [`LockError::Unavailable`] and the others of
     /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
     /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes
     /// still hold it.)
@@ -54,11 +54,13 @@ impl Condvar {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
 
-    /// As [`wait`](Self::wait), for `timeout` at most; taking the lock again may take longer.
+    /// Like [`wait`](Self::wait), but waits for a notification for `timeout` at most. Taking the lock again may take
+    /// longer.
     ///
     /// # Errors
     ///
-    /// The errors of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is no length of time.
+    /// The errors of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is not a length of
+    /// time.
     ///
     /// # Cancel safety
     ///

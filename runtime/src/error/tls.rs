@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why TLS with a server fails, or why it is needed. Every text says what to change; none shows the content of a file.
+/// Why a TLS connection to a server fails, or why TLS is required. Every text says what to change; none shows the
+/// content of a file.
 ///
 /// Found as the `source` of [`SetupError::Tls`](crate::SetupError::Tls).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -26,7 +27,7 @@ pub enum TlsError {
     )]
     NoSystemRoots,
 
-    /// No certificate can have this name.
+    /// The name is not valid in a certificate.
     #[error(
         "`{name}` is no name that a certificate could have: give the one that it has as `server_name` in the URL"
     )]

@@ -14,9 +14,9 @@ impl MultiLock {
     /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained; [`LockError::TooManyAttempts`]
     /// after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of the locks,
     /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
-    /// the others that [`LockError`] describes. None of the locks is held then: the call waits until the store has
-    /// confirmed the release of what it had taken. It waits for a second at most (or `store_timeout`, if that is shorter);
-    /// after that the release continues in the background, like that of a dropped guard.
+    /// the others that [`LockError`] describes. After an error none of the locks is held: the call waits until the
+    /// store has confirmed the release of those it had taken. It waits for a second at most (or `store_timeout`, if
+    /// that is shorter). After that the release continues in the background, like that of a dropped guard.
     ///
     /// # Cancel safety
     ///
@@ -60,10 +60,10 @@ impl MultiLock {
         unless_taken(block_on(tried))
     }
 
-    /// Takes all the locks, runs `body` with the guard, and releases them, also when `body` panics or is dropped.
+    /// Takes all the locks, runs `body` with the guard, and releases them, even if `body` panics or is dropped.
     ///
-    /// Inside, calls of the same locks by the same task re-enter. When one of them is lost, `body` is dropped at its
-    /// next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, calls for the same locks by the same task re-enter. When one of them is lost, `body` is dropped at
+    /// its next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///

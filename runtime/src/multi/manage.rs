@@ -55,7 +55,8 @@ impl MultiLock {
         block_on(self.is_owned())
     }
 
-    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, as the names were given.
+    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, in the order in which the
+    /// names were given.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl MultiLock {
         block_on(self.info())
     }
 
-    /// Restarts the `expire` of what is held through this handle: see
+    /// Restarts the `expire` of the locks that are held through this handle: see
     /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
     ///
     /// # Errors
@@ -105,8 +106,8 @@ impl MultiLock {
         block_on(self.refresh(expire))
     }
 
-    /// Releases what is held through this handle or its clones, however many guards share it, and says whether all
-    /// of it was held. The guards count as lost.
+    /// Releases the locks that are held through this handle or its clones, even if several guards share them. Returns
+    /// whether all of them were held. Their guards count as lost.
     ///
     /// # Errors
     ///
@@ -132,9 +133,9 @@ impl MultiLock {
         block_on(self.unlock())
     }
 
-    /// Breaks the locks, whoever holds them, and says whether anybody did. Their holders are notified: their guards are
-    /// lost, their async bodies cancelled. For operators; what the locks protect may still be in use for a
-    /// moment.
+    /// Takes the locks away from all their holders; returns whether there was one. The holders are notified: their
+    /// guards are lost, and their async bodies are cancelled. For operators: a former holder may still use the
+    /// protected resources for a moment.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::name::Name;
 pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
 
-/// An annotated function of this program, as [`sites`] lists it.
+/// An annotated function of this program, as listed by [`sites`].
 pub struct Site {
     /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
     /// share a lock unasked.
@@ -105,10 +105,10 @@ impl State {
 }
 
 impl Site {
-    /// The name of its locks as a template: `package:Type:function`, or what the option `name` says, behind the namespace
-    /// of the option `ns`. Without that option, the namespace of the client, if it has one, comes before the template at
-    /// run time. `{Self}` stands for the type if only the method is annotated, other braces for what varies from call to
-    /// call; several keys are a list in brackets.
+    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. The namespace
+    /// of the option `ns` comes before it. Without that option, the client's namespace, if any, is added at run time.
+    /// `{Self}` stands for the type if only the method is annotated. Other braces stand for values that vary from call
+    /// to call. Several keys are a list in brackets.
     ///
     /// `billing:Ledger:close:{month}` in the package `billing`
     #[must_use]
