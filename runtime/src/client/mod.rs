@@ -154,7 +154,9 @@ impl Client {
     pub fn blocking_shutdown(&self) {
         let store_timeout = self.member().settings().store_timeout;
         if !self.member().shut_down(store_timeout) {
-            tracing::warn!("shut down without an answer to every release; leases free the rest");
+            tracing::warn!(
+                "shut down without an answer to every release; those locks end with their lease"
+            );
         }
     }
 

@@ -82,7 +82,9 @@ async fn end(member: &Member) {
     };
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
-            tracing::warn!("not every release was answered before the end; leases free the rest");
+            tracing::warn!(
+                "not every release was answered before the end; those locks end with their lease"
+            );
         });
     }
     // Subscribers get to say what was lost, but not to block.

@@ -81,7 +81,7 @@ pub enum LockError {
     /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. The lock was
     /// released.
     #[error(
-        "lock `{name}` was granted, but only {reached} of {wanted} replicas had that in time: it was released; see to the replicas of the lock store"
+        "lock `{name}` was released again: only {reached} of {wanted} replicas had the grant in time; check the replicas of the lock store"
     )]
     #[non_exhaustive]
     NotReplicated {
@@ -108,7 +108,7 @@ pub enum LockError {
 
     /// The semaphore is in use with another number of permits.
     #[error(
-        "semaphore `{name}` is in use with {found} permits, asked for with {expected}: all its users must give the same number"
+        "semaphore `{name}` is in use with {found} permits, but this call gives {expected}: all its users must give the same number"
     )]
     #[non_exhaustive]
     PermitsMismatch {
@@ -136,7 +136,7 @@ pub enum LockError {
 
     /// A semaphore with holders or waiters cannot be deleted.
     #[error(
-        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when nobody is left, or break it with `force_unlock` first"
+        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when they are gone, or break it with `force_unlock` first"
     )]
     #[non_exhaustive]
     InUse {
