@@ -1,4 +1,5 @@
-//! What options accept. These are traits of their own so that the compiler can explain what is wrong with other types.
+//! The types that options accept. These are separate traits, so that the compiler can explain what is wrong with other
+//! types.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
@@ -24,7 +25,8 @@ impl<T: Display + ?Sized> KeyPart for T {
     }
 }
 
-/// What `keys` accepts. Expressions that are places are borrowed, so `M` tells values from references to references.
+/// The types that `keys` accepts. The macro borrows place expressions, so `M` distinguishes values from references to
+/// references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",

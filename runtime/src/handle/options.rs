@@ -26,7 +26,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The value of `option`; if it cannot be used, every call with these options is an error.
+    /// The value of `option`. If it cannot be used, every call with these options fails.
     pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
         match given {
@@ -38,7 +38,7 @@ impl Options {
         }
     }
 
-    /// The terms and the patience of a call with these options.
+    /// The terms and the time limits of a call with these options.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {

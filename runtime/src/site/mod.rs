@@ -1,4 +1,4 @@
-//! [`Site`]: what is known of an annotated function at compile time.
+//! [`Site`]: what the compiler knows about an annotated function.
 //!
 //! [`name`] derives the names of its locks, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
 
@@ -30,7 +30,7 @@ pub struct Site {
     pub line: u32,
     #[doc(hidden)]
     pub attribute: Attribute,
-    /// What comes before the function's name.
+    /// The part of the name before the function's name.
     #[doc(hidden)]
     pub owner: Owner,
     #[doc(hidden)]
@@ -78,11 +78,11 @@ pub enum Owner {
 pub struct State {
     /// The `Self` of the first call.
     first_type: OnceLock<&'static str>,
-    /// What is the same in all calls with the first client.
+    /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
 }
 
-/// What a site is for one client.
+/// A site's values for one client.
 #[derive(Debug)]
 pub(crate) struct OfClient {
     pub(crate) id: u64,
@@ -152,13 +152,14 @@ impl Site {
         self.line
     }
 
-    /// What is cached for the client `id`, if the function was called with that one first: most programs have one.
+    /// The cached values for the client `id`, if the function was first called with it. Most programs have only one
+    /// client.
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.state.of_client.get_or_init(make);
         (first.id == id).then_some(first)
     }
 
-    /// Whether the name without a key is the same in every call.
+    /// Whether the name is the same in every call, apart from the key.
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.owner, Owner::SelfType)
     }
