@@ -126,7 +126,7 @@ impl Header {
         }
     }
 
-    /// As [`path_of`](Self::path_of), for a message.
+    /// Like [`path_of`](Self::path_of), for a message.
     pub(crate) fn spelled(&self, function: &str) -> String {
         match self.own_trait() {
             Some(path) => format!("<Self as {}>::{function}", words(path).concat()),

@@ -91,7 +91,7 @@ pub trait IsDuration {
     /// Its length, or what is wrong with it.
     fn length(self) -> Result<Duration, &'static str>;
 
-    /// As [`length`](Self::length), for `block`.
+    /// Like [`length`](Self::length), for `block`.
     fn block(self) -> Result<Duration, &'static str>;
 }
 

@@ -52,7 +52,7 @@ pub fn client() -> Result<Client, LockError> {
     in_force().map(Cow::into_owned)
 }
 
-/// As [`client`], without cloning the global one.
+/// Like [`client`], without cloning the global one.
 #[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     let current = scope::current().map(Cow::Owned);
