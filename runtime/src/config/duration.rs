@@ -15,8 +15,8 @@ use crate::error::LockError;
 /// | `Duration::from_millis(250)` | itself |
 ///
 /// The same rule holds for the options of [`Config`](super::Config), of handles and of the attributes. An unusable
-/// value (negative, NaN, an unknown unit, more than a hundred years) is an error, never a panic. `setup` and
-/// `Client::connect` return it, or a call that would use the value returns [`LockError::InvalidOption`].
+/// value (negative, NaN, an unknown unit, more than a hundred years) is an error, never a panic. For `Config`, `setup`
+/// and `Client::connect` return the error. For handles and attributes, the call returns [`LockError::InvalidOption`].
 ///
 /// The trait is sealed.
 ///

@@ -286,8 +286,9 @@ impl Config {
     ///
     /// With fewer replicas the lock is released again and the call fails with
     /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
-    /// replica that has it takes over. Set `min-replicas-to-write` on the server too: it stops a primary that is cut off
-    /// from granting. One primary with replicas cannot guarantee more than both together; it is not consensus.
+    /// replica that has it takes over. Set `min-replicas-to-write` on the server too: it stops a primary that is cut
+    /// off from granting. Both together are the most that one primary with replicas can guarantee; they are not
+    /// consensus.
     ///
     /// Costs a second connection, and one more round trip for each grant of the store. Renewals cost nothing extra.
     ///
