@@ -94,7 +94,7 @@ pub use site::{Site, sites};
 #[path = "guide/mod.rs"]
 pub mod _guide;
 
-/// What the attributes expand to. Not for direct use.
+/// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;

@@ -29,7 +29,7 @@ where
     Ok(AclRule::of(&config.try_into()?.validate()?))
 }
 
-/// What [`acl_rule`] returns. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
+/// The result of [`acl_rule`]. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
 /// commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AclRule {

@@ -37,7 +37,7 @@ pub trait Otherwise {
 
 impl<R> Otherwise for Probe<R> {}
 
-/// What the return type of a sync function must be.
+/// A valid return type of a sync function.
 #[diagnostic::on_unimplemented(
     message = "this function returns a future, so the lock would only protect its making",
     label = "a future under another name",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::answer::{AtOnce, Inside};
 use crate::config::{self, IntoDuration};
 
-/// What can be a part of a key.
+/// A type that can be a part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
     label = "needs `Display`",
@@ -62,7 +62,7 @@ where
     }
 }
 
-/// What can name an owner.
+/// A type that can name an owner.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
     label = "needs `Display`",

@@ -158,7 +158,7 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         };
         let aside = wait::enter(&runtime);
         serve(&runtime, settings, &starter);
-        // What the end of the runtime brings up is no exception.
+        // Dropping the runtime may log events or wake tasks; these go to the other threads too.
         drop(runtime);
         drop(aside);
     };

@@ -17,14 +17,14 @@ pub struct Holder {
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// What it holds. `None` in an error: the store says it only when it is asked, as by `info`.
+    /// The kind of its hold. `None` in an error: only a query such as `info` gets it from the store.
     pub kind: Option<HoldKind>,
     /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
 }
 
-/// What a caller holds, or waits for.
+/// The kind of a hold, or of a waiter's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HoldKind {

@@ -23,7 +23,7 @@ pub enum LockError {
         name: String,
         /// How long the call waited.
         waited: Duration,
-        /// Who held it when the store was last asked, if it said so.
+        /// The holder when the store was last asked, if known.
         holder: Option<Box<Holder>>,
     },
 
@@ -74,7 +74,7 @@ pub enum LockError {
         name: String,
         /// How often the store was asked.
         attempts: u32,
-        /// Who held it at the last attempt, if the store said so.
+        /// The holder at the last attempt, if known.
         holder: Option<Box<Holder>>,
     },
 
@@ -102,7 +102,7 @@ pub enum LockError {
         name: String,
         /// The servers of the store, as in its URL, without credentials.
         server: String,
-        /// What the store or the connection said.
+        /// The error of the store or the connection.
         source: StoreError,
     },
 
@@ -116,7 +116,7 @@ pub enum LockError {
         name: String,
         /// The number that this handle gives.
         expected: u32,
-        /// What the current holders and waiters say.
+        /// The number that the current holders and waiters use.
         found: u32,
     },
 
@@ -130,7 +130,7 @@ pub enum LockError {
         name: String,
         /// The kind of this handle.
         expected: LockKind,
-        /// What the current holders and waiters say.
+        /// The kind that the current holders and waiters use.
         found: LockKind,
     },
 

@@ -26,7 +26,7 @@ pub enum SetupError {
     UnsupportedStore {
         /// The scheme of the URL.
         scheme: String,
-        /// What it needs.
+        /// What the store needs.
         reason: &'static str,
     },
 
@@ -57,7 +57,7 @@ pub enum SetupError {
     Unreachable {
         /// The server, without credentials.
         address: String,
-        /// What the connection said.
+        /// The error of the connection.
         source: StoreError,
     },
 
@@ -75,7 +75,7 @@ pub enum SetupError {
     Authentication {
         /// The server, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's error.
         source: StoreError,
     },
 
@@ -84,7 +84,7 @@ pub enum SetupError {
     Permission {
         /// The server, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's error.
         source: StoreError,
     },
 
@@ -138,7 +138,7 @@ pub enum SetupError {
     /// The background thread could not be started.
     #[error("cannot start the background thread: {reason}")]
     Engine {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }

@@ -85,7 +85,7 @@ pub enum TlsError {
          certificate that its authority has signed"
     )]
     ClientCertificateRefused {
-        /// What the server says.
+        /// The server's reason.
         reason: String,
     },
 

@@ -1,4 +1,4 @@
-//! What may happen to locks in one event. Ordered from the best to the worst: of two servers the greater counts.
+//! The possible effects of an event on locks, ordered from best to worst: of two servers, the worse counts.
 
 use std::fmt;
 use std::time::Duration;

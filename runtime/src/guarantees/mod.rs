@@ -75,7 +75,7 @@ impl Guarantees {
         }
     }
 
-    /// What two servers guarantee together: of each field the weaker.
+    /// The guarantees of two servers together: the weaker value of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

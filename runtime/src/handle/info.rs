@@ -39,7 +39,7 @@ pub struct Waiter {
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// What it waits for.
+    /// The kind of lock that it waits for.
     pub kind: HoldKind,
     /// How many units it waits for: see [`Holder::units`].
     pub units: u32,

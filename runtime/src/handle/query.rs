@@ -22,7 +22,7 @@ impl Handle {
         Ok(freed(&self.ask_force()?.wait().await?))
     }
 
-    /// Breaks the lock, whoever holds it.
+    /// Breaks the lock for all its holders.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = SharedStr::default();
         self.ask(&Op::Force { owner })

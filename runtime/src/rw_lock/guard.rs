@@ -65,7 +65,7 @@ impl RwLockWriteGuard {
         if !hold.is_shared()
             && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
         {
-            // What counts is whether the lock is held, not the answer.
+            // The answer does not matter: `check` reports whether the lock is held.
             let _ = confirmed.wait().await;
         }
         self.check()?;

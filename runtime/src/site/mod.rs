@@ -18,7 +18,7 @@ pub use list::{Listed, sites};
 /// An annotated function of this program, as listed by [`sites`].
 pub struct Site {
     /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
-    /// share a lock unasked.
+    /// share a lock by accident.
     #[doc(hidden)]
     pub package: Option<&'static str>,
     /// The module, with the crate first.
@@ -60,7 +60,7 @@ pub enum Attribute {
     Write,
 }
 
-/// What comes before a function's name.
+/// The part of a name before the function's name.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
     /// The module below the crate: a free function.
@@ -73,7 +73,7 @@ pub enum Owner {
     Named(&'static str),
 }
 
-/// What is cached while the program runs.
+/// The values that are cached while the program runs.
 #[derive(Debug)]
 pub struct State {
     /// The `Self` of the first call.
