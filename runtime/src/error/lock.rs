@@ -247,8 +247,8 @@ impl LockError {
         }
     }
 
-    /// The name is in use as another lock than the one asked for. Both are told by their capacity, and by whether
-    /// their tickets take tokens.
+    /// The name is in use as another lock than the one asked for. The capacity shows the kind of each lock, together
+    /// with whether its tickets accept tokens.
     pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
         let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);
         match (kind(expected), kind(found)) {

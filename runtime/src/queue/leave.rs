@@ -50,7 +50,7 @@ impl LockQueue {
         self.end_confirmed(hold, false, self.member().settings().store_timeout)
     }
 
-    /// Like [`give_back`](Self::give_back), with a promise to wait on, which is kept within a [`moment`](Self::moment).
+    /// Like [`give_back`](Self::give_back), but returns a promise, which completes within a [`moment`](Self::moment).
     pub(crate) fn give_back_confirmed(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, true, self.moment())
     }
