@@ -41,7 +41,7 @@ pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
     }
 }
 
-/// As [`private`], with errors about the path shown at `span`.
+/// Like [`private`], with errors about the path shown at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let span = ours(span);
     let Some(path) = runtime else {

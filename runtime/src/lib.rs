@@ -32,8 +32,9 @@
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
-//! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
+//! It runs on Redis 6.2 or newer, on Linux and macOS; for tests also without Redis, inside the process (`memory://`).
+//! Each client has a background thread for its connection and timers. So it needs no runtime, and a runtime that ends
+//! does no harm.
 
 #[cfg(not(unix))]
 compile_error!(
@@ -93,7 +94,7 @@ pub use site::{Site, sites};
 #[path = "guide/mod.rs"]
 pub mod _guide;
 
-/// What the attributes expand to. Not for direct use.
+/// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;

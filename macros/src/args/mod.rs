@@ -63,7 +63,7 @@ pub(crate) struct Options {
     pub(crate) done: bool,
 }
 
-/// What stands for the namespace at the beginning of an old name. The runtime replaces it.
+/// Stands for the namespace at the beginning of an old name. The runtime replaces it.
 const NAMESPACE: &str = "{namespace}:";
 
 /// An option as it was written.

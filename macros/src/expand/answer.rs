@@ -1,4 +1,4 @@
-//! What a call returns if the lock was not obtained or was lost: the answer of a handler, or the error in the return
+//! The result of a call that did not get the lock, or lost it: the answer of a handler, or the error in the return
 //! type.
 
 use proc_macro2::{Group, Ident, Span, TokenStream};

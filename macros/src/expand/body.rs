@@ -71,7 +71,7 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body is pinned where it is made: each move of a future copies all that it stores, and its own copy needs stack.
+    /// The body is pinned in place: each move of a future copies everything that it stores, and each copy needs stack.
     /// If the answer to a timeout may use what the body consumes, or the body uses the guard, the lock is acquired in a
     /// separate step.
     pub(super) fn in_future(

@@ -71,7 +71,7 @@ impl Function {
         quote!(#(#attrs)* #visibility #default #sig #body)
     }
 
-    /// Whether the signature shows that there is a `Self`.
+    /// Whether the signature shows that the function has a `Self`.
     ///
     /// The body does not count, since editing a body must not rename a lock. What `#[async_trait]` adds depends on the
     /// body, so it does not count either.

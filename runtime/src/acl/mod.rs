@@ -7,12 +7,12 @@ use crate::config::{Config, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::store::rights;
 
-/// The ACL rule for a user that may do exactly what this library does with this [`Config`] or URL, on each server; that
-/// for sentinels is [`AclRule::sentinels`]. Does not connect.
+/// The ACL rule for a user that has exactly the rights that this library needs with this [`Config`] or URL, on each
+/// server. [`AclRule::sentinels`] is the rule for sentinels. Does not connect.
 ///
 /// # Errors
 ///
-/// As [`Config::new`], and for options that cannot work.
+/// The errors of [`Config::new`], and those for options that cannot work.
 ///
 /// ```
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -29,7 +29,7 @@ where
     Ok(AclRule::of(&config.try_into()?.validate()?))
 }
 
-/// What [`acl_rule`] returns. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
+/// The result of [`acl_rule`]. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
 /// commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AclRule {
@@ -73,17 +73,17 @@ impl AclRule {
         }
     }
 
-    /// The rule without its optional commands. `CONFIG GET` is for [`Client::guarantees`](crate::Client::guarantees)
-    /// and the warnings of set-up, but also lets the user read passwords in the configuration; without it, guarantees
-    /// that depend on it are `Unknown`. The shard channels of a cluster save work for its nodes; servers before Redis 7
-    /// do not have them.
+    /// The rule without its optional commands. The library uses `CONFIG GET` for
+    /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But it also lets the user read
+    /// passwords in the configuration. Without it, guarantees that depend on it are `Unknown`. The shard channels of a
+    /// cluster save work for its nodes; servers before Redis 7 do not have them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();
         self
     }
 
-    /// The rule for the users of the sentinels, which have users of their own; `None` where there are no sentinels.
+    /// The rule for the user on the sentinels, which have users of their own. `None` without sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {
         self.sentinels.as_deref()

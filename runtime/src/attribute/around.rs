@@ -36,8 +36,8 @@ pub fn finish<G: Guard, F: Future>(
 pin_project! {
     /// A lock that is being taken, then held.
     ///
-    /// The expansion declares it before the body, so it is dropped after the body: what the body owns is gone when the lock is
-    /// released.
+    /// The expansion declares it before the body, so it is dropped after the body. So the body's own values are dropped
+    /// before the lock is released.
     #[must_use = "the lock is taken by `under`"]
     pub struct Locking<A, G> {
         #[pin]
@@ -61,7 +61,7 @@ pub fn locking<L: Lock>(
 
 /// Takes the lock, then [`run`]s `body`.
 ///
-/// Both stay where they are: a future that is moved into another one is copied in a debug build, with all that it stores.
+/// Both are pinned in place: in a debug build, moving a future into another one copies everything that it stores.
 pub fn under<'a, A, G, F>(
     lock: Pin<&'a mut Locking<A, G>>,
     body: Pin<&'a mut F>,

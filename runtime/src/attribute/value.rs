@@ -1,4 +1,5 @@
-//! What options accept. These are traits of their own so that the compiler can explain what is wrong with other types.
+//! The types that options accept. These are separate traits, so that the compiler can explain what is wrong with other
+//! types.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use super::answer::{AtOnce, Inside};
 use crate::config::{self, IntoDuration};
 
-/// What can be a part of a key.
+/// A type that can be a part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
     label = "needs `Display`",
@@ -24,7 +25,8 @@ impl<T: Display + ?Sized> KeyPart for T {
     }
 }
 
-/// What `keys` accepts. Expressions that are places are borrowed, so `M` tells values from references to references.
+/// The types that `keys` accepts. The macro borrows place expressions, so `M` distinguishes values from references to
+/// references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
@@ -60,7 +62,7 @@ where
     }
 }
 
-/// What can name an owner.
+/// A type that can name an owner.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
     label = "needs `Display`",
@@ -89,7 +91,7 @@ pub trait IsDuration {
     /// Its length, or what is wrong with it.
     fn length(self) -> Result<Duration, &'static str>;
 
-    /// As [`length`](Self::length), for `block`.
+    /// Like [`length`](Self::length), for `block`.
     fn block(self) -> Result<Duration, &'static str>;
 }
 

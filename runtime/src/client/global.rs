@@ -43,7 +43,7 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The client in force here: the one of the innermost [`Client::scope`], else the global one.
+/// The client in force here: that of the innermost [`Client::scope`], or else the global one.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn client() -> Result<Client, LockError> {
     in_force().map(Cow::into_owned)
 }
 
-/// As [`client`], without cloning the global one.
+/// Like [`client`], without cloning the global one.
 #[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     let current = scope::current().map(Cow::Owned);
@@ -71,7 +71,7 @@ pub async fn shutdown() {
     }
 }
 
-/// As [`shutdown`], blocking the thread.
+/// Like [`shutdown`], but blocks the thread.
 pub fn blocking_shutdown() {
     if let Some(client) = GLOBAL.get() {
         client.blocking_shutdown();

@@ -22,8 +22,8 @@ use crate::wait::{DeferredWakes, Promise};
 /// One connected store, plus the defaults of its locks.
 ///
 /// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for other
-/// stores, or for tests. It works in any runtime and in none: a thread of its own talks to the store, and ends when the
-/// last clone and the last guard are dropped.
+/// stores, or for tests. It works in any runtime and in none: its own background thread talks to the store. The thread
+/// ends when the last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,9 +54,9 @@ impl Drop for Shared {
 impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
-    /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and
-    /// without a runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. That the store is
-    /// `memory://` it says once in a process, at level INFO: tests make many such clients.
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and without a
+    /// runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. For `memory://` it logs one line per
+    /// process instead, at level INFO, because tests make many such clients.
     ///
     /// # Errors
     ///
@@ -78,27 +78,27 @@ impl Client {
         })
     }
 
-    /// The namespace that the configuration gives to names.
+    /// The namespace of this client, from its configuration.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the locks of this client are worth on the servers that it uses, as found at set-up.
+    /// What the servers of this client guarantee for its locks, as found at set-up.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, whatever task or thread polls it.
+    /// Makes this client the one in force inside `future`, in whichever task or thread polls it.
     ///
     /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
-    /// The returned future borrows nothing from the client, and is `Send` if `future` is. A thread gets it by
+    /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
     /// [`blocking_scope`](Self::blocking_scope).
     ///
     /// # Cancel safety
     ///
-    /// As that of `future`.
+    /// The same as that of `future`.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -126,7 +126,8 @@ impl Client {
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
     /// that still exist are lost.
     ///
-    /// Waits for the store for `store_timeout` at most. Locks whose release it does not answer end with their lease.
+    /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
+    /// lease ends.
     ///
     /// # Cancel safety
     ///
@@ -149,11 +150,13 @@ impl Client {
         }
     }
 
-    /// As [`shutdown`](Self::shutdown), blocking the thread.
+    /// Like [`shutdown`](Self::shutdown), but blocks the thread.
     pub fn blocking_shutdown(&self) {
         let store_timeout = self.member().settings().store_timeout;
         if !self.member().shut_down(store_timeout) {
-            tracing::warn!("shut down without an answer to every release; leases free the rest");
+            tracing::warn!(
+                "shut down without an answer to every release; those locks end with their lease"
+            );
         }
     }
 

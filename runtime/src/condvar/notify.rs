@@ -14,8 +14,8 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and those
-    /// of an unusable client or name.
+    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and the
+    /// errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -24,7 +24,7 @@ impl Condvar {
         Ok(count(&self.notify(Signal::One)?.wait().await?) > 0)
     }
 
-    /// As [`notify_one`](Self::notify_one), blocking the thread. The errors are the same.
+    /// Like [`notify_one`](Self::notify_one), but blocks the thread. The errors are the same.
     pub fn blocking_notify_one(&self) -> Result<bool, LockError> {
         Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
     }
@@ -33,20 +33,20 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// Those of [`notify_one`](Self::notify_one).
+    /// The errors of [`notify_one`](Self::notify_one).
     ///
     /// # Cancel safety
     ///
-    /// As [`notify_one`](Self::notify_one).
+    /// Like [`notify_one`](Self::notify_one).
     pub async fn notify_all(&self) -> Result<u64, LockError> {
         Ok(count(&self.notify(Signal::All)?.wait().await?))
     }
 
-    /// As [`notify_all`](Self::notify_all), blocking the thread.
+    /// Like [`notify_all`](Self::notify_all), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`notify_one`](Self::notify_one).
+    /// The errors of [`notify_one`](Self::notify_one).
     pub fn blocking_notify_all(&self) -> Result<u64, LockError> {
         Ok(count(&self.notify(Signal::All)?.blocking_wait()?))
     }

@@ -30,38 +30,41 @@ const SIGNALS_ONLY: u32 = 0;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
-    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new
-    /// fencing token. It may also return without a notification: check the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again with a new fencing token, however long
+    /// that takes. It may also return without a notification: check the condition again.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
-    /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
+    /// (re-entry), because then the lock would not be released. [`LockError::Unavailable`] and the others of
     /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
     /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes
     /// still hold it.)
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue and releases the lock. If a notification had come, the next waiter gets it.
+    /// Dropping the future leaves the queue, and releases the lock. If a notification had come, the next waiter gets
+    /// it.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
 
-    /// As [`wait`](Self::wait), blocking the thread. The errors are the same.
+    /// Like [`wait`](Self::wait), but blocks the thread. The errors are the same.
     pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
 
-    /// As [`wait`](Self::wait), for `timeout` at most; taking the lock again may take longer.
+    /// Like [`wait`](Self::wait), but waits for a notification for `timeout` at most. Taking the lock again may take
+    /// longer.
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is no length of time.
+    /// The errors of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is not a length of
+    /// time.
     ///
     /// # Cancel safety
     ///
-    /// As [`wait`](Self::wait).
+    /// Like [`wait`](Self::wait).
     pub async fn wait_timeout(
         &self,
         guard: MutexGuard,
@@ -71,11 +74,11 @@ impl Condvar {
         self.wait_at_most(guard, Some(timeout), false).await
     }
 
-    /// As [`wait_timeout`](Self::wait_timeout), blocking the thread.
+    /// Like [`wait_timeout`](Self::wait_timeout), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait).
+    /// The errors of [`wait`](Self::wait).
     pub fn blocking_wait_timeout(
         &self,
         guard: MutexGuard,

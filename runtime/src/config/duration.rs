@@ -14,9 +14,9 @@ use crate::error::LockError;
 /// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
 /// | `Duration::from_millis(250)` | itself |
 ///
-/// It holds for the options of [`Config`](super::Config), of handles and of the attributes. An unusable value (negative, NaN,
-/// an unknown unit, more than a hundred years) is an error, never a panic: of `setup` and
-/// `Client::connect`, or [`LockError::InvalidOption`] of the call that would use it.
+/// The same rule holds for the options of [`Config`](super::Config), of handles and of the attributes. An unusable
+/// value (negative, NaN, an unknown unit, more than a hundred years) is an error, never a panic. For `Config`, `setup`
+/// and `Client::connect` return the error. For handles and attributes, the call returns [`LockError::InvalidOption`].
 ///
 /// The trait is sealed.
 ///
@@ -89,7 +89,7 @@ mod sealed {
     pub trait ToDuration: Sized {
         fn to_duration(self) -> Result<Duration, &'static str>;
 
-        /// Whether it says its unit.
+        /// Whether the value has a unit.
         fn has_unit(&self) -> bool {
             true
         }

@@ -21,8 +21,8 @@ use crate::error::SetupError;
 
 /// Which store to use, and the defaults of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is accepted. Lengths of time are numbers of seconds, texts like
-/// `"250ms"`, or `Duration`s: see [`IntoDuration`]. A value that cannot work is reported by `setup` and `Client::connect`.
+/// A URL alone is enough wherever a `Config` is accepted. A length of time is a number of seconds, a text like
+/// `"250ms"`, or a `Duration`: see [`IntoDuration`]. `setup` and `Client::connect` report values that cannot work.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -55,22 +55,22 @@ use crate::error::SetupError;
 /// |---|---|---|
 /// | `tls=true` | every scheme over TCP | use TLS for all servers and sentinels, like `rediss://` |
 /// | `ca=/path` | TLS | trust the certificate authorities in this file instead of the system's |
-/// | `cert=/path`, `key=/path` | TLS | the client certificate (with intermediate ones) and its private key, if the server asks for one (`tls-auth-clients`) |
+/// | `cert=/path`, `key=/path` | TLS | the client certificate (with its intermediate certificates) and its private key, if the server asks for one (`tls-auth-clients`) |
 /// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host in the URL |
 /// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login for the sentinels; the one before the `@` is for the servers |
 /// | `db=…` | `unix://` | the database; with other schemes it is in the path |
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
 /// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
 ///
-/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
+/// Percent-encode special characters of a user, password, path or parameter. No Debug output or error shows a
 /// user, a password or the content of a file.
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3.
-/// The files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate needs no
+/// TLS 1.2 and 1.3. Needs the feature `tls` of this crate; it is off by default, because it needs a C compiler.
+/// The files are in PEM. They are read at set-up, and again for each new connection, so a renewed certificate needs no
 /// restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
-/// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
+/// certificate is always checked. [`TlsError`](crate::TlsError) says what is wrong.
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
@@ -143,18 +143,18 @@ impl Config {
         }
     }
 
-    /// From the environment: the URL in `AUTO_MUTEX_URL`, the namespace, if any, in `AUTO_MUTEX_NAMESPACE`.
+    /// Reads the URL from `AUTO_MUTEX_URL`, and the namespace, if any, from `AUTO_MUTEX_NAMESPACE`.
     ///
     /// # Errors
     ///
-    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and those of
+    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and the errors of
     /// [`Config::new`].
     pub fn from_env() -> Result<Self, SetupError> {
         environment::read(|variable| std::env::var_os(variable))
     }
 
     /// The first part of every name. It lets several environments share a store. The package of an annotated function
-    /// comes after it, so the programs of one namespace share only the locks that they name alike (`name = "…"`,
+    /// comes after it. So programs in one namespace share only the locks that they give the same name (`name = "…"`,
     /// handles).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
@@ -189,11 +189,14 @@ impl Config {
         self
     }
 
-    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) says so: 30 s by default. It
-    /// comes again at each doubling (60 s, 120 s…), and up to a third of a `lease` late. It names the lock, the place in the
-    /// program (`file:line` of an annotated function), and for a call the holder and its place in line. `0` turns it off.
+    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN): 30 s by default. `0` turns
+    /// it off.
     ///
-    /// By default a call waits as long as it takes, and a body may hold a lock for a day. So this is how a hang shows.
+    /// The warning comes again at each doubling (60 s, 120 s…), up to a third of a `lease` late. It names the lock and the
+    /// site in the program (`file:line` of an annotated function). For a call that waits, it also gives the holder and the
+    /// place in line.
+    ///
+    /// By default a call waits as long as it takes, and a body may hold a lock for a day. This warning shows that one hangs.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -224,8 +227,7 @@ impl Config {
     /// times turns this off.
     ///
     /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
-    /// waiters of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed
-    /// over.
+    /// waiters of one process are served in order.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -237,21 +239,22 @@ impl Config {
         self
     }
 
-    /// Whether a restarted server grants nothing until every lease has ended that it may have granted before. That
-    /// takes as long as after a failover, since the server may have been promoted just before (`longest_lease` and a
-    /// second for a server of a quorum). Without this guard, a server that has lost its data grants locks again that
-    /// clients still hold.
+    /// Whether a restarted server grants nothing until every lease that it may have granted before has ended. Without
+    /// this guard, a server that has lost its data grants locks that clients still hold.
+    ///
+    /// The guard waits as long as after a failover, because the server may have been promoted just before. A server of a
+    /// quorum waits only for `longest_lease` and a second. Calls that give up meanwhile get
+    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which gives the remaining time.
     ///
     /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica has
-    /// become the primary, nothing is granted for the same time, whatever this option says. Calls that give up
-    /// meanwhile get [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in
-    /// this process does not outlive its clients and needs no guard.
+    /// become the primary, nothing is granted for the same time, even if this option is off. A store in this process does
+    /// not outlive its clients and needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.restart_guard = Some(on);
         self
     }
 
-    /// Removes the guard against failovers: two clients may then hold the same lock after one. Only for the tests that
+    /// Removes the failover guard: after a failover two clients may then hold the same lock. Only for the tests that
     /// show this.
     #[doc(hidden)]
     pub fn without_failover_guard(mut self) -> Self {
@@ -278,14 +281,16 @@ impl Config {
         self
     }
 
-    /// A grant counts only once `count` replicas of the server have it, for which a call waits up to `timeout` (WAIT).
+    /// A grant counts only when `count` replicas of the server have it. A call waits for them up to `timeout` (WAIT).
     /// Off by default.
     ///
     /// With fewer replicas the lock is released again and the call fails with
     /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
-    /// replica that has it takes over. Together with `min-replicas-to-write` on the server, which stops a primary that
-    /// is cut off from granting, that is the most that one primary with replicas can guarantee; it is not consensus.
-    /// Costs a second connection and another round trip for each grant of the store; renewals cost nothing extra.
+    /// replica that has it takes over. Set `min-replicas-to-write` on the server too: it stops a primary that is cut
+    /// off from granting. Both together are the most that one primary with replicas can guarantee; they are not
+    /// consensus.
+    ///
+    /// Costs a second connection, and one more round trip for each grant of the store. Renewals cost nothing extra.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) expire: Option<Duration>,
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
-    /// After which time a wait or a hold is warned of; `None`: never.
+    /// How long a wait or a hold may last before a warning; `None`: no warnings.
     pub(crate) slow: Option<Duration>,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,

@@ -82,7 +82,9 @@ async fn end(member: &Member) {
     };
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
-            tracing::warn!("not every release was answered before the end; leases free the rest");
+            tracing::warn!(
+                "not every release was answered before the end; those locks end with their lease"
+            );
         });
     }
     // Subscribers get to say what was lost, but not to block.
@@ -156,7 +158,7 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         };
         let aside = wait::enter(&runtime);
         serve(&runtime, settings, &starter);
-        // What the end of the runtime brings up is no exception.
+        // Dropping the runtime may log events or wake tasks; these go to the other threads too.
         drop(runtime);
         drop(aside);
     };

@@ -9,8 +9,8 @@ use super::{StoreError, TlsError};
 
 /// Why a client could not be made. Every text says what to change; none shows a password.
 ///
-/// What a server or a connection said is the `source` and not repeated in the text: print the chain, as `{error:#}` of
-/// anyhow does.
+/// The `source` is the error of the server or connection, which the text does not repeat. Print the whole chain, as
+/// `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -26,7 +26,7 @@ pub enum SetupError {
     UnsupportedStore {
         /// The scheme of the URL.
         scheme: String,
-        /// What it needs.
+        /// What the store needs.
         reason: &'static str,
     },
 
@@ -57,11 +57,11 @@ pub enum SetupError {
     Unreachable {
         /// The server, without credentials.
         address: String,
-        /// What the connection said.
+        /// The error of the connection.
         source: StoreError,
     },
 
-    /// The server was reached, but TLS with it fails, or it insists on TLS.
+    /// The server was reached, but the TLS connection fails, or the server requires TLS.
     #[error("no TLS connection to the lock store at {address}")]
     Tls {
         /// The server, without credentials.
@@ -75,16 +75,16 @@ pub enum SetupError {
     Authentication {
         /// The server, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's error.
         source: StoreError,
     },
 
-    /// The user may not run a command that the locks need.
+    /// The user lacks the right to run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right")]
     Permission {
         /// The server, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's error.
         source: StoreError,
     },
 
@@ -111,11 +111,11 @@ pub enum SetupError {
     NoSentinel {
         /// The sentinels of the URL.
         address: String,
-        /// What the last one said, or the connection to it.
+        /// The error of the last sentinel, or of the connection to it.
         source: StoreError,
     },
 
-    /// No sentinel that answers monitors a service of this name.
+    /// The sentinels that answer do not monitor a service of this name.
     #[error(
         "the sentinels at {address} know no service `{service}`: compare it with `sentinel monitor` in their configuration"
     )]
@@ -126,19 +126,19 @@ pub enum SetupError {
         address: String,
     },
 
-    /// For all of `connect_timeout`, the primary that the sentinels name could not be reached, or was no primary.
+    /// During the whole `connect_timeout`, the sentinels' primary could not be reached, or was not a primary.
     #[error("service `{service}` has no primary at present")]
     NoPrimary {
         /// The name in the URL.
         service: String,
-        /// What its server said, or the connection to it.
+        /// The error of its server, or of the connection to it.
         source: StoreError,
     },
 
     /// The background thread could not be started.
     #[error("cannot start the background thread: {reason}")]
     Engine {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }

@@ -28,9 +28,9 @@ pub(crate) enum StoreErrorKind {
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
-    /// The data under the name is not ours.
+    /// The data under the name is foreign.
     Foreign,
-    /// The reply is not what the protocol says.
+    /// The reply does not follow the protocol.
     Protocol,
     /// This kind of store cannot do it.
     Unsupported,

@@ -1,4 +1,4 @@
-//! What may happen to locks in one event. Ordered from the best to the worst: of two servers the greater counts.
+//! The possible effects of an event on locks, ordered from best to worst: of two servers, the worse counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -30,13 +30,13 @@ pub enum AfterRestart {
 pub enum AfterFailover {
     /// There are no replicas.
     NoReplicas,
-    /// Locks may be lost, but nothing is granted until every earlier lease has ended, and the old primary grants
-    /// nothing without replicas (`min-replicas-to-write`).
+    /// Locks may be lost, but nothing is granted until every earlier lease has ended. The old primary grants nothing
+    /// without replicas (`min-replicas-to-write`).
     Closed {
         /// How long, from when the first client saw the new primary.
         time: Duration,
     },
-    /// As `Closed`, but an old primary that is cut off from its replicas still grants.
+    /// Like `Closed`, but an old primary that is cut off from its replicas still grants locks.
     OldPrimaryGoesOn {
         /// How long the new primary grants nothing.
         time: Duration,

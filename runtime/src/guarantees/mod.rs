@@ -16,10 +16,10 @@ use crate::acl::listed;
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
 
-/// What the locks of a client are worth on the servers that it uses, as found at set-up: see
-/// [`Client::guarantees`](crate::Client::guarantees). Of several servers the weakest counts.
+/// What the servers of a client guarantee for its locks, as found at set-up: see
+/// [`Client::guarantees`](crate::Client::guarantees). If there are several servers, the weakest counts.
 ///
-/// While everything runs, a lock never has more holders than it may have. The fields say what happens when something
+/// While no server fails, a lock never has more holders than it may have. The fields say what happens when something
 /// fails.
 ///
 /// ```
@@ -75,7 +75,7 @@ impl Guarantees {
         }
     }
 
-    /// What two servers guarantee together: of each field the weaker.
+    /// The guarantees of two servers together: the weaker value of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -89,8 +89,9 @@ impl Guarantees {
         }
     }
 
-    /// What could let two clients think they hold the same lock, or is unknown, and what to do about it. Set-up logs a
-    /// warning for each; for [`Weakness::InProcessOnly`], which is usual in tests, one line of level INFO per process.
+    /// The settings that could let two clients think they hold the same lock, or are unknown, and what to do about
+    /// each. Set-up logs a warning for each. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line
+    /// of level INFO per process.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)

@@ -42,7 +42,7 @@ pub enum Weakness {
 
     /// An old primary that was replaced still grants.
     #[error(
-        "the lock store has replicas, and goes on granting when it is cut off from them and replaced: set \
+        "the lock store has replicas, and would still grant locks after it was cut off from them and replaced: set \
          min-replicas-to-write to 1 or more"
     )]
     OldPrimaryGoesOn,

@@ -12,8 +12,8 @@ use crate::store::{Meta, NameRecord};
 pub struct LockInfo {
     /// Whether it has a holder, or is kept for `at_least`.
     pub locked: bool,
-    /// The holders, the first to come first; a mutex has one at most. A lock that is kept for `at_least` names its last
-    /// holder.
+    /// The holders, in order of arrival; a mutex has one at most. For a lock that is kept for `at_least`, this is the
+    /// last holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
@@ -25,7 +25,7 @@ pub struct LockInfo {
     pub expires_in: Option<Duration>,
 }
 
-/// A process that waits for a lock, for any number of its tasks: the first of them is described.
+/// A process that waits for a lock. Any number of its tasks may wait; the fields describe the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiter {
@@ -33,14 +33,13 @@ pub struct Waiter {
     pub host: String,
     /// The process id.
     pub pid: u32,
-    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
-    /// file:line`.
+    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when the process stands in line, by the store's clock.
+    /// Since when the process waits, by the store's clock.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// What it waits for.
+    /// The kind of lock that it waits for.
     pub kind: HoldKind,
     /// How many units it waits for: see [`Holder::units`].
     pub units: u32,

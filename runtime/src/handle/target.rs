@@ -1,4 +1,4 @@
-//! [`AcquireTarget`]: the lock that a call is about, once its client and complete name are known.
+//! [`AcquireTarget`]: the lock of a call, with its client and complete name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Wa
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
 
-/// The lock that a call is about. Calls of annotated functions make one without a handle.
+/// The lock of a call. Calls of annotated functions make one without a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
     /// Identifies the caller, without the owner: see [`Meta`].
     pub(super) meta: SharedStr,
-    /// Who shares the hold, if not the calling task.
+    /// The owner that shares the hold, if not the calling task.
     pub(super) owner: Option<&'a Owner>,
-    /// What was obtained through the handle before, if the call has one.
+    /// What the handle remembers, if the call has a handle.
     pub(super) last: Option<&'a Arc<Last>>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> AcquireTarget<'a> {
         Ok(Taking::Waiting(self.join(&want)?))
     }
 
-    /// What the calling task holds of the lock and may share; an error if it holds some and may not ask for more.
+    /// The holds of the calling task that this call may share; an error if it has some and may not ask for more.
     #[inline]
     pub(crate) fn held_already(
         &self,
@@ -123,7 +123,7 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock, whatever the calling task holds.
+    /// Asks for the lock, regardless of what the calling task holds.
     #[inline]
     pub(crate) fn enter(
         &self,
@@ -164,7 +164,7 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock in the words of the queue.
+    /// The request to the queue.
     pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
         member.with_queue(&self.name, |local| local.enter(want))?
@@ -183,14 +183,14 @@ impl<'a> AcquireTarget<'a> {
         self.meta.clone()
     }
 
-    /// Asks the store about the name, or has it act on the name.
+    /// Sends an operation on the name to the store.
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
         let member = self.client.member();
         member.with_queue(&self.name, |local| local.query(op))
     }
 }
 
-/// What the calling task wants of a lock, with no owner.
+/// The request of the calling task, without an owner.
 #[inline]
 pub(crate) fn want(
     share: Share,

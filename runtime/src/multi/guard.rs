@@ -35,9 +35,9 @@ impl MultiGuard {
         holds.map(|hold| hold.name().as_str())
     }
 
-    /// The greatest of the fencing tokens. For a resource that several of the locks protect, it grows with every
-    /// grant of the same names; where the names differ from call to call, check
-    /// [`fencing_token_of`](Self::fencing_token_of) one of them.
+    /// The greatest of the fencing tokens, for a resource that several of the locks protect. It grows with every grant
+    /// of the same names. If the names differ from call to call, check [`fencing_token_of`](Self::fencing_token_of) one
+    /// of them instead.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         let holds = self.holding.holds().all().iter();
@@ -45,7 +45,7 @@ impl MultiGuard {
     }
 
     /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the complete
-    /// name, or the text that the handle was given; `None` if it is none of these locks.
+    /// name, or the text that the handle was given. `None` if no lock here has that name.
     #[must_use]
     pub fn fencing_token_of(&self, name: &str) -> Option<u64> {
         let token = |name: &str| {

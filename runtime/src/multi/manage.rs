@@ -15,16 +15,16 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, LockError> {
         Ok(self.info().await?.iter().any(|info| info.locked))
     }
 
-    /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
+    /// Like [`is_locked`](Self::is_locked), but blocks the thread. The errors are the same.
     pub fn blocking_is_locked(&self) -> Result<bool, LockError> {
         block_on(self.is_locked())
     }
@@ -34,11 +34,11 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// At most the leases are renewed.
+    /// The leases may be renewed. Nothing else changes.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
         let mut all = true;
         for confirmed in self.each(Handle::confirm)? {
@@ -50,20 +50,21 @@ impl MultiLock {
         Ok(all)
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
+    /// Like [`is_owned`](Self::is_owned), but blocks the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
 
-    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, as the names were given.
+    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, in the order in which the
+    /// names were given.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
         // Checks all names first, so that an unusable one fails before any request is sent.
         self.each(|_| Ok(()))?;
@@ -76,12 +77,12 @@ impl MultiLock {
         Ok(infos)
     }
 
-    /// As [`info`](Self::info), blocking the thread. The errors are the same.
+    /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
     pub fn blocking_info(&self) -> Result<Vec<LockInfo>, LockError> {
         block_on(self.info())
     }
 
-    /// Restarts the `expire` of what is held through this handle: see
+    /// Restarts the `expire` of the locks that are held through this handle: see
     /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
     ///
     /// # Errors
@@ -100,13 +101,13 @@ impl MultiLock {
         Ok(())
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+    /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 
-    /// Releases what is held through this handle or its clones, however many guards share it, and says whether all
-    /// of it was held. The guards count as lost.
+    /// Releases the locks that are held through this handle or its clones, even if several guards share them. Returns
+    /// whether all of them were held. Their guards count as lost.
     ///
     /// # Errors
     ///
@@ -127,19 +128,19 @@ impl MultiLock {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+    /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }
 
-    /// Breaks the locks, whoever holds them, and says whether anybody did. Their holders are notified: their guards are
-    /// lost, their async bodies cancelled. For operators; what the locks protect may still be in use for a
-    /// moment.
+    /// Takes the locks away from all their holders; returns whether there was one. The holders are notified: their
+    /// guards are lost, and their async bodies are cancelled. For operators: a former holder may still use the
+    /// protected resources for a moment.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and those of
-    /// an unusable client or name.
+    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and the errors
+    /// of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -152,7 +153,7 @@ impl MultiLock {
         Ok(any)
     }
 
-    /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
+    /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
     pub fn blocking_force_unlock(&self) -> Result<bool, LockError> {
         block_on(self.force_unlock())
     }

@@ -22,8 +22,8 @@ use crate::handle::{Handle, Options, option_methods};
 ///
 /// All are tried at once: if they are free, that is one round trip to the store. If one is busy, the call waits for it
 /// in its queue. Meanwhile it keeps the locks that come before the busy one in the order of their names; those after it
-/// are free for others. So nobody waits for a name while holding one that comes after it: two calls cannot wait for
-/// each other, in whatever order the names are given, and nobody starves.
+/// are free for others. So no call waits for a name while it holds a later one. Therefore two calls cannot wait for
+/// each other, whatever the order of the names, and no call starves.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use; `block` is for all locks together.
 ///
@@ -56,7 +56,7 @@ impl Client {
 }
 
 impl MultiLock {
-    /// The locks called `names`, of the client in force where they are used: see [`Client::multi`].
+    /// The locks called `names`, of the client that is in force where they are used: see [`Client::multi`].
     #[track_caller]
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::of(None, names)

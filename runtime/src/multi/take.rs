@@ -32,7 +32,7 @@ pub(crate) async fn take(
     Call::new(targets, options, blocking)?.run().await
 }
 
-/// As [`take`], but never waits for a busy lock.
+/// Like [`take`], but never waits for a busy lock.
 pub(super) async fn try_take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,

@@ -27,7 +27,7 @@ pub(crate) const ONE_OF_ONE: Demand = Demand {
 /// A lock that one holder in the whole cluster has at a time.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options, and
-/// knows what was last obtained through the handle (see [`unlock`](Self::unlock)).
+/// knows which lock was last taken through the handle (see [`unlock`](Self::unlock)).
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -50,8 +50,8 @@ pub struct Mutex {
 }
 
 impl Client {
-    /// A mutex called `name`, in this client's namespace, if it has one. It is the lock of an annotated function
-    /// with `name = "…"` of the same text; that of a function without this option is called `package:Type:function`.
+    /// A mutex called `name`, in this client's namespace, if it has one. A function that is annotated with the same
+    /// `name = "…"` uses the same lock. Without this option, the lock of a function is called `package:Type:function`.
     ///
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control and non-ASCII characters are percent-escaped
     /// in the store.
@@ -62,7 +62,7 @@ impl Client {
 }
 
 impl Mutex {
-    /// A mutex called `name`, of the client in force where it is used: see [`Client::mutex`].
+    /// A mutex called `name`, of the client that is in force where the mutex is used: see [`Client::mutex`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::new(None, name))

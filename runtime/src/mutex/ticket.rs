@@ -17,8 +17,8 @@ use crate::store::{self, Meta};
 /// A held lock as a text, for another process to take over with [`Client::adopt`].
 ///
 /// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The store
-/// keeps the lock for the rest of its lease, at least two thirds of it: adopt it before that ends. Anybody who has the
-/// text can take the lock over, once.
+/// keeps the lock for the rest of its lease, at least two thirds of a lease: adopt the lock before that ends. Anybody
+/// who has the text can take the lock over, once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -71,9 +71,9 @@ impl FromStr for Ticket {
 }
 
 impl MutexGuard {
-    /// Ends this hold here without releasing the lock, so that another process can take it over.
+    /// Ends this hold without releasing the lock, so that another process can take the lock over.
     ///
-    /// The lease is not renewed from now on. Other guards that share the hold count as lost. `at_least` ends with this
+    /// From now on the lease is not renewed. Other guards that share the hold count as lost. `at_least` ends with this
     /// hold.
     ///
     /// # Errors
@@ -98,16 +98,16 @@ impl Client {
     /// # Errors
     ///
     /// [`LockError::Lost`] if the ticket was adopted before, or the lease has ended. [`LockError::Unavailable`], and
-    /// those of an unusable client.
+    /// the errors of an unusable client.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future may or may not take the lock over; if it does, the lock is released.
+    /// If the future is dropped, the lock may or may not have been taken over. If it was, it is released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
         Ok(adopted(self.adoption(ticket, false)?.await?))
     }
 
-    /// As [`adopt`](Self::adopt), blocking the thread. The errors are the same.
+    /// Like [`adopt`](Self::adopt), but blocks the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
         Ok(adopted(self.adoption(ticket, true)?.blocking()?))
     }

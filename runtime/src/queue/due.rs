@@ -207,7 +207,7 @@ impl Transition<'_> {
         }
     }
 
-    /// As [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
+    /// Like [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => self.unavailable(closing.error(self.now)),

@@ -68,7 +68,7 @@ impl LockQueue {
         }
     }
 
-    /// As [`give_up`](Self::give_up), for an attempt that does not wait. Returns a promise to wait on if there is
+    /// Like [`give_up`](Self::give_up), for an attempt that does not wait. Returns a promise to wait on if there is
     /// anything to release.
     pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
         let mut confirmed = None;

@@ -1,4 +1,4 @@
-//! The store reports something unasked: a message on the member's channel, or that the connection is back.
+//! The store reports something without a request: a message on the member's channel, or that the connection is back.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ impl LockQueue {
         self.end(hold, false);
     }
 
-    /// As [`release`](Self::release), for a holder that did not use its grant: a signal goes to the next waiter.
+    /// Like [`release`](Self::release), for a holder that did not use its grant: a signal goes to the next waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, true);
     }
@@ -50,7 +50,7 @@ impl LockQueue {
         self.end_confirmed(hold, false, self.member().settings().store_timeout)
     }
 
-    /// As [`give_back`](Self::give_back), with a promise to wait on, which is kept within a [`moment`](Self::moment).
+    /// Like [`give_back`](Self::give_back), but returns a promise, which completes within a [`moment`](Self::moment).
     pub(crate) fn give_back_confirmed(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, true, self.moment())
     }
@@ -263,7 +263,7 @@ impl Transition<'_> {
         }
     }
 
-    /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. It waits no
+    /// Like [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. It waits no
     /// longer than it would for the answer to the attempt.
     fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
         let promise = Arc::new(Promise::new());
@@ -276,7 +276,7 @@ impl Transition<'_> {
         promise
     }
 
-    /// As [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is released.
+    /// Like [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is released.
     pub(super) fn give_up_attempt(&mut self, index: usize) -> Option<Unlocked> {
         match self.state.tickets[index].attempting() {
             Some(attempt) if attempt.resting => {
@@ -318,7 +318,7 @@ impl Transition<'_> {
         self.lose_but_keep(index, cause, Duration::ZERO);
     }
 
-    /// As [`lose`](Self::lose), because the store answers that it does not know the hold.
+    /// Like [`lose`](Self::lose), because the store answers that it does not know the hold.
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
             return;
@@ -332,7 +332,7 @@ impl Transition<'_> {
         self.lose(index, cause);
     }
 
-    /// As [`lose`](Self::lose), but the store keeps the ticket for `park`.
+    /// Like [`lose`](Self::lose), but the store keeps the ticket for `park`.
     pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
         if let Some(held) = self.state.tickets[index].held_mut() {
             held.hold.lose(cause, self.wakes);

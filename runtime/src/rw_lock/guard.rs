@@ -65,14 +65,14 @@ impl RwLockWriteGuard {
         if !hold.is_shared()
             && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
         {
-            // What counts is whether the lock is held, not the answer.
+            // The answer does not matter: `check` reports whether the lock is held.
             let _ = confirmed.wait().await;
         }
         self.check()?;
         Ok(RwLockReadGuard::new(self.holding))
     }
 
-    /// As [`downgrade`](Self::downgrade), blocking the thread. The errors are the same.
+    /// Like [`downgrade`](Self::downgrade), but blocks the thread. The errors are the same.
     pub fn blocking_downgrade(self) -> Result<RwLockReadGuard, LockError> {
         block_on(self.downgrade())
     }

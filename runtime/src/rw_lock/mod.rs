@@ -67,7 +67,8 @@ impl Client {
 }
 
 impl RwLock {
-    /// A readers-writer lock called `name`, of the client in force where it is used: see [`Client::rw_lock`].
+    /// A readers-writer lock called `name`, of the client that is in force where the lock is used: see
+    /// [`Client::rw_lock`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::new(None, name))

@@ -57,7 +57,7 @@ impl Client {
 }
 
 impl Semaphore {
-    /// A semaphore called `name`, of `permits` permits, of the client in force where it is used: see
+    /// A semaphore called `name`, of `permits` permits, of the client that is in force where the semaphore is used: see
     /// [`Client::semaphore`].
     #[track_caller]
     pub fn new(name: impl Into<String>, permits: u32) -> Self {

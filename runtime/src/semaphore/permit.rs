@@ -35,13 +35,14 @@ impl Permit {
         self.holding.first().grant().signal.as_deref()
     }
 
-    /// Releases the permits, waits for the store to confirm, and says how many are free now, tokens included. While
-    /// other guards share them (re-entry) nothing is released.
+    /// Releases the permits, waits for the store to confirm, and returns how many are free now, tokens included. While
+    /// other guards share them (re-entry), nothing is released.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the permits were lost before, as `unlock` of the other guards says it. [`LockError::Unavailable`] if the store does not answer
-    /// within `store_timeout`; the release is sent again until it does.
+    /// [`LockError::Lost`] if the permits were lost before, as with `unlock` of other guards.
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is sent again until
+    /// it does.
     ///
     /// # Cancel safety
     ///
@@ -59,7 +60,7 @@ impl Permit {
         }
     }
 
-    /// As [`release`](Self::release), blocking the thread. The errors are the same.
+    /// Like [`release`](Self::release), but blocks the thread. The errors are the same.
     pub fn blocking_release(self) -> Result<u32, LockError> {
         block_on(self.release())
     }

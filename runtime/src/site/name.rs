@@ -4,7 +4,7 @@ use super::{Owner, Site, duplicates, type_name};
 use crate::name::NameBuilder;
 
 impl Site {
-    /// As [`scope`](Self::scope), for a call. Warns if another site derives the same name.
+    /// Like [`scope`](Self::scope), for a call. Warns if another site derives the same name.
     pub(crate) fn called(
         &'static self,
         client: Option<&str>,

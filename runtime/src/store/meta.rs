@@ -78,7 +78,7 @@ impl Meta {
         })
     }
 
-    /// As [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
+    /// Like [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
     pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
         let holder = Self::read(&HolderRecord {
             token: ticket.since,

@@ -85,7 +85,7 @@ mod tests {
         let changed = (1..100)
             .filter(|moved| epoch_keys(&topology(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
             .count();
-        // As redis-cli moves them: the first ones first.
+        // redis-cli moves the first slots first.
         assert!(changed < 99, "each move changed the key");
     }
 }

@@ -162,7 +162,7 @@ impl Refresher {
             Err(error) => {
                 self.topology.works = false;
                 wait::tell(move || {
-                    tracing::debug!(%error, "no node of the cluster says who serves what");
+                    tracing::debug!(%error, "no node of the cluster reports the slot map");
                 });
             }
         }
@@ -209,7 +209,7 @@ impl Refresher {
         for primary in old.primaries().iter().filter(|primary| !map.has(primary)) {
             let address = primary.address.to_string();
             wait::tell(move || {
-                tracing::info!(%address, "a node of the lock store serves nothing any more");
+                tracing::info!(%address, "a node of the lock store no longer serves any slot");
             });
             primary.store.cut();
             events.gone(primary.node);
@@ -243,7 +243,7 @@ fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: 
     let is_another = topology.works && since.after(ANOTHER) <= now;
     if is_another {
         wait::tell(|| {
-            tracing::warn!("the cluster of the lock store is another one than before");
+            tracing::warn!("the cluster of the lock store was replaced by another one");
         });
         *behind = None;
     }

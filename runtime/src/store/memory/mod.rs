@@ -69,8 +69,8 @@ impl Space {
     }
 }
 
-/// The highest token of all closed stores. Each grant takes at least a microsecond of token, so a tight loop of
-/// grants runs ahead of the clock; a store that is opened later starts its clock beyond it.
+/// The highest token of all closed stores. Each grant advances the token by at least a microsecond, so a tight loop of
+/// grants runs ahead of the clock. A store that is opened later starts its clock beyond the last token.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A member's access to a [`Space`].

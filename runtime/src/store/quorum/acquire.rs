@@ -45,7 +45,7 @@ impl Quorum {
         if let Phase::Held(_) = state.phase {
             return self.renew(request, ticket);
         }
-        // No store tells a ticket's first request that the ticket is over.
+        // A store never answers a ticket's first request with "gone" or "refused".
         if state.is_worn() && state.counter > 1 {
             return self.end(request, Ok(Reply::Refused));
         }

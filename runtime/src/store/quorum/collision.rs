@@ -62,7 +62,7 @@ impl Quorum {
         }
         let refusal = job.votes.replies().find(|reply| is_final(reply));
         let result = match refusal.cloned().unwrap_or(Reply::Gone) {
-            // No store tells a ticket's first request that the ticket is over.
+            // A store never answers a ticket's first request with "gone" or "refused".
             Reply::Refused | Reply::Gone if is_first => {
                 let what = "the servers have lost the request";
                 Err(StoreError::new(StoreErrorKind::Busy, what))

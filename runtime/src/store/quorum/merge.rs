@@ -41,7 +41,7 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
 fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     let holders = tickets(votes, |record| &record.holders);
     let mut waiters = tickets(votes, |record| &record.waiters);
-    // Whoever waits for a release accepts a signal there, whatever the kind of the lock.
+    // A ticket that waits for a release accepts a signal there, for every kind of lock.
     let takes = holders.first().is_some_and(|holder| holder.takes);
     let beside = tickets(beside, |record| &record.waiters).into_iter();
     waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));

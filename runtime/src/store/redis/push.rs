@@ -15,7 +15,7 @@ pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
     let told = payload.as_text().and_then(parse);
     if told.is_none() {
         wait::tell(|| {
-            tracing::debug!("a message on the member's channel makes no sense and is ignored");
+            tracing::debug!("a message on the member's channel is not valid and was ignored");
         });
     }
     told

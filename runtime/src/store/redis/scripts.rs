@@ -114,7 +114,7 @@ fn constants() -> HashMap<String, String> {
         ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
         ("WINDOW_US", WINDOW_US),
         ("LONGEST_LEASE_MS", LONGEST_LEASE.as_millis() as u64),
-        // Beyond every time and number; and what is added to the place of a quiet waiter.
+        // FAR is greater than every time and number. QUIET is added to the place of a quiet waiter.
         ("FAR", 1 << 53),
         ("QUIET", 1 << 52),
         ("CLAIM_MS", CLAIM_MS),

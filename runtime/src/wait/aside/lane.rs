@@ -85,7 +85,10 @@ impl Shared {
                 // A job that panics does not stop the others. (The panic hook has reported it.)
                 let _ = catch_unwind(AssertUnwindSafe(|| {
                     if left_out > 0 {
-                        tracing::warn!(left_out, "more came up than the subscriber could be told");
+                        tracing::warn!(
+                            left_out,
+                            "events were dropped, because the subscriber is slow or blocks"
+                        );
                     }
                 }));
                 let _ = catch_unwind(AssertUnwindSafe(job));
