@@ -49,10 +49,12 @@ struct Notes {
     keys: Vec<String>,
     /// A query had no key, so notes of other clients may exist.
     unnamed: bool,
-    /// The last reply: the term, since when (µs), the longest lease. It is passed to the next key, which may have no note.
+    /// The last reply: the term, since when (µs), the longest lease, and since when that counts (µs). It is passed to the
+    /// next key, which may have no note.
     term: String,
     since: u64,
     lease_ms: u64,
+    turn: u64,
 }
 
 impl TermKeys {
@@ -173,7 +175,7 @@ impl Term {
         let Value::List(words) = reply else {
             return None;
         };
-        let [opens_at, left, cause, term, since, lease_ms] = words.as_slice() else {
+        let [opens_at, left, cause, term, since, lease_ms, turn] = words.as_slice() else {
             return None;
         };
         let opens_at = opens_at.as_number()?;
@@ -184,9 +186,10 @@ impl Term {
             _ => return None,
         };
         let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
-        let lease_ms = lease_ms.as_number()?;
+        let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
         let mut notes = lock(&guard.keys.0);
-        (notes.term, notes.since, notes.lease_ms) = (term, since, lease_ms);
+        (notes.term, notes.since) = (term, since);
+        (notes.lease_ms, notes.turn) = (lease_ms, turn);
         let drift = left / 100 + Duration::from_millis(2);
         let until = now.after(left).after(drift);
         Some(Self {
@@ -246,7 +249,7 @@ pub(super) fn ask(
             Some(key) => words.texts(&["1", key]),
             None => words.text("0"),
         }
-        words.number(millis(guard.longest_lease).max(notes.lease_ms));
+        words.number(millis(guard.longest_lease));
         words.number(millis(lag.saturating_add(SLACK)));
         words.number(match (guard.restart, guard.replicated) {
             (false, _) => 0,
@@ -256,6 +259,8 @@ pub(super) fn ask(
         words.number(u64::from(guard.failover));
         words.text(&notes.term);
         words.number(notes.since);
+        words.number(notes.lease_ms);
+        words.number(notes.turn);
     });
     true
 }
