@@ -73,7 +73,7 @@ async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
     .await;
 }
 
-/// The process ends: releases everything, and waits for the answers, but not for long.
+/// Called when the process ends: releases all locks, and waits for the answers, but not for long.
 async fn end(member: &Member) {
     member.start_closing();
     let flushed = || {
@@ -83,11 +83,11 @@ async fn end(member: &Member) {
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
             tracing::warn!(
-                "not every release was answered before the end; those locks end with their lease"
+                "the client ended before the store had answered all releases; a lock without an answer is free when its lease ends"
             );
         });
     }
-    // Subscribers get to say what was lost, but not to block.
+    // Gives subscribers time to write their last events, but does not let them block the end.
     look_for(WORDS, wait::has_told).await;
     member.close();
 }

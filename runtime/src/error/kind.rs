@@ -11,7 +11,7 @@ pub(crate) const RW_LOCK: u32 = 1 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LockKind {
-    /// A [`Mutex`](crate::Mutex), also one of a [`MultiLock`](crate::MultiLock), or `#[auto_mutex]`.
+    /// A [`Mutex`](crate::Mutex), `#[auto_mutex]`, or one of the locks of a [`MultiLock`](crate::MultiLock).
     Mutex,
     /// A [`Semaphore`](crate::Semaphore), or `#[auto_semaphore]`.
     Semaphore,

@@ -35,7 +35,7 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     if !super::os::register(flush) {
         tracing::warn!(
-            "cannot watch the end of the process: locks held then are freed by their lease"
+            "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
     WATCHED.add(member.clone());
