@@ -271,7 +271,7 @@ impl Config {
     /// `lease` that is longer is an error.
     ///
     /// The server uses the longest value that any client has given it, and forgets it only after a week in which no
-    /// client has connected.
+    /// client was connected.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
