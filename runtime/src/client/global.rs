@@ -11,7 +11,7 @@ use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();
-/// Held during set-up, so that the second of two at once does not connect in vain.
+/// Held during set-up, so that of two simultaneous calls of `setup` the second does not connect in vain.
 static SETTING_UP: Mutex<()> = Mutex::new(());
 
 /// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.

@@ -78,7 +78,7 @@ impl Condvar {
         }
     }
 
-    /// The name that its waiters queue for. It differs from the name of a lock that is called the same.
+    /// The name that its waiters queue for. A lock with the same name has another name in the store.
     fn target(&self) -> Result<AcquireTarget<'_>, LockError> {
         let mut target = self.address.resolve()?;
         target.name = Cow::Owned(target.name.beside("condvar"));

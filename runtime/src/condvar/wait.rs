@@ -99,7 +99,7 @@ impl Condvar {
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
-        // If the call is dropped meanwhile, the notification goes to the next waiter.
+        // If the call is dropped while it waits, the notification goes to the next waiter.
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
             // If the store fails or has lost the place in its queue, the caller checks the condition again. The
@@ -108,7 +108,8 @@ impl Condvar {
             Err(error) => return Err(error),
         };
         let hold = take_again(&released, blocking)?.await?;
-        // Only now: a call that gives up on the lock, or dies, has not used the notification.
+        // Dropped only after the lock is taken: a call that gives up before that, or dies, has not used the
+        // notification.
         drop(notification.map(Holding::leave));
         let holding = Holding::again(hold, origin, blocking);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))

@@ -66,8 +66,8 @@ pub(crate) fn argument(
     length(value).map_err(|reason| LockError::InvalidOption { option, reason })
 }
 
-/// For `block`: as [`length`], and warns once of a long time without a unit. It may be meant, since a program can compute it, so
-/// it is no error.
+/// For `block`: as [`length`], and warns once of a long time without a unit. Such a number may be intended, because a
+/// program can compute it, so it is no error.
 pub(crate) fn block(value: impl IntoDuration) -> Span {
     static WARNED: Once = Once::new();
     let has_unit = value.has_unit();

@@ -242,12 +242,12 @@ impl LockError {
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
-            // All of them: a variant about a lock must not be forgotten.
+            // Lists every variant without a name, so that a new variant about a lock cannot be forgotten.
             Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
         }
     }
 
-    /// The name is in use as another lock than the one asked for. The capacity shows the kind of each lock, together
+    /// The name is in use as another lock than the requested one. The capacity shows the kind of each lock, together
     /// with whether its tickets accept tokens.
     pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
         let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);

@@ -1,4 +1,5 @@
-//! The possible effects of an event on locks, ordered from best to worst: of two servers, the worse counts.
+//! The possible effects of an event on locks, ordered from best to worst. If there are two servers, the worse effect
+//! counts.
 
 use std::fmt;
 use std::time::Duration;

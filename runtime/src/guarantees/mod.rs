@@ -1,6 +1,6 @@
-//! [`Guarantees`]: what the locks of a deployment are worth, as far as the store can find out.
+//! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as set-up can find out.
 //!
-//! `kinds` has the possible answers, `weakness` what to do about the bad ones.
+//! `kinds` has the possible findings, `weakness` what to do about the bad findings.
 
 mod kinds;
 #[cfg(repository)]

@@ -65,7 +65,7 @@ impl MultiLock {
     #[track_caller]
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
         let mut handles = Vec::new();
-        // No closure: it would hide the caller.
+        // A loop instead of a closure: in a closure, `#[track_caller]` would not find the caller.
         for name in names {
             handles.push(Handle::new(client.cloned(), name));
         }
