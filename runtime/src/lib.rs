@@ -1,6 +1,6 @@
 //! A distributed lock on Redis: annotate a function, and it runs on one machine of the cluster at a time.
 //!
-//! [`setup`] connects once, [`#[auto_mutex]`](macro@auto_mutex) protects functions:
+//! [`setup`] connects the program once; [`#[auto_mutex]`](macro@auto_mutex) protects functions:
 //!
 //! ```no_run
 //! use auto_mutex::{LockError, auto_mutex};
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A call takes the lock, runs the body, and releases the lock, however the body ends. Without a `key`, all instances
-//! of a type share one lock. Sync and async functions work, under any executor or none.
+//! of a type share one lock. Functions may be sync or async, with any executor or none.
 //!
 //! # Where to go on
 //!
@@ -32,9 +32,9 @@
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! It runs on Redis 6.2 or newer, on Linux and macOS; for tests also without Redis, inside the process (`memory://`).
-//! Each client has a background thread for its connection and timers. So it needs no runtime, and a runtime that ends
-//! does no harm.
+//! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
+//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so it needs
+//! no async runtime.
 
 #[cfg(not(unix))]
 compile_error!(

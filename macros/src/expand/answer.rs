@@ -45,14 +45,14 @@ impl Answers<'_> {
         }
     }
 
-    /// The arm for a timeout, if its answer differs from that to other errors.
+    /// The arm for a timeout, if a timeout has another answer than other errors.
     fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
     ) -> Result<Option<TokenStream>> {
         let answer = match &self.options.on_timeout {
             Some(handler) => self.handle("on_timeout", handler)?,
-            // `on_error` answers every error but this one.
+            // `on_error` answers every other error, but not a timeout.
             None if self.options.on_error.is_some() => {
                 self.carried("FromTimeout", "from_timeout")?
             }
@@ -148,7 +148,7 @@ impl Answers<'_> {
             None => path.to_token_stream(),
         };
         if !self.awaits {
-            // Returned, so that an answer of another type is compared with the return type.
+            // With `return`, the compiler compares the type of the answer with the return type of the function.
             return Ok(returned(quote!(#handler #list)));
         }
         let span = ours(span);

@@ -55,7 +55,7 @@ impl Returns {
     }
 }
 
-/// The first place in a return type where something is spelled that runs after the call: a future or a stream.
+/// The first place in a return type that names something that runs after the call: a future or a stream.
 fn later(ty: &Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match path.segments.last()?.ident.to_string().as_str() {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),

@@ -73,8 +73,8 @@ impl Function {
 
     /// Whether the signature shows that the function has a `Self`.
     ///
-    /// The body does not count, since editing a body must not rename a lock. What `#[async_trait]` adds depends on the
-    /// body, so it does not count either.
+    /// The body does not count, since editing a body must not rename a lock. Additions of `#[async_trait]` to the
+    /// signature depend on the body, so they do not count either.
     pub(crate) fn knows_self(&self) -> bool {
         let sig = &self.sig;
         if sig.receiver().is_some() {

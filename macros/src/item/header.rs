@@ -96,7 +96,7 @@ impl Header {
             quote!(#leading #(#segments)::*)
         };
         match &path.qself {
-            // An associated function cannot be imported.
+            // Without a type before it, the word names another function: an associated function cannot be imported.
             None if last == 0 => Named::Another,
             None if self.is_own_path(&before(last)) => self.of_type(),
             None => Named::Unclear,

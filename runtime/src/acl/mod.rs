@@ -7,12 +7,13 @@ use crate::config::{Config, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::store::rights;
 
-/// The ACL rule for a user that has exactly the rights that this library needs with this [`Config`] or URL, on each
-/// server. [`AclRule::sentinels`] is the rule for sentinels. Does not connect.
+/// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
+/// URL. [`AclRule::sentinels`] is the rule for sentinels. This function does not connect.
 ///
 /// # Errors
 ///
-/// The errors of [`Config::new`], and those for options that cannot work.
+/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](crate::SetupError::InvalidOption) for options
+/// that cannot work.
 ///
 /// ```
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -74,16 +75,17 @@ impl AclRule {
     }
 
     /// The rule without its optional commands. The library uses `CONFIG GET` for
-    /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But it also lets the user read
-    /// passwords in the configuration. Without it, guarantees that depend on it are `Unknown`. The shard channels of a
-    /// cluster save work for its nodes; servers before Redis 7 do not have them.
+    /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But a user with that right can
+    /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
+    /// configuration are `Unknown`. Also optional are the commands for the shard channels of a cluster. They save
+    /// work for its nodes; servers before Redis 7 do not have them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();
         self
     }
 
-    /// The rule for the user on the sentinels, which have users of their own. `None` without sentinels.
+    /// The rule for the user on the sentinels, which have users of their own. `None` if the URL names no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {
         self.sentinels.as_deref()

@@ -43,7 +43,7 @@ pin_project! {
         #[pin]
         acquire: Option<A>,
         guard: Option<G>,
-        // It was polled before, so the lock is not fresh.
+        // The call waited for the lock in an earlier poll, so the body must check for a loss.
         waited: bool,
     }
 }
@@ -103,7 +103,8 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let mut lock = this.lock.as_mut().project();
-        // A lock that was granted during this poll is not lost yet, and reading the clock is a good part of a call.
+        // A lock that was granted during this poll needs no check for a loss. The check reads the clock, which would
+        // be a good part of the call's time.
         let mut fresh = false;
         if let Some(acquire) = lock.acquire.as_mut().as_pin_mut() {
             fresh = !std::mem::replace(lock.waited, true);

@@ -1,9 +1,9 @@
 //! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`.
 //!
 //! [`Site`] describes an annotated function. [`request`] collects the options of a call, [`value`] has the types that
-//! options accept, [`lock`] takes the lock, and [`around`] runs the body under it. [`carry`] and [`answer`] produce the
-//! result of a call that does not get the lock. Nothing here is covered by semantic versioning: the macro crate
-//! requires exactly this version.
+//! options accept, [`lock`] takes the lock, and [`around`] runs the body under it. [`carry`] and [`answer`] produce
+//! the result of a call that does not get the lock. Semantic versioning does not apply to this module, because the
+//! runtime requires one exact version of the macro crate.
 
 mod answer;
 mod around;

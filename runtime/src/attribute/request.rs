@@ -15,7 +15,7 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, SharedStr};
 
-/// Stands for the namespace at the beginning of `was`; for nothing, if there is no namespace.
+/// At the beginning of `was`, the namespace replaces this text. Without a namespace, nothing does.
 const NAMESPACE: &str = "{namespace}:";
 
 /// The default of `interval`.

@@ -19,11 +19,11 @@ use crate::queue::Member;
 use crate::site;
 use crate::wait::{DeferredWakes, Promise};
 
-/// One connected store, plus the defaults of its locks.
+/// A connection to one store, with the default options of its locks.
 ///
-/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for other
-/// stores, or for tests. It works in any runtime and in none: its own background thread talks to the store. The thread
-/// ends when the last clone and the last guard are dropped.
+/// Cheap to clone; all clones are the same client. Most programs have one client, made by [`setup`]; make more for
+/// other stores, or for tests. A client works in any runtime and without one: a background thread of its own talks to
+/// the store. The thread ends when the last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,8 +55,8 @@ impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
     /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and without a
-    /// runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. For `memory://` it logs one line per
-    /// process instead, at level INFO, because tests make many such clients.
+    /// runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. For `memory://` it logs instead a
+    /// single line per process, at level INFO, because tests make many such clients.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Client {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, in whichever task or thread polls it.
+    /// Makes this client the one that is used inside `future`, in whatever task or thread `future` is polled.
     ///
     /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
     /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
@@ -117,7 +117,7 @@ impl Client {
         scope::Scoped::new(self.clone(), future)
     }
 
-    /// Makes this client the one in force while `run` runs, on this thread.
+    /// Makes this client the one that is used on this thread while `run` runs.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         let _entered = scope::enter(self.clone());
         run()
@@ -155,7 +155,7 @@ impl Client {
         let store_timeout = self.member().settings().store_timeout;
         if !self.member().shut_down(store_timeout) {
             tracing::warn!(
-                "shut down without an answer to every release; those locks end with their lease"
+                "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
             );
         }
     }

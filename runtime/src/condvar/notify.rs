@@ -8,9 +8,9 @@ use crate::store::{Op, Reply, Signal, Ticket};
 impl Condvar {
     /// Wakes the waiter that has waited longest; `false` if nobody waits. The caller need not hold the mutex.
     ///
-    /// If the waiter does not take the notification within two seconds (its process died), the next waiter gets it less
-    /// than a second later. The same happens if the waiter is dropped, or dies and its lease ends, before it has the
-    /// lock again.
+    /// If that waiter does not take the notification within two seconds (its process died), the next waiter gets the
+    /// notification less than a second later. The next waiter also gets it if the first waiter is dropped, or dies
+    /// and its lease ends, before it has taken the lock again.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Condvar {
         Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
     }
 
-    /// Wakes all waiters, and returns how many. They continue one after another, as they get the mutex.
+    /// Wakes all waiters, and returns their number. They continue one after another, each when it gets the mutex.
     ///
     /// # Errors
     ///

@@ -13,11 +13,11 @@ pub struct Holder {
     pub pid: u32,
     /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when, by the store's clock.
+    /// Since when it holds the lock, by the store's clock.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The kind of its hold. `None` in an error: only a query such as `info` gets it from the store.
+    /// The kind of its hold. Only a query such as `info` gets it from the store, so it is `None` in an error.
     pub kind: Option<HoldKind>,
     /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.

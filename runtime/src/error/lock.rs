@@ -8,14 +8,14 @@ use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 
 /// Why a lock was not obtained, or not kept.
 ///
-/// A timeout is never reported as an outage, nor the reverse.
+/// A timeout is never reported as an outage, and an outage never as a timeout.
 ///
-/// The `source` of [`Unavailable`](Self::Unavailable) is the store's error, which its text does not repeat. Print the
-/// whole chain, as `{error:#}` of anyhow does.
+/// The `source` of [`Unavailable`](Self::Unavailable) is the error of the store. The text of `Unavailable` does not
+/// repeat it, so print the whole chain, as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The lock was held by another caller for all of `block`.
+    /// Other callers held the lock for all of `block`.
     #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder.as_deref()))]
     #[non_exhaustive]
     Timeout {
@@ -27,12 +27,12 @@ pub enum LockError {
         holder: Option<Box<Holder>>,
     },
 
-    /// The lock was held and then lost; `cause` says why. Another caller may hold it now. (If only the `expire` of a
-    /// nested call ended, the outer call still holds the lock.)
+    /// The lock was held and then lost; `cause` says why. Another caller may hold it now. (After the `expire` of a
+    /// nested call, the outer call still holds the lock.)
     ///
-    /// A call never returns a lock that was lost before the call could return. Such a loss happens if the executor is
-    /// busy, or the machine sleeps, for longer than `expire`. The call then keeps waiting, within its `block`; the
-    /// sixth loss in a row is this error.
+    /// A call never returns a lock that is already lost. If the executor is busy, or the machine sleeps, for longer
+    /// than `expire`, the lock can be lost before the call returns. Then the call waits for the lock again, within
+    /// its `block`. After the sixth such loss in a row it returns this error.
     ///
     /// Every method of a guard reports a loss with this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
     /// `into_ticket`.
@@ -93,8 +93,8 @@ pub enum LockError {
         reached: u32,
     },
 
-    /// The store does not answer or cannot serve, or it was restarted or failed over and grants nothing yet (see
-    /// [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
+    /// The store does not answer or cannot serve the call. Or it was restarted or failed over, and grants nothing yet
+    /// (see [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
     #[error("lock `{name}`: the lock store at {server} is unavailable")]
     #[non_exhaustive]
     Unavailable {
@@ -136,7 +136,7 @@ pub enum LockError {
 
     /// A semaphore with holders or waiters cannot be deleted.
     #[error(
-        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when they are gone, or break it with `force_unlock` first"
+        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when they have finished, or end them with `force_unlock` first"
     )]
     #[non_exhaustive]
     InUse {
@@ -195,7 +195,7 @@ pub enum LockError {
     )]
     NotSetUp,
 
-    /// The process was forked after the client was made; the child must make its own.
+    /// The process was forked after the client was made; the child must make a client of its own.
     #[error("this process was forked after the client was set up: make a new Client in the child")]
     Forked,
 
@@ -242,12 +242,12 @@ impl LockError {
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
-            // All of them: a variant about a lock must not be forgotten.
+            // Lists every variant without a name, so that a new variant about a lock cannot be forgotten.
             Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
         }
     }
 
-    /// The name is in use as another lock than the one asked for. The capacity shows the kind of each lock, together
+    /// The name is in use as another lock than the requested one. The capacity shows the kind of each lock, together
     /// with whether its tickets accept tokens.
     pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
         let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);
@@ -271,7 +271,7 @@ impl LockError {
         self.is_timeout() || closed
     }
 
-    /// Whether the error is `Timeout` or `TooManyAttempts`: another caller held the lock all the time.
+    /// Whether the error is `Timeout` or `TooManyAttempts`: other callers held the lock during the whole wait.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
@@ -289,7 +289,7 @@ fn lost(name: &str, held: Duration, cause: LossCause) -> String {
     match cause {
         LossCause::Released => format!("lock `{name}` is not held any more: {cause}"),
         cause => format!(
-            "lock `{name}` lost after {held:?}: {cause}; what it protects may be in use by another holder"
+            "lock `{name}` lost after {held:?}: {cause}; another holder may already use what the lock protects"
         ),
     }
 }

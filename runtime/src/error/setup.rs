@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::{StoreError, TlsError};
 
-/// Why a client could not be made. Every text says what to change; none shows a password.
+/// Why a client could not be made. Every text says what to change; no text shows a password.
 ///
-/// The `source` is the error of the server or connection, which the text does not repeat. Print the whole chain, as
-/// `{error:#}` of anyhow does.
+/// The `source` is the error of the server or the connection. The text does not repeat it, so print the whole chain,
+/// as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -48,11 +48,11 @@ pub enum SetupError {
         reason: &'static str,
     },
 
-    /// `setup` was called before; the first client stays in force.
+    /// `setup` was already called; the client of the first call stays in force.
     #[error("auto_mutex::setup was already called: call it once, at the top of main")]
     AlreadySetUp,
 
-    /// The server cannot be reached, or it refuses to serve: then the `source` has a code.
+    /// The server cannot be reached, or it refuses to serve. If it refuses, the `source` has a code.
     #[error("{} {address}", reached(.source))]
     Unreachable {
         /// The server, without credentials.
@@ -88,7 +88,7 @@ pub enum SetupError {
         source: StoreError,
     },
 
-    /// The server is too old, or of another kind.
+    /// The server is too old, or is not a Redis.
     #[error("the lock store at {address} is version {found}; Redis 6.2 or newer is needed")]
     UnsupportedServer {
         /// The server, without credentials.

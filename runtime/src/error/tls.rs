@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a TLS connection to a server fails, or why TLS is required. Every text says what to change; none shows the
+/// Why a TLS connection to a server fails, or why TLS is required. Every text says what to change; no text shows the
 /// content of a file.
 ///
 /// Found as the `source` of [`SetupError::Tls`](crate::SetupError::Tls).

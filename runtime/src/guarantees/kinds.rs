@@ -1,4 +1,5 @@
-//! The possible effects of an event on locks, ordered from best to worst: of two servers, the worse counts.
+//! The possible effects of an event on locks, ordered from best to worst. If there are two servers, the worse effect
+//! counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,16 +8,17 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AfterRestart {
-    /// The locks are in this process, and end with it.
+    /// The locks are in this process, and end with the process.
     NoServer,
-    /// Locks survive: every write is on disk before it is answered.
+    /// Locks survive: the server writes every change to disk before it answers.
     Kept,
     /// Locks may be lost, but nothing is granted until every earlier lease has ended.
     Closed {
         /// How long, from the start of the server.
         time: Duration,
     },
-    /// The locks of the last seconds or minutes may be lost, and granted to another caller at once.
+    /// Locks that were granted in the last seconds or minutes may be lost, and may be granted to another caller at
+    /// once.
     LastForgotten,
     /// All locks are lost, and may be granted to another caller at once.
     Forgotten,
@@ -85,7 +87,7 @@ impl fmt::Display for AfterFailover {
             Self::Closed { time } => write!(f, "nothing is granted for {time:?}"),
             Self::OldPrimaryGoesOn { time } => write!(
                 f,
-                "nothing is granted for {time:?}, but by an old primary that is cut off"
+                "nothing is granted for {time:?}, except by an old primary that is cut off"
             ),
             Self::Unknown => f.write_str("not known"),
         }
@@ -97,7 +99,7 @@ impl fmt::Display for Eviction {
         match self {
             Self::Never => f.write_str("never"),
             Self::NoLimit { policy } => {
-                write!(f, "never as long as there is no maxmemory ({policy})")
+                write!(f, "never while maxmemory is not set ({policy})")
             }
             Self::Possible { policy } => write!(f, "possible ({policy})"),
             Self::Unknown => f.write_str("not known"),

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees};
 use crate::acl::listed;
 
-/// Something that could let two clients think they hold the same lock. Its Display says what to do about it.
+/// A setting that could let two clients think that they hold the same lock. Its `Display` says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {

@@ -4,22 +4,22 @@
 macro_rules! guard_methods {
     ($guard:ident) => {
         impl $guard {
-            /// How much longer the lock may be held before `expire` ends it:
-            /// [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if the lock is lost.
+            /// How much of `expire` is left: [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if
+            /// the lock is lost.
             #[must_use]
             pub fn expires_in(&self) -> std::time::Duration {
                 self.holding.expires_in()
             }
 
-            /// Whether another client may hold the lock by now. Once true, always true. It is also true after the
-            /// handle has released the lock. For the guard of a nested call it is true when the call's own `expire` is
-            /// over, although the outer guards still hold the lock.
+            /// Whether another client may hold the lock by now. Once this is true, it stays true. It is also true
+            /// after the handle has released the lock, and for the guard of a nested call after the call's own
+            /// `expire`, although the outer guards still hold the lock.
             #[must_use]
             pub fn is_lost(&self) -> bool {
                 self.holding.is_lost()
             }
 
-            /// Completes when the lock is lost, or released by its handle.
+            /// Completes when the lock is lost, or when its handle has released it.
             ///
             /// # Cancel safety
             ///
@@ -28,7 +28,7 @@ macro_rules! guard_methods {
                 self.holding.lost().await;
             }
 
-            /// Returns an error if the lock is not held any more: use it with `?`. Does not ask the store.
+            /// Returns an error if the lock is not held any more, for use with `?`. Does not ask the store.
             ///
             /// # Errors
             ///
@@ -42,7 +42,7 @@ macro_rules! guard_methods {
             ///
             /// # Errors
             ///
-            /// [`LockError::Lost`](crate::LockError::Lost) if it is not held any more,
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock is not held any more,
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or a value that is
             /// not a length of time.
             ///
@@ -130,15 +130,15 @@ macro_rules! unlock_methods {
             /// Releases the lock and waits for the store to confirm that it was held until now. `false`: other guards
             /// share the hold (re-entry), so nothing is released yet.
             ///
-            /// If the next waiter is in this process and may have the lock
-            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once. Then the store is not
-            /// asked: the lock counts as held if its lease was valid by the local clock.
+            /// If the next waiter of this process may get the lock directly
+            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once, and the store is not
+            /// asked. Then the lock counts as held if its lease was valid by the local clock.
             ///
             /// # Errors
             ///
-            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before, or released by its handle.
-            /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within
-            /// `store_timeout`; the release is sent again until it does.
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before the release, or if its handle
+            /// had released it. [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not
+            /// answer within `store_timeout`; the release is sent again until the store answers.
             ///
             /// # Cancel safety
             ///

@@ -54,7 +54,7 @@ impl Holding {
         holding
     }
 
-    /// Replaces a holding that came from `origin`, whose handle then remembers this one instead.
+    /// Replaces a holding that came from `origin`. The handle of `origin` then remembers the new holding instead.
     pub(crate) fn again(hold: Arc<Hold>, origin: Origin, blocking: bool) -> Self {
         if let Some(last) = &origin.0 {
             last.remember(&hold, &Holds::from(hold.clone()), blocking);
@@ -168,7 +168,7 @@ impl Holding {
                         lost = lost.or_else(|| Some(hold.unlock_error()));
                     }
                 }
-                // The other guards may have released it by now.
+                // The other guards may have released the hold by now.
                 None => released = false,
             }
         }

@@ -10,16 +10,18 @@ use crate::store::{Meta, NameRecord};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
-    /// Whether it has a holder, or is kept for `at_least`.
+    /// Whether the lock has a holder, or is kept for `at_least`.
     pub locked: bool,
     /// The holders, in order of arrival; a mutex has one at most. For a lock that is kept for `at_least`, this is the
     /// last holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The waiters, in order. (On a quorum in order of `since`, which is no promise about who is next.)
+    /// The waiters, in order. (On a quorum, the waiters are in order of `since`. The next holder need not be the
+    /// first of them.)
     pub waiters: Vec<Waiter>,
-    /// The base of the last fencing token; `None` if the name was not used for ten minutes or more.
+    /// The last fencing token that the store has given; handoffs inside a process raise it further. `None` if the
+    /// name was not used for ten minutes or more.
     pub fencing_token: Option<u64>,
     /// When the first lease ends if nobody renews it; `None` if nobody holds the lock.
     pub expires_in: Option<Duration>,
@@ -54,7 +56,7 @@ impl fmt::Display for Waiter {
 }
 
 impl LockInfo {
-    /// The holder; of several, the one that has held it longest.
+    /// The holder. If there are several, the one that has held the lock longest.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.holders.first()

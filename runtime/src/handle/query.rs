@@ -84,9 +84,9 @@ macro_rules! query_methods {
                 $crate::wait::block_on(self.handle.info())
             }
 
-            /// Takes the lock away from all its holders; returns whether there was one. The holders are notified: their
-            /// guards are lost, and their async bodies are cancelled. For operators: a former holder may still use the
-            /// protected resource for a moment.
+            /// Takes the lock away from all its holders; returns whether there was a holder. The holders are
+            /// notified: their guards are lost, and their async bodies are cancelled. Meant for operators, because a
+            /// former holder may still use the protected resource for a moment.
             ///
             /// # Errors
             ///

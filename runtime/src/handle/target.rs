@@ -43,7 +43,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. `store_timeout`, if given, replaces that of the options.
+    /// Begins a call. `store_timeout`, if given, replaces the store timeout of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -75,11 +75,11 @@ impl<'a> AcquireTarget<'a> {
         demand: Demand,
         blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
-        // A hold that its handle has unlocked since does not stand in the way.
+        // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= demand.units;
         let inside = task::find(self.client.id(), &self.name, held, enough);
-        // Guards taken by hand may be dropped in any order, so none of them is inside another.
+        // Guards taken by hand may be dropped in any order, so none of them is nested in another.
         let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
         match inside.or_else(|| by_hand().map(Holds::from)) {
             Some(holds) => self.shared(holds, reentrant, demand),
@@ -106,7 +106,8 @@ impl<'a> AcquireTarget<'a> {
             _ => reentrant,
         };
         if shares && hold.units() >= demand.units {
-            // Another thread may drop the last guard in between: then the call waits like any other.
+            // If another thread drops the last guard before the call can share the hold, the call waits like any
+            // other.
             return Ok(hold.share().then(|| Holding::new(holds)));
         }
         if demand.may_add {

@@ -7,16 +7,17 @@ use crate::task;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Takes all the locks; waits up to `block` for all of them together.
+    /// Takes all the locks. `block` limits the wait for all of them together.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained; [`LockError::TooManyAttempts`]
-    /// after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of the locks,
-    /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
-    /// the others that [`LockError`] describes. After an error none of the locks is held: the call waits until the
-    /// store has confirmed the release of those it had taken. It waits for a second at most (or `store_timeout`, if
-    /// that is shorter). After that the release continues in the background, like that of a dropped guard.
+    /// [`LockError::Timeout`] when `block` is over; it names the lock that was not obtained.
+    /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
+    /// the locks, [`LockError::InvalidName`] if there are no names, [`LockError::Unavailable`] when the store does
+    /// not answer, and the others that [`LockError`] describes. If the call has taken some of the locks, it releases
+    /// them before it returns an error. It waits for the store to confirm the releases, for a second at most (or
+    /// `store_timeout`, if that is shorter). After that time the releases continue in the background, as after a
+    /// guard is dropped.
     ///
     /// # Cancel safety
     ///
@@ -35,8 +36,9 @@ impl MultiLock {
         block_on(take::take(self.targets()?, &self.options, true))
     }
 
-    /// Takes all the locks if they are free, without waiting; `None` if one of them is held by another caller. The
-    /// call then releases those it took, as after an error of [`lock`](Self::lock).
+    /// Takes all the locks if they are free, without waiting; `None` if another caller holds one of them. If the call
+    /// has taken some of the locks, it releases them before it returns `None`, as [`lock`](Self::lock) does before an
+    /// error.
     ///
     /// # Errors
     ///
@@ -62,8 +64,8 @@ impl MultiLock {
 
     /// Takes all the locks, runs `body` with the guard, and releases them, even if `body` panics or is dropped.
     ///
-    /// In `body`, calls for the same locks by the same task re-enter. When one of them is lost, `body` is dropped at
-    /// its next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, calls for the same locks by the same task re-enter. When one of the locks is lost, `body` is
+    /// dropped at its next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::store::Op;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Whether anybody holds one of the locks, as the store says.
+    /// Whether anybody holds one of the locks. The store is asked.
     ///
     /// # Errors
     ///
@@ -29,8 +29,8 @@ impl MultiLock {
         block_on(self.is_locked())
     }
 
-    /// Whether all the locks are held through this handle or its clones, or by protected calls around this one, as the
-    /// store confirms.
+    /// Whether all the locks are held, through this handle or its clones or by the protected calls around this call.
+    /// The store confirms it.
     ///
     /// # Errors
     ///
@@ -55,8 +55,7 @@ impl MultiLock {
         block_on(self.is_owned())
     }
 
-    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, in the order in which the
-    /// names were given.
+    /// For each name, in the given order: the holders, the waiters, the fencing token, and when the lease ends.
     ///
     /// # Errors
     ///
@@ -87,8 +86,8 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if one of the locks is not held through it, [`LockError::InvalidOption`] for less than
-    /// 10 ms.
+    /// [`LockError::Lost`] if one of the locks is not held through this handle, [`LockError::InvalidOption`] for less
+    /// than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -107,7 +106,7 @@ impl MultiLock {
     }
 
     /// Releases the locks that are held through this handle or its clones, even if several guards share them. Returns
-    /// whether all of them were held. Their guards count as lost.
+    /// whether all the locks were held. Their guards count as lost.
     ///
     /// # Errors
     ///
@@ -133,9 +132,9 @@ impl MultiLock {
         block_on(self.unlock())
     }
 
-    /// Takes the locks away from all their holders; returns whether there was one. The holders are notified: their
-    /// guards are lost, and their async bodies are cancelled. For operators: a former holder may still use the
-    /// protected resources for a moment.
+    /// Takes the locks away from all their holders; returns whether there was a holder. The holders are notified:
+    /// their guards are lost, and their async bodies are cancelled. Meant for operators, because a former holder may
+    /// still use the protected resources for a moment.
     ///
     /// # Errors
     ///

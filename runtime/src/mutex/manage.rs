@@ -7,8 +7,8 @@ use crate::handle::{freed, owned};
 use crate::wait::block_on;
 
 impl Mutex {
-    /// Whether the lock is held through this handle or its clones, or by a protected call around this one, as the store
-    /// confirms.
+    /// Whether the lock is held, through this handle or its clones or by a protected call around this call. The store
+    /// confirms it.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Mutex {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if nothing is held through it, [`LockError::InvalidOption`] for less than 10 ms.
+    /// [`LockError::Lost`] if no lock is held through this handle, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -58,7 +58,7 @@ impl Mutex {
     }
 
     /// Releases the lock if it is held through this handle or its clones, even if several guards share it. Returns
-    /// whether it was held. Its guards count as lost.
+    /// whether the lock was held. Its guards count as lost.
     ///
     /// # Errors
     ///

@@ -24,10 +24,10 @@ pub(crate) const ONE_OF_ONE: Demand = Demand {
     may_add: false,
 };
 
-/// A lock that one holder in the whole cluster has at a time.
+/// A lock with at most one holder at a time in the whole cluster.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options, and
-/// knows which lock was last taken through the handle (see [`unlock`](Self::unlock)).
+/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options. It
+/// shares with the original which lock was last taken through either of them (see [`unlock`](Self::unlock)).
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -50,8 +50,9 @@ pub struct Mutex {
 }
 
 impl Client {
-    /// A mutex called `name`, in this client's namespace, if it has one. A function that is annotated with the same
-    /// `name = "…"` uses the same lock. Without this option, the lock of a function is called `package:Type:function`.
+    /// A mutex called `name`, in the namespace of this client, if there is one. A function that is annotated with the
+    /// same `name = "…"` uses the same lock. Without the option `name`, the lock of a function is called
+    /// `package:Type:function`.
     ///
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control and non-ASCII characters are percent-escaped
     /// in the store.
@@ -73,8 +74,8 @@ impl Mutex {
         Self { handle, options }
     }
 
-    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call bounds
-    /// that call only, and does not change that of the outer one.
+    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call
+    /// limits only the inner call, and does not change the `expire` of the outer call.
     ///
     /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
     /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls

@@ -23,8 +23,8 @@ impl Mutex {
 
     /// Like [`lock`](Self::lock), but blocks the thread.
     ///
-    /// Do not block the thread of a single-threaded runtime: if one of its tasks holds the lock, that task could never
-    /// release it. This call then returns [`LockError::Deadlock`].
+    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, it could
+    /// never release it. In that case this call returns [`LockError::Deadlock`].
     ///
     /// # Errors
     ///

@@ -10,15 +10,16 @@ use crate::error::SetupError;
 
 /// Releases all locks when the process gets SIGTERM or SIGINT, then ends the process as the signal does by default.
 ///
-/// **It waits for no body.** A task or thread that holds a lock is ended wherever it is, as by the signal alone. It may
-/// even run on for a moment, half a second at most, after its lock was released; a protected resource can refuse such
-/// late writes by the fencing token. So this is for programs that may be ended anywhere. If bodies must run to their
-/// end, handle the signal yourself: stop taking work, wait for what runs, then call [`shutdown`](crate::shutdown).
+/// **It waits for no body.** A task or thread that holds a lock is ended wherever it is, as the signal alone would
+/// end it. It may even run on for up to half a second after its lock was released; a protected resource can refuse
+/// such late writes by the fencing token. So use this function only in programs that may be ended anywhere. If bodies
+/// must run to their end, handle the signal yourself: stop taking work, wait for the running bodies, then call
+/// [`shutdown`](crate::shutdown).
 ///
-/// Without this, the locks of such a process are free after one lease, as after SIGKILL and `abort`, which nothing can
-/// handle.
+/// Without this function, the locks of a process that gets one of these signals are free when their leases end. After
+/// SIGKILL or `abort`, which no program can handle, that is always so.
 ///
-/// Takes at most half a second when a store does not answer.
+/// If a store does not answer, the process ends after half a second at most.
 ///
 /// # Errors
 ///

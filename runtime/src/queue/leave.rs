@@ -44,8 +44,8 @@ impl LockQueue {
         });
     }
 
-    /// Releases, and returns what is free afterwards, if the lock was still held. Wait on the promise: the store
-    /// answers it, unless this process hands the lock on.
+    /// Releases, and returns what is free afterwards, if the lock was still held. The promise completes with the
+    /// store's answer, or at once if this process hands the lock on.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, false, self.member().settings().store_timeout)
     }
@@ -147,7 +147,8 @@ impl LockQueue {
         let now = Instant::now();
         hold.restart(terms.expire, now);
         hold.keep(terms.at_least, now);
-        // The lease was cut to the rest of `expire`: the store must extend it before the next renewal is due.
+        // The lease was requested only up to the old `expire`: the store must extend it before the next renewal is
+        // due.
         if hold.valid() < self.next_renewal_after(now).min(hold.expires()) {
             self.renew(hold);
         } else if hold.expires() < self.next_renewal_after(now) {
@@ -205,7 +206,7 @@ impl Transition<'_> {
         unlocker: Option<Unlocker>,
     ) {
         let Some(index) = self.find_hold(hold) else {
-            // It was lost or released before; the store has been told.
+            // The hold was already lost or released, and the store knows it.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(None), self.wakes);
             }
@@ -220,7 +221,7 @@ impl Transition<'_> {
             self.now
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // The lease proves that it was held, and now the next holder has all of it.
+            // The valid lease proves that the lock was held, and nothing of it is free now: the next holder has it.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(Some(0)), self.wakes);
             }
@@ -229,7 +230,7 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return;
         };
-        // The ticket may have been handed on and granted again meanwhile: then nobody used that signal.
+        // The ticket may have been passed over and granted again with another signal, which nobody has used.
         let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
@@ -251,7 +252,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Nobody wants the ticket at `index` any more: it leaves the store in whatever state it is there.
+    /// No caller wants the ticket at `index` any more: it leaves the store, whatever its state in the store is.
     pub(super) fn withdraw(&mut self, index: usize) {
         let leaving = self.unused(self.now);
         self.leave(index, leaving);
@@ -263,8 +264,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Like [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. It waits no
-    /// longer than it would for the answer to the attempt.
+    /// Like [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. The
+    /// caller waits no longer than for the answer to the attempt.
     fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let since = self.state.tickets[index].log.since;
@@ -323,7 +324,7 @@ impl Transition<'_> {
         let Some(held) = self.state.tickets[index].held() else {
             return;
         };
-        // If the lease has ended by the local clock too, this marks that as the cause.
+        // If the lease has also ended by the local clock, this call marks its end as the cause.
         held.hold.is_lost();
         let cause = match held.forced {
             true => LossCause::Forced,

@@ -26,12 +26,12 @@ pub(crate) const ALL_OF_ALL: Demand = Demand {
     ..ONE_OF_ALL
 };
 
-/// A lock for any number of readers, or one writer, in the whole cluster at a time.
+/// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///
-/// Readers and writers wait in one queue, in order of arrival, so neither side starves: a reader that arrives after a
-/// waiting writer waits for it, and consecutive readers enter together.
+/// Readers and writers wait in one queue, in order of arrival, so neither side starves. A reader that arrives while a
+/// writer waits lets that writer go first. Readers that are next to each other in the queue get the lock together.
 ///
-/// There is no upgrade: a reading task that asks to write would wait for itself.
+/// There is no upgrade: a task that reads, and asks to write, would wait for itself.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use.
 ///
@@ -79,9 +79,10 @@ impl RwLock {
         Self { handle, options }
     }
 
-    /// A reading task may read again, and a writing task may read and write again; the guards share one hold. The
-    /// `expire` of the inner call bounds that call only, and does not change that of the outer one. A reading task that
-    /// asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+    /// A task that reads may take the lock again for reading, and a task that writes may take it again for both; the
+    /// guards share one hold. The `expire` of the inner call limits only the inner call, and does not change the
+    /// `expire` of the outer call. A task that reads, and asks to write, gets
+    /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
     /// "The same task" means: inside [`synchronize_read`](Self::synchronize_read),
     /// [`synchronize_write`](Self::synchronize_write) or an annotated function. For guards taken through this

@@ -35,8 +35,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero or more than the
-    /// semaphore has.
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero, or more than the
+    /// semaphore has permits.
     ///
     /// # Cancel safety
     ///

@@ -33,8 +33,8 @@ impl Semaphore {
         block_on(self.available())
     }
 
-    /// Whether the semaphore has tokens, or was used and not deleted since. The store forgets a semaphore without
-    /// holders, waiters and tokens after ten minutes or more.
+    /// Whether the semaphore has tokens, or was used and has not been deleted since then. The store forgets a
+    /// semaphore that has had no holders, waiters and tokens for ten minutes or more.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Warns of sites that derive the same name by accident: of types with the same bare name, or of functions with the
-//! same name in impls of one type. They exclude each other.
+//! same name in impls of one type. Such functions exclude each other.
 //!
-//! A name in `name = "…"` is intended. Names that depend on the type behind `Self` are compared at the first call with
-//! that type, all others when a client is made.
+//! Equal names in `name = "…"` are intended, so they cause no warning. Names that depend on the type behind `Self`
+//! are compared at the first call with that type, all others when a client is made.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;

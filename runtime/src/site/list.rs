@@ -49,7 +49,7 @@ inventory::collect!(Listed);
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();
-    // By name; the place keeps the order of equal names stable.
+    // Sorted by name, and equal names by their place, so that the order is always the same.
     sites.sort_by_cached_key(|site| (site.to_string(), site.file, site.line));
     sites
 }

@@ -105,10 +105,10 @@ impl State {
 }
 
 impl Site {
-    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. The namespace
-    /// of the option `ns` comes before it. Without that option, the client's namespace, if any, is added at run time.
-    /// `{Self}` stands for the type if only the method is annotated. Other braces stand for values that vary from call
-    /// to call. Several keys are a list in brackets.
+    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. If there is
+    /// the option `ns`, its value comes first. Without `ns`, the client's namespace, if any, is added when the
+    /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
+    /// vary from call to call. For `keys`, the last part is a list in brackets.
     ///
     /// `billing:Ledger:close:{month}` in the package `billing`
     #[must_use]
@@ -122,31 +122,31 @@ impl Site {
         self.attribute.word()
     }
 
-    /// The options as written, those of the function before those of its block.
+    /// The options as the code has them: first those of the function, then those of its block.
     #[must_use]
     pub fn options(&self) -> &'static str {
         self.options
     }
 
-    /// The function's name.
+    /// The name of the function.
     #[must_use]
     pub fn function(&self) -> &'static str {
         self.function
     }
 
-    /// The path of its module, with the crate first.
+    /// The path of the function's module, with the crate first.
     #[must_use]
     pub fn module(&self) -> &'static str {
         self.module
     }
 
-    /// The path of its file, as the compiler got it.
+    /// The path of the function's file, as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> &'static str {
         self.file
     }
 
-    /// The line of the function's name.
+    /// The line that has the function's name.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line

@@ -135,7 +135,7 @@ mod tests {
                 name(&site(Owner::Module), None),
                 "my-package:billing.ledger"
             );
-            // A function `close` has another lock.
+            // The lock of a function `close` has another name.
             let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
             assert_eq!(ledger.template(), "my-package:Ledger::{n}");

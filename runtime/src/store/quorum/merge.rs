@@ -109,8 +109,8 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// Merges the records of one ticket. The token that most of them have is the quorum's. It came when the first node heard
-/// of it.
+/// Merges the records of one ticket. The token that most of the records have is the quorum's token. The ticket came
+/// at the time when the first node received it.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let same = |ticket: &&&TicketRecord| {
         let others = known.iter().filter(|other| other.token == ticket.token);

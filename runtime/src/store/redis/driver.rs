@@ -130,7 +130,7 @@ impl Driver {
                 return;
             };
             let (next, refused) = Serving::begin(&pipeline, ready);
-            // Requests from before the new connection must not run on it.
+            // Requests that were submitted before the new connection must not run on it.
             for request in refused {
                 events.answered(lost(request, error.clone()));
             }

@@ -80,7 +80,8 @@ const FIELDS_OF_QUEUE: u64 = 12;
 /// The fields of a record, in order.
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
 
-/// The bytes of an identity, of the mark of a form, of the fixed part of a record, and of the least request.
+/// The lengths in bytes of an identity, of the mark of a form, of the fixed part of a record, and of the shortest
+/// request.
 const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
@@ -88,7 +89,8 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 /// The maximum number of holders, and of waiters, in the first key. They move back from the other keys when there are so few.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The time to live that plain operations set: twenty minutes. Ten of them are for the token, which limits the hold.
+/// The time to live that plain operations set: twenty minutes. Ten of these minutes are for the token; so the hold
+/// may last at most the other ten.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
 /// How long a name in the forms `1 i` and `1 s` keeps its time to live at most, in microseconds. Together with the longest hold,
@@ -173,7 +175,8 @@ fn filled(text: &str) -> String {
     filled
 }
 
-/// Removes comments and indentation, which the server does not need. No line of a script begins inside a string.
+/// Removes comments and indentation, which the server does not need. This is safe because no line of a script begins
+/// inside a string.
 fn bare(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let mut bare = String::with_capacity(text.len());

@@ -33,7 +33,7 @@ pub(crate) struct Guard {
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
     pub(crate) replicated: bool,
-    /// Whether a failover does so: always, except in tests that show why.
+    /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
     pub(crate) failover: bool,
     /// The longest lease of any client.
     pub(crate) longest_lease: Duration,
@@ -66,7 +66,7 @@ impl TermKeys {
         })))
     }
 
-    /// The key through which the clients agree which of them loads the scripts, if there is one.
+    /// The key by which the clients agree on the one that loads the scripts; `None` if there is no epoch key.
     pub(super) fn of_loading(&self) -> Option<String> {
         let key = lock(&self.0).keys.first().cloned()?;
         Some(key + ":loading")
@@ -77,7 +77,7 @@ impl TermKeys {
         lock(&self.0).keys = keys;
     }
 
-    /// The granting connection asks again with the current keys. Others beside it may have asked before.
+    /// The granting connection asks again with the current keys. Other connections may have asked before it.
     pub(super) fn asked_again(&self) {
         let mut notes = lock(&self.0);
         notes.unnamed = notes.keys.is_empty();
@@ -120,7 +120,7 @@ impl Guard {
 
     /// How long a promoted server grants nothing, unless another client requires more.
     pub(super) fn after_failover(&self, lag: Duration) -> Duration {
-        // The server reports the lag, so it may be any number.
+        // Saturates, because the lag comes from the server and may be any number.
         let goes_on = lag.saturating_add(SLACK);
         self.longest_lease.saturating_add(goes_on)
     }
@@ -133,7 +133,7 @@ pub(super) struct Term {
     pub(super) lag: Duration,
     /// From when on the server grants, by its own clock (µs); 0: it grants.
     pub(super) opens_at: u64,
-    /// The same by our clock: certainly over by then, even with clock drift.
+    /// The same time by our clock, late enough that the block is certainly over by then, even if the clocks drift.
     pub(super) closing: Option<GrantBlock>,
 }
 
@@ -238,7 +238,8 @@ pub(super) fn ask(
     let mut notes = lock(&guard.keys.0);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {
-        // A node without known slots has no key, and is asked without one: it may have been promoted a moment ago.
+        // A node without known slots has no key, and is asked without a key, because it may have been promoted a
+        // moment ago.
         (0, _) => notes.unnamed |= key.is_none(),
         (_, None) => return false,
         (_, Some(_)) => {}

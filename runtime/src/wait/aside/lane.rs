@@ -47,7 +47,7 @@ impl Lane {
             return;
         }
         if !state.has_thread && !self.spawn() {
-            // The system has no thread for it: better here than never.
+            // The system gives no thread for the jobs, so they run here, which is better than never.
             drop(state);
             return job();
         }

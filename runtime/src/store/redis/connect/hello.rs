@@ -8,8 +8,8 @@ use crate::wire::{Connection, Limits, Value, Words};
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
 
-/// Connects and sends `hello`, a command that [`write`] begins. Returns the role of the server. Fails if the server
-/// is no cluster node although one is expected, or the reverse.
+/// Connects and sends `hello`, a command that [`write`] begins. Returns the role of the server. Fails if a cluster
+/// node is expected and the server is none, or if a single server is expected and it is a cluster node.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
@@ -40,7 +40,7 @@ pub(in super::super) fn role<'a>(
     in_cluster: bool,
 ) -> Result<&'a str, ConnectError> {
     if let Value::Error(error) = reply {
-        // Without the server's own text: it repeats the arguments, and one of them may be a password.
+        // Leaves out the server's own text, which repeats the arguments: one of them may be a password.
         if error.details.starts_with("unknown command") {
             return Err(ConnectError::Version("older than 6.0".to_owned()));
         }
@@ -72,7 +72,8 @@ pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
+/// A version that cannot be parsed counts as new enough. It belongs to another server that is compatible with Redis,
+/// and the probe will show whether it has the commands.
 fn is_new_enough(version: &str) -> bool {
     let mut numbers = version
         .split('.')

@@ -19,7 +19,7 @@ pub(in crate::store) async fn inquire(
     let asked = limits.within(async {
         let mut bytes = Vec::new();
         wire::command(&mut bytes, |words| hello::write(words, &access.login));
-        // In any role: replicas know the topology too.
+        // Any role is accepted, because replicas know the topology too.
         let (mut connection, _) = hello::open(address, access, true, &bytes, limits).await?;
         bytes.clear();
         for question in questions {

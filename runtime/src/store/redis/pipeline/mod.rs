@@ -3,7 +3,8 @@
 //! A request becomes bytes in one buffer and an entry in one list, under one lock. The writer of the buffer is:
 //!
 //! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
-//! - With many in flight: the engine, which is woken. Requests that others submit until it runs share the write.
+//! - With many in flight: the engine, which is woken. Requests that other threads submit before the engine runs share
+//!   its write.
 //! - When the engine has just read something and will check here anyway: the engine. Releases, which nobody waits
 //!   for, and its own requests then share a write with those of the tasks that it has just woken.
 //!

@@ -105,7 +105,7 @@ impl Events for Confirming {
 
     fn told(&self, name: &Name, message: Message) {
         let message = match message {
-            // A grant that is valid for no time makes its member send a touch.
+            // The member answers a grant that has already ended with a touch.
             Message::Grant {
                 ticket,
                 token,

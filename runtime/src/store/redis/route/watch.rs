@@ -15,7 +15,7 @@ use crate::config::Address;
 use crate::wait;
 use crate::wire::Limits;
 
-/// A sentinel that was silent for so long is asked: it may be gone, or was partitioned during a failover.
+/// After so long a silence, the sentinel is asked: it may be gone, or it was cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 /// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ async fn listen(
         };
         *heard = true;
         sentinels.told(Some(primary));
-        // In either case, ask for the current primary.
+        // Asks for the current primary, whether the sentinel announced a new one or was silent for too long.
         if let Ok(told) = timeout(QUIET, sentinel::switched(&mut connection)).await {
             told?;
         }

@@ -36,7 +36,7 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
         Some(path) => own_roots(path)?,
         None => system_roots()?,
     };
-    // Not the default provider of the process, which belongs to the program.
+    // The default provider of the process is not used, because it belongs to the program.
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -86,7 +86,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let text = read(path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        // The original error may repeat a line of the file.
+        // The original error is replaced, because it may repeat a line of the file.
         let reason = match error {
             PemError::NoItemsFound => {
                 "it holds no private key in PEM (an encrypted one does not do)"
