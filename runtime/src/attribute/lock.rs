@@ -23,7 +23,7 @@ pub trait Lock: Guard + Sized {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send;
 
     /// Like [`acquire`](Self::acquire), but blocks the thread.

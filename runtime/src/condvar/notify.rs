@@ -14,7 +14,7 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and the
+    /// [`LockError::Unavailable`]: the call may or may not have woken a waiter. [`LockError::ForeignKey`], and the
     /// errors of an unusable client or name.
     ///
     /// # Cancel safety

@@ -90,12 +90,13 @@ macro_rules! query_methods {
             ///
             /// # Errors
             ///
-            /// [`LockError::Unavailable`](crate::LockError::Unavailable): then the lock may or may not be broken.
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable): the call may or may not have taken the lock
+            /// away. [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or
+            /// name.
             ///
             /// # Cancel safety
             ///
-            /// The lock is broken, whether or not the future completes.
+            /// The lock is taken away, whether or not the future completes.
             pub async fn force_unlock(&self) -> Result<bool, $crate::error::LockError> {
                 self.handle.force().await
             }

@@ -21,7 +21,7 @@ impl MultiLock {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queues and releases, in the background, the locks that were granted meanwhile.
+    /// If the future is dropped, the call leaves the queues, and releases the locks that it got in the background.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         take::take(self.targets()?, &self.options, false).await
     }

@@ -138,12 +138,12 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and the errors
-    /// of an unusable client or name.
+    /// [`LockError::Unavailable`]: the call may or may not have taken the locks away. [`LockError::ForeignKey`], and
+    /// the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// The locks are broken, whether or not the future completes.
+    /// The locks are taken away, whether or not the future completes.
     pub async fn force_unlock(&self) -> Result<bool, LockError> {
         let mut any = false;
         for answer in self.each(Handle::ask_force)? {

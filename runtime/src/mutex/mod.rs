@@ -77,9 +77,10 @@ impl Mutex {
     /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call
     /// limits only the inner call, and does not change the `expire` of the outer call.
     ///
-    /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
-    /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls
-    /// outside of one. (The future given to `block_on` is not a tokio task: use `synchronize` there.)
+    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
+    /// makes it. If the lock was taken as a guard, through this handle or its clones, a call is in the same task if
+    /// it is made in the same tokio task, or, outside of any tokio task, on the same thread. (The future given to
+    /// `block_on` is not a tokio task: use `synchronize` there.)
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

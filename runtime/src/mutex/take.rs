@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl Mutex {
-    /// Takes the lock; waits as long as `block` says.
+    /// Takes the lock; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -15,7 +15,7 @@ impl Mutex {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ONE).await;
         taken.map(MutexGuard::new)

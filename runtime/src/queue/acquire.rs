@@ -15,7 +15,8 @@ use crate::error::LockError;
 /// How many grants in a row a call may lose before it sees one in time.
 const MISSES: u32 = 5;
 
-/// Waits for a lock. If it is dropped early, it leaves the queue or releases what was granted meanwhile.
+/// Waits for a lock. If it is dropped before its caller has the lock, it leaves the queue, or releases what it was
+/// granted.
 ///
 /// A grant may have ended when its task is polled or its thread wakes. The call then ignores that grant and waits on,
 /// for the rest of its `block`.

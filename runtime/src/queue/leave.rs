@@ -230,7 +230,7 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return;
         };
-        // The ticket may have been passed over and granted again with another signal, which nobody has used.
+        // Names the grant: the ticket may have been granted again since, with another signal, which nobody has used.
         let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,

@@ -84,9 +84,10 @@ impl RwLock {
     /// `expire` of the outer call. A task that reads, and asks to write, gets
     /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
-    /// "The same task" means: inside [`synchronize_read`](Self::synchronize_read),
-    /// [`synchronize_write`](Self::synchronize_write) or an annotated function. For guards taken through this
-    /// handle or its clones, it means the same tokio task, or the same thread for blocking calls outside of one.
+    /// A call is in the same task if the body of [`synchronize_read`](Self::synchronize_read), of
+    /// [`synchronize_write`](Self::synchronize_write), or of an annotated function, makes it. If the lock was taken
+    /// as a guard, through this handle or its clones, a call is in the same task if it is made in the same tokio
+    /// task, or, outside of any tokio task, on the same thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

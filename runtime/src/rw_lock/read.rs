@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl RwLock {
-    /// Takes the lock for reading; waits as long as `block` says.
+    /// Takes the lock for reading; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -16,7 +16,7 @@ impl RwLock {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ALL).await;
         taken.map(RwLockReadGuard::new)

@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl Semaphore {
-    /// Takes a permit; waits as long as `block` says.
+    /// Takes a permit; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -16,7 +16,7 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn acquire(&self) -> Result<Permit, LockError> {
         self.acquire_many(1).await
     }
@@ -31,7 +31,7 @@ impl Semaphore {
         self.blocking_acquire_many(1)
     }
 
-    /// Takes `n` permits at once, all or none; waits as long as `block` says.
+    /// Takes `n` permits at once, all or none; waits for `block` at most.
     ///
     /// # Errors
     ///

@@ -56,8 +56,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then the semaphore
-    /// may or may not be deleted. [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: the call may or
+    /// may not have deleted the semaphore. [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///

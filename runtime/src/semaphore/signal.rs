@@ -21,9 +21,9 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then the token may or may not be
-    /// added. [`LockError::Unsupported`] on a quorum, because its servers cannot make sure that only one call gets a
-    /// token. [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: the call may or may not have
+    /// added the token. [`LockError::Unsupported`] on a quorum, because its servers cannot make sure that only one
+    /// call gets a token. [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///

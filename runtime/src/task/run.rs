@@ -43,7 +43,7 @@ impl<F: Future> Future for Run<F> {
 }
 
 /// Polls `body` once under `holds`. When this returns ready, the caller must drop `body` before it continues. With
-/// `finishes`, a loss does not end it. `fresh` says that `holds` were granted during this poll.
+/// `finishes`, a loss does not end `body`. `fresh` says that `holds` were granted during this poll.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
     body: Pin<&mut F>,

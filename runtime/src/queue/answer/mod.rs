@@ -78,7 +78,7 @@ impl Transition<'_> {
             TicketState::Held(held) if !tries && asked.counter > held.granted => {
                 self.answer_held(index, asked);
             }
-            // The ticket was withdrawn meanwhile and its release is in flight, or the answer is old.
+            // The ticket was withdrawn before this answer came, and its release is in flight; or the answer is old.
             _ => {}
         }
     }

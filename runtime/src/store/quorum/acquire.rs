@@ -191,7 +191,7 @@ impl Quorum {
         state.collisions = 0;
         let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
         self.leave_wake_queue(ticket, true);
-        // Another waiter may fit beside it.
+        // The units that are left may be enough for another waiter.
         if may_share {
             self.wake_one(&request.name);
         }

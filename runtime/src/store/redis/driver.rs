@@ -202,7 +202,7 @@ pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Ou
     .await
 }
 
-/// Waits for a connection; meanwhile fails every request. `None`: the store was closed.
+/// Waits for a connection, and fails every request until there is one. `None`: the store was closed.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

@@ -29,8 +29,8 @@ const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
 /// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
-/// How often the server is asked for its term. The time of a suspended process counts too: the server may have failed
-/// over meanwhile.
+/// How often the server is asked for its term. The time for which a process is suspended counts too, because the
+/// server may fail over during that time.
 const TERM: Duration = Duration::from_secs(10);
 
 /// If so few answers come at once, they belong to one or two tasks, which are about to submit more requests.

@@ -86,7 +86,8 @@ const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
 const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
-/// The maximum number of holders, and of waiters, in the first key. They move back from the other keys when there are so few.
+/// The maximum number of holders, and of waiters, in the first key; and the number at which they move back to it from
+/// the other keys.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
 /// The time to live that plain operations set: twenty minutes. Ten of these minutes are for the token; so the hold
