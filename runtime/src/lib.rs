@@ -1,6 +1,6 @@
 //! A distributed lock on Redis: annotate a function, and it runs on one machine of the cluster at a time.
 //!
-//! [`setup`] connects once, [`#[auto_mutex]`](macro@auto_mutex) protects functions:
+//! [`setup`] connects the program once; [`#[auto_mutex]`](macro@auto_mutex) protects functions:
 //!
 //! ```no_run
 //! use auto_mutex::{LockError, auto_mutex};
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A call takes the lock, runs the body, and releases the lock, however the body ends. Without a `key`, all instances
-//! of a type share one lock. Sync and async functions work, under any executor or none.
+//! of a type share one lock. Functions may be sync or async, with any executor or none.
 //!
 //! # Where to go on
 //!
@@ -110,7 +110,7 @@ pub use site::{Site, sites};
 #[path = "guide/mod.rs"]
 pub mod _guide;
 
-/// What the attributes expand to. Not for direct use.
+/// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;

@@ -30,7 +30,7 @@ pub(crate) use keys::{Key, Keys, is_place};
 pub(crate) use length::{Count, Length};
 pub(crate) use word::DONE;
 
-/// The options of one attribute, or of one function after its block's defaults were added.
+/// The options of one attribute, or those of one function together with the defaults of its block.
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) kind: Kind,
@@ -64,7 +64,7 @@ pub(crate) struct Options {
     pub(crate) done: bool,
 }
 
-/// What stands for the namespace at the beginning of an old name. The runtime replaces it.
+/// Stands for the namespace at the beginning of an old name. The runtime replaces it.
 const NAMESPACE: &str = "{namespace}:";
 
 /// An option as it was written.

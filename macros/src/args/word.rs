@@ -33,8 +33,8 @@ const KNOWN: &[(&str, &str)] = &[
 /// The option without a value, for blocks.
 pub(crate) const EXPLICIT: &str = "explicit";
 
-/// Marks attributes that were expanded already. They stay on the item so that the compiler counts the user's import of
-/// the attribute as used. Never written by users.
+/// Marks attributes that were already expanded. They stay on the item, so that the compiler counts the user's import
+/// of the attribute as used. Users never write this word.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
 /// Options that may be written in two ways: the second word is the option's name elsewhere in this crate.

@@ -1,4 +1,4 @@
-//! What a call returns if the lock was not obtained or was lost: the answer of a handler, or the error in the return
+//! The result of a call that did not get the lock, or lost it: the answer of a handler, or the error in the return
 //! type.
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
@@ -50,14 +50,14 @@ impl Answers<'_> {
         }
     }
 
-    /// The arm for a timeout, if its answer differs from that to other errors.
+    /// The arm for a timeout, if a timeout has another answer than other errors.
     fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
     ) -> Result<Option<TokenStream>> {
         let answer = match &self.options.on_timeout {
             Some(handler) => self.handle("on_timeout", handler)?,
-            // `on_error` answers every error but this one.
+            // `on_error` answers every other error, but not a timeout.
             None if self.options.on_error.is_some() => {
                 self.carried("FromTimeout", "from_timeout")?
             }

@@ -45,7 +45,7 @@ pub(crate) fn protect(
     check_flavor(&flavor, options, errors);
     check_later(&returns, errors);
 
-    // Parameters need names only for handlers that get them.
+    // Parameters need names only if a handler gets them.
     let needs_arguments = options
         .handlers()
         .any(|(_, handler)| matches!(handler, Handler::Path { .. } | Handler::Closure(_)));
@@ -121,7 +121,7 @@ fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
     }
 }
 
-/// Refuses what would run when the lock is free again.
+/// Refuses return types that contain something that would run only after the lock is released.
 fn check_later(returns: &Returns, errors: &mut Errors) {
     if let Some((span, what)) = returns.later {
         let instead = match what {

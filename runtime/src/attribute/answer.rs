@@ -5,14 +5,14 @@ use std::future::{Future, Ready, ready};
 
 use crate::error::LockError;
 
-/// Marks a type that is what is asked for.
+/// Marks a type that is the requested type itself.
 #[derive(Debug)]
 pub struct AtOnce(());
-/// Marks a type that has what is asked for inside: a future, a `Result`, a reference.
+/// Marks a type that contains the requested type: a future, a `Result`, a reference.
 #[derive(Debug)]
 pub struct Inside(());
 
-/// What a handler of an async function returns: `R`, or a future of `R`. `M` tells the two apart.
+/// The result of a handler of an async function: `R`, or a future of `R`. `M` distinguishes the two.
 #[diagnostic::on_unimplemented(
     message = "the handler returns `{Self}`, but the function returns `{R}`",
     label = "must return `{R}`, or a future of it",

@@ -1,4 +1,4 @@
-//! What the attributes expand to calls of, re-exported as `auto_mutex::__private`.
+//! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`.
 //!
 //! [`Site`] describes an annotated function, [`request`] collects what a call asks for, [`value`] says what options
 //! accept, [`lock`] takes the lock, [`around`] runs the body under it, [`borrowed`] is what the body cannot do with its

@@ -1,4 +1,4 @@
-//! [`Request`]: what one call of an annotated function asks for.
+//! [`Request`]: the request of one call of an annotated function.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -15,13 +15,13 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, SharedStr};
 
-/// What stands for the namespace at the beginning of `was`; nothing, where there is none.
+/// At the beginning of `was`, the namespace replaces this text. Without a namespace, nothing does.
 const NAMESPACE: &str = "{namespace}:";
 
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a call asks for. It borrows nothing, so it may be kept across an await.
+/// The request of a call. It borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
     site: &'static Site,
@@ -33,7 +33,7 @@ pub struct Request<L> {
     several: bool,
     /// The `Display` of some part failed.
     key_failed: bool,
-    /// Without `retries`.
+    /// All options except `retries` and `interval`.
     options: Options,
     retries: Option<u32>,
     interval: Option<Duration>,
@@ -165,7 +165,7 @@ impl<L> Request<L> {
         self.site.called(client.namespace(), self.self_type)
     }
 
-    /// What the site has cached for `client`, if that called it first.
+    /// The site's cache for `client`, if the site was first called with this client.
     #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
@@ -261,7 +261,7 @@ impl Request<MultiGuard> {
         }
     }
 
-    /// The locks that are asked for, and how.
+    /// The requested locks, and how to take them.
     pub(super) fn targets(mut self) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
         let (client, options) = self.terms()?;
         client.member().check()?;

@@ -1,4 +1,5 @@
-//! What options accept. These are traits of their own so that the compiler can explain what is wrong with other types.
+//! The types that options accept. These are separate traits, so that the compiler can explain what is wrong with other
+//! types.
 
 use std::fmt::{Display, Write as _};
 use std::marker::PhantomData;
@@ -204,7 +205,7 @@ pub trait IsDuration {
     /// Its length, or what is wrong with it.
     fn length(self) -> Result<Duration, &'static str>;
 
-    /// As [`length`](Self::length), for `block`.
+    /// Like [`length`](Self::length), for `block`.
     fn block(self) -> Result<Duration, &'static str>;
 }
 

@@ -13,7 +13,7 @@ use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();
-/// Held during set-up, so that the second of two at once does not connect in vain.
+/// Held during set-up, so that of two simultaneous calls of `setup` the second does not connect in vain.
 static SETTING_UP: Mutex<()> = Mutex::new(());
 
 /// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
@@ -24,7 +24,7 @@ static SETTING_UP: Mutex<()> = Mutex::new(());
 /// # Errors
 ///
 /// A [`SetupError`] that says what is wrong; [`SetupError::AlreadySetUp`] if there is a global client already, which
-/// stays in force. After any other error it may be called again.
+/// then stays in force. After any other error, `setup` may be called again.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,12 +79,12 @@ where
 ///
 /// # Errors
 ///
-/// [`LockError::NotSetUp`] if there is neither.
+/// [`LockError::NotSetUp`] if there is neither a scope nor a global client.
 pub fn client() -> Result<Client, LockError> {
     in_force().map(Cow::into_owned)
 }
 
-/// As [`client`], without cloning the global one.
+/// Like [`client`], without cloning the global one.
 #[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     let current = scope::current().map(Cow::Owned);
@@ -92,7 +92,8 @@ pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     current.ok_or(LockError::NotSetUp)
 }
 
-/// Shuts the global client down, if there is one: see [`Client::shutdown`]. It cannot be set up again.
+/// Shuts the global client down, if there is one: see [`Client::shutdown`]. After that, [`setup`] cannot make another
+/// global client.
 ///
 /// # Cancel safety
 ///
@@ -103,7 +104,7 @@ pub async fn shutdown() {
     }
 }
 
-/// As [`shutdown`], blocking the thread.
+/// Like [`shutdown`], but blocks the thread.
 pub fn blocking_shutdown() {
     if let Some(client) = GLOBAL.get() {
         client.blocking_shutdown();

@@ -25,11 +25,11 @@ use crate::queue::Member;
 use crate::site;
 use crate::wait::{DeferredWakes, Promise};
 
-/// One connected store, plus the defaults of its locks.
+/// A connection to one store, with the default options of its locks.
 ///
-/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for other
-/// stores, or for tests. It works in any runtime and in none: a thread of its own talks to the store, and ends when the
-/// last clone and the last guard are dropped.
+/// Cheap to clone; all clones are the same client. Most programs have one client, made by [`setup`]; make more for
+/// other stores, or for tests. A client works in any runtime and without one: a background thread of its own talks to
+/// the store. The thread ends when the last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// The namespace that the configuration gives to names.
+    /// The namespace of this client, from its configuration.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.member().settings().namespace.as_deref()
@@ -131,15 +131,15 @@ impl Client {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, whatever task or thread polls it.
+    /// Makes this client the one that is used inside `future`, in whatever task or thread `future` is polled.
     ///
     /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
-    /// The returned future borrows nothing from the client, and is `Send` if `future` is. A thread gets it by
+    /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
     /// [`blocking_scope`](Self::blocking_scope).
     ///
     /// # Cancel safety
     ///
-    /// As that of `future`.
+    /// The same as that of `future`.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -158,7 +158,7 @@ impl Client {
         scope::Scoped::new(self.clone(), future)
     }
 
-    /// Makes this client the one in force while `run` runs, on this thread.
+    /// Makes this client the one that is used on this thread while `run` runs.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         let _entered = scope::enter(self.clone());
         run()
@@ -167,7 +167,8 @@ impl Client {
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
     /// that still exist are lost. To let bodies end before, call [`drain`](Self::drain) instead.
     ///
-    /// Waits for the store for `store_timeout` at most. Locks whose release it does not answer end with their lease.
+    /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
+    /// lease ends.
     ///
     /// # Cancel safety
     ///
@@ -190,11 +191,13 @@ impl Client {
         }
     }
 
-    /// As [`shutdown`](Self::shutdown), blocking the thread.
+    /// Like [`shutdown`](Self::shutdown), but blocks the thread.
     pub fn blocking_shutdown(&self) {
         let store_timeout = self.member().settings().store_timeout;
         if !self.member().shut_down(store_timeout) {
-            tracing::warn!("shut down without an answer to every release; leases free the rest");
+            tracing::warn!(
+                "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
+            );
         }
     }
 

@@ -198,7 +198,7 @@ impl Endpoint {
         }
     }
 
-    /// The database; 0 only if every server uses that one.
+    /// A database that is not 0, if a server uses one; otherwise 0.
     pub(crate) fn db(&self) -> u32 {
         let databases = self.accesses().into_iter().map(|access| access.db);
         databases.max().unwrap_or(0)
@@ -221,7 +221,7 @@ impl Access {
 }
 
 impl Login {
-    /// A user without a password logs in with an empty one, which suits a `nopass` user.
+    /// A user without a password logs in with an empty password, which suits a `nopass` user.
     pub(super) fn new(user: Option<Secret>, password: Option<Secret>) -> Self {
         let empty = || user.as_ref().map(|_| Secret::new(""));
         Self {

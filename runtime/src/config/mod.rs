@@ -32,10 +32,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::credentials::{CredentialsProvider, Given};
 use crate::error::SetupError;
 
-/// Which store to use, and the defaults of its locks.
+/// Which store to use, and the default options of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is accepted. Lengths of time are numbers of seconds, texts like
-/// `"250ms"`, or `Duration`s: see [`IntoDuration`]. A value that cannot work is reported by `setup` and `Client::connect`.
+/// A URL alone is enough wherever a `Config` is accepted. A length of time is a number of seconds, a text like
+/// `"250ms"`, or a `Duration`: see [`IntoDuration`]. `setup` and `Client::connect` return an error for values that
+/// cannot work.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -69,12 +70,12 @@ use crate::error::SetupError;
 /// |---|---|---|
 /// | `tls=true` | every scheme over TCP | use TLS for all servers and sentinels, like `rediss://` |
 /// | `ca=/path` | TLS | trust the certificate authorities in this file instead of the system's |
-/// | `cert=/path`, `key=/path` | TLS | the client certificate (with intermediate ones) and its private key, if the server asks for one (`tls-auth-clients`) |
+/// | `cert=/path`, `key=/path` | TLS | the client certificate (with its intermediate certificates) and its private key, if the server asks for one (`tls-auth-clients`) |
 /// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host in the URL |
-/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login for the sentinels; the one before the `@` is for the servers |
+/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login for the sentinels; the login before the `@` is for the servers |
 /// | `db=…` | `unix://` | the database; with other schemes it is in the path |
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
-/// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
+/// | `protocol=resp3` | all but `memory://` | no effect, because the library always uses RESP3; accepted so that other libraries can use the same URL |
 ///
 /// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs serve
 /// Valkey too.
@@ -124,8 +125,8 @@ impl Config {
         url::parse(url.as_ref()).map(Self::at)
     }
 
-    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases
-    /// or sockets. Otherwise `redlock://h1,h2,h3` is shorter.
+    /// A quorum of independent servers, each with a URL of its own. Use it if the servers have different credentials,
+    /// databases or sockets; otherwise the URL `redlock://h1,h2,h3` is shorter.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -169,19 +170,19 @@ impl Config {
         }
     }
 
-    /// From the environment: the URL in `AUTO_MUTEX_URL`, the namespace, if any, in `AUTO_MUTEX_NAMESPACE`.
+    /// Reads the URL from `AUTO_MUTEX_URL`, and the namespace, if any, from `AUTO_MUTEX_NAMESPACE`.
     ///
     /// # Errors
     ///
-    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and those of
+    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and the errors of
     /// [`Config::new`].
     pub fn from_env() -> Result<Self, SetupError> {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// The first part of every name. It lets several environments share a store. The package of an annotated function
-    /// comes after it, so the programs of one namespace share only the locks that they name alike (`name = "…"`,
-    /// handles).
+    /// The first part of every name. Environments with different namespaces can share a store. After the namespace
+    /// comes the package of an annotated function. So two programs in one namespace share only those locks to which
+    /// both give the same name (`name = "…"`, handles).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
@@ -208,18 +209,23 @@ impl Config {
         self
     }
 
-    /// How long to wait for a lock: as long as it takes by default. `0` does not wait. A number above an hour should have
-    /// a unit (`"2h"`): without one it is taken as seconds, and a warning asks once whether milliseconds were meant.
+    /// How long to wait for a lock: without a limit by default. With `0` a call does not wait. A number above an hour
+    /// should have a unit (`"2h"`): without a unit it is taken as seconds, and one warning asks whether milliseconds
+    /// were meant.
     pub fn block(mut self, time: impl IntoDuration) -> Self {
         self.block = Some(duration::block(time).and_then(duration::span));
         self
     }
 
-    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) says so: 30 s by default. It
-    /// comes again at each doubling (60 s, 120 s…), and up to a third of a `lease` late. It names the lock, the place in the
-    /// program (`file:line` of an annotated function), and for a call the holder and its place in line. `0` turns it off.
+    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
+    /// default. `0` turns the warning off.
     ///
-    /// By default a call waits as long as it takes, and a body may hold a lock for a day. So this is how a hang shows.
+    /// The warning is logged again at each doubling of this time (60 s, 120 s…), each time up to a third of a `lease`
+    /// late. It names the lock and the site in the program (`file:line` of an annotated function). For a call that
+    /// waits, it also gives the holder and the place in line.
+    ///
+    /// By default a call waits without a limit, and a body may hold a lock for a day. So only this warning shows that
+    /// a call or a body hangs.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -231,9 +237,9 @@ impl Config {
         self
     }
 
-    /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not wait
-    /// tolerates a second at most. After a process was stopped for a while (its machine slept), the store gets another
-    /// second to answer.
+    /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
+    /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
+    /// second to answer after the process continues.
     pub fn store_timeout(mut self, time: impl IntoDuration) -> Self {
         self.store_timeout = Some(duration::span(time));
         self
@@ -323,8 +329,7 @@ impl Config {
     /// times turns this off.
     ///
     /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
-    /// waiters of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed
-    /// over.
+    /// waiters of one process are served in order.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -336,22 +341,23 @@ impl Config {
         self
     }
 
-    /// Whether a restarted server grants nothing until every lease has ended that it may have granted before. That
-    /// takes as long as after a failover, since the server may have been promoted just before (`longest_lease` and a
-    /// second for a server of a quorum). Without this guard, a server that has lost its data grants locks again that
-    /// clients still hold.
+    /// Whether a restarted server grants nothing until every lease that it may have granted before the restart has
+    /// ended. Without this guard, a server that has lost its data may grant locks that clients still hold.
     ///
-    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica has
-    /// become the primary, nothing is granted for the same time, whatever this option says. Calls that give up
-    /// meanwhile get [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in
-    /// this process does not outlive its clients and needs no guard.
+    /// The server waits as long as after a failover, because it may have been promoted just before the restart. A
+    /// server of a quorum waits only for `longest_lease` and a second. Calls that give up during this time get
+    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says how much of the time is left.
+    ///
+    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica
+    /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
+    /// process (`memory://`) does not outlive its clients, so it needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.restart_guard = Some(on);
         self
     }
 
-    /// Removes the guard against failovers: two clients may then hold the same lock after one. Only for the tests that
-    /// show this.
+    /// Removes the failover guard: after a failover two clients may then hold the same lock. Only for tests that show
+    /// this.
     #[doc(hidden)]
     pub fn without_failover_guard(mut self) -> Self {
         self.failover_guard = false;
@@ -359,10 +365,11 @@ impl Config {
     }
 
     /// The longest `lease` of any client of this store: 30 s by default and at most. After a failover, and after a
-    /// restart with [`restart_guard`](Self::restart_guard), nothing is granted for this time. A longer `lease` is
-    /// refused.
+    /// restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. A
+    /// `lease` that is longer is an error.
     ///
-    /// The server remembers the longest value that any client has given.
+    /// The server uses the longest value that any client has given it, and forgets it only after a week in which no
+    /// client was connected.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -377,14 +384,17 @@ impl Config {
         self
     }
 
-    /// A grant counts only once `count` replicas of the server have it, for which a call waits up to `timeout` (WAIT).
-    /// Off by default.
+    /// A grant counts only when `count` replicas of the server have it. A call waits for the replicas for at most
+    /// `timeout` (the command `WAIT`). Off by default.
     ///
-    /// With fewer replicas the lock is released again and the call fails with
-    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
-    /// replica that has it takes over. Together with `min-replicas-to-write` on the server, which stops a primary that
-    /// is cut off from granting, that is the most that one primary with replicas can guarantee; it is not consensus.
-    /// Costs a second connection and another round trip for each grant of the store; renewals cost nothing extra.
+    /// If fewer replicas have the grant by then, the lock is released again, and the call fails with
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if
+    /// a replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is
+    /// cut off from its replicas grants nothing. More than these two settings a primary with replicas cannot
+    /// guarantee; together they are still no consensus.
+    ///
+    /// This option costs a second connection, and one more round trip for each grant by the store. It does not make
+    /// renewals slower.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

@@ -10,7 +10,7 @@ use super::unit;
 use crate::error::SetupError;
 use crate::store::limits::LONGEST_LEASE;
 
-/// A shorter grant would mostly be over when it arrives.
+/// A shorter grant would mostly have ended when its reply arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) expire: Option<Duration>,
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
-    /// After which time a wait or a hold is warned of; `None`: never.
+    /// How long a wait or a hold may last before a warning; `None`: no warnings.
     pub(crate) slow: Option<Duration>,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Replicas {
     pub(crate) timeout: Duration,
 }
 
-/// How often a process may hand a lock on before it is the turn of other processes.
+/// How often a process may hand a lock on before other processes get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocalHandoff {
     /// Zero: never.
@@ -150,7 +150,7 @@ fn too_short(option: &'static str, lease: Duration) -> SetupError {
     invalid(option, format!("{words} is shorter than 100 ms"))
 }
 
-/// A number that would be a lease in milliseconds was probably meant as such.
+/// A number that would be a valid lease in milliseconds was probably meant in milliseconds.
 fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
     let seconds = lease.as_secs_f64();
     let in_millis = lease / 1000;
@@ -192,7 +192,7 @@ fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
     }
 }
 
-/// A fencing token has 10 bits for them.
+/// A fencing token has 10 bits for the number of the handoff.
 const MOST_HANDOVERS: u32 = 1023;
 
 fn handover(given: Option<(u32, Span)>) -> Result<LocalHandoff, SetupError> {

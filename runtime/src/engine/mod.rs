@@ -1,7 +1,7 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
-//! dies. Nobody outside runs on it, and no code of users: wakers and subscribers have threads of their own (`wait/aside`).
+//! dies. No code of users runs on this thread: wakers and subscribers have threads of their own (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -19,14 +19,16 @@ use crate::queue::Member;
 use crate::store::{self, MemberId, Opened};
 use crate::wait::{self, DeferredWakes, Promise};
 
-/// After a suspend, timers of the system are late by as long as it slept: look again this often.
+/// After a suspend, the system's timers are late by the length of the suspend, so the engine looks at least this
+/// often.
 const NAP: Duration = Duration::from_secs(1);
 
-/// How long the answers to the last releases may take, when the process ends: it waits for little longer.
+/// How long the answers to the last releases may take when the process ends. The end of the process waits for a
+/// little longer than this.
 const ANSWERS: Duration = Duration::from_millis(400);
-/// How long subscribers may take then.
+/// How long subscribers may take when the process ends.
 const WORDS: Duration = Duration::from_millis(50);
-/// How often is looked for either: so often in any case, since a machine that has stood still has not waited.
+/// The pause between two looks for the answers and for the subscribers.
 const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
 
@@ -73,7 +75,7 @@ async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
     .await;
 }
 
-/// The process ends: releases everything, and waits for the answers, but not for long.
+/// Called when the process ends: releases all locks, and waits for the answers, but not for long.
 async fn end(member: &Member) {
     member.start_closing();
     let flushed = || {
@@ -82,15 +84,17 @@ async fn end(member: &Member) {
     };
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
-            tracing::warn!("not every release was answered before the end; leases free the rest");
+            tracing::warn!(
+                "the client ended before the store had answered all releases; a lock without an answer is free when its lease ends"
+            );
         });
     }
-    // Subscribers get to say what was lost, but not to block.
+    // Gives subscribers time to write their last events, but does not let them block the end.
     look_for(WORDS, wait::has_told).await;
     member.close();
 }
 
-/// Looks again and again whether something is `done`, until `limit`. Whether it is.
+/// Looks again and again until something is `done`, or until `limit`. Returns whether it is done.
 async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     let ends = Instant::now().after(limit);
     for look in 0.. {
@@ -105,7 +109,7 @@ async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Tells the member when the thread or the driver ends for whatever reason: nobody must wait for it then.
+/// Tells the member when the thread or the driver ends, for whatever reason, so that no caller waits for it.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {

@@ -15,21 +15,20 @@ pub struct Holder {
     pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
-    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
-    /// file:line`.
+    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when, by the store's clock.
+    /// Since when it holds the lock, by the store's clock.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// What it holds. `None` in an error: the store says it only when it is asked, as by `info`.
+    /// The kind of its hold. Only a query such as `info` gets it from the store, so it is `None` in an error.
     pub kind: Option<HoldKind>,
-    /// How many units it holds: 1 of a mutex, its permits of a semaphore, 1 for a reader. A writer holds all 2^30.
-    /// `None` as for `kind`.
+    /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
+    /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
 }
 
-/// What a caller holds, or waits for.
+/// The kind of a hold, or of a waiter's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HoldKind {

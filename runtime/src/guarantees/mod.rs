@@ -1,6 +1,6 @@
-//! [`Guarantees`]: what the locks of a deployment are worth, as far as the store can find out.
+//! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as set-up can find out.
 //!
-//! `kinds` has the possible answers, `weakness` what to do about the bad ones.
+//! `kinds` has the possible findings, `weakness` what to do about the bad findings.
 
 mod kinds;
 #[cfg(repository)]
@@ -17,10 +17,11 @@ use crate::acl::listed;
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
 
-/// What the locks of a client are worth on the servers that it uses, as found at set-up: see
-/// [`Client::guarantees`](crate::Client::guarantees). Of several servers the weakest counts.
+/// What the servers of a client guarantee for its locks, as found at set-up: see
+/// [`Client::guarantees`](crate::Client::guarantees). If there are several servers, each field has the value of the
+/// weakest.
 ///
-/// While everything runs, a lock never has more holders than it may have. The fields say what happens when something
+/// While no server fails, a lock never has more holders than it may have. The fields say what happens when a server
 /// fails.
 ///
 /// ```
@@ -46,9 +47,9 @@ pub struct Guarantees {
     pub replicas: u32,
     /// Whether the waiters of all processes are served first come, first served.
     pub fifo: bool,
-    /// Whether each grant has a greater fencing token than all grants before.
+    /// Whether the fencing token of each grant is greater than that of every earlier grant.
     pub fencing_tokens: bool,
-    /// The rights that the user lacks to find out more, as an ACL rule names them.
+    /// The rights that the user would need to find out what is unknown, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
     /// The commands that would find out more, and that a server refuses to everybody: managed services disable `CONFIG`. No
     /// right helps.
@@ -106,8 +107,9 @@ impl Guarantees {
         }
     }
 
-    /// What could let two clients think they hold the same lock, or is unknown, and what to do about it. Set-up logs a
-    /// warning for each; for [`Weakness::InProcessOnly`], which is usual in tests, one line of level INFO per process.
+    /// The settings that could let two clients think that they hold the same lock, and the settings that are unknown.
+    /// Set-up logs a warning for each. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
+    /// process at level INFO.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees, commands};
 use crate::acl::listed;
 
-/// Something that could let two clients think they hold the same lock. Its Display says what to do about it.
+/// A setting that could let two clients think that they hold the same lock. Its `Display` says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {
@@ -42,7 +42,7 @@ pub enum Weakness {
 
     /// An old primary that was replaced still grants.
     #[error(
-        "the lock store has replicas, and goes on granting when it is cut off from them and replaced: set \
+        "the lock store has replicas, and would still grant locks after it was cut off from them and replaced: set \
          min-replicas-to-write to 1 or more"
     )]
     OldPrimaryGoesOn,

@@ -22,7 +22,7 @@ pub(crate) struct Address {
     first: OnceLock<Resolved>,
 }
 
-/// What an address means for one client.
+/// The meaning of an address for one client.
 #[derive(Clone, Debug)]
 struct Resolved {
     client: u64,

@@ -1,4 +1,4 @@
-//! [`Last`]: what was obtained through a handle or its clones, and by whom.
+//! [`Last`]: the holds that were taken through a handle or its clones, and by which task.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -9,14 +9,14 @@ use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// What was obtained and may still hold, and by whom.
+/// The holds that were taken and may still be valid, and by which task.
 #[derive(Default)]
 pub(super) struct Last(Mutex<Obtained>);
 
 #[derive(Default)]
 struct Obtained {
     newest: Entry,
-    /// What readers and holders of permits have beside it, in order.
+    /// Earlier holds that may be valid too, of readers and of permits, in order.
     before: Vec<Entry>,
 }
 
@@ -34,7 +34,7 @@ impl Entry {
 }
 
 impl Last {
-    /// `hold` was obtained, which is one of `holds`.
+    /// Remembers `hold`, which is one of `holds`.
     pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
         let by = Caller::current(blocking);
         if let Some(caller) = by {
@@ -57,13 +57,13 @@ impl Last {
         before.push(replaced);
     }
 
-    /// What was last obtained, if it still holds.
+    /// The last hold, if it is still valid.
     pub(super) fn holds(&self) -> Option<Holds> {
         let newest = lock(&self.0).newest.clone();
         Some(Holds::from(newest.hold()?).within(newest.bounds.upgrade()))
     }
 
-    /// What the caller obtained and still holds, preferably something that is `enough`.
+    /// The last valid hold of the caller, preferably one that is `enough`.
     pub(super) fn of_caller(
         &self,
         blocking: bool,

@@ -13,7 +13,7 @@ use crate::wait::lock;
 /// The state of the connections, as the store's driver reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    // Every transition reads this, so it is outside the lock.
+    // Every transition reads this flag, so it is not protected by the lock.
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
     any_closed: AtomicBool,
@@ -22,7 +22,7 @@ pub(crate) struct Links {
     last: Mutex<Option<(Instant, StoreError)>>,
 }
 
-/// How long after a store grants again the earlier requests may still be unanswered.
+/// For how long after a store begins to grant again earlier requests may still be unanswered.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
@@ -80,7 +80,7 @@ impl Links {
         if !self.any_down.load(Ordering::Acquire) {
             return None;
         }
-        // Computed before the lock is taken: the store may take a lock of its own.
+        // Computed before the mutex is locked, because the store may lock a mutex of its own.
         let node = node();
         lock(&self.outages).get(&node).cloned()
     }

@@ -162,7 +162,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.links.closing(|| self.store.node(name))
     }
 
-    /// Runs one transition on the local queue of `name`. Runs it again if the queue was retired meanwhile.
+    /// Runs one transition on the local queue of `name`. If the queue was retired before the transition began, runs
+    /// it on a new queue.
     pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
@@ -190,7 +191,7 @@ impl<Q: NameQueue> ClientCore<Q> {
     /// Runs the names that are due; returns when the next one is.
     pub(crate) fn tick(&self) -> Option<Instant> {
         // The clock is read once: a timer that is armed during this round waits for the next one, so that the engine
-        // gets to its other work.
+        // can continue with its other work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {
@@ -271,7 +272,7 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 
     /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. `false`: a release was
-    /// not answered; its lease will end the hold.
+    /// not answered; the hold will end with its lease.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
         self.start_closing();
         self.finish_closing(Instant::now().after(limit))
@@ -372,7 +373,8 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
             return;
         }
         self.ending.store(true, Ordering::SeqCst);
-        // If the lock is taken, the engine is starting or has ended; in both cases it checks the flag afterwards.
+        // If the mutex is locked, the engine is starting or has ended. In both cases it checks the flag after it
+        // unlocks the mutex.
         if let Ok(engine) = self.engine.try_lock()
             && let Some(engine) = &*engine
         {

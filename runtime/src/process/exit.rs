@@ -15,7 +15,8 @@ use crate::clock::Instant;
 
 /// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
-/// The minimum number of pauses, even after [`LIMIT`]: on a machine that was suspended, the engines have not run yet.
+/// The minimum number of pauses, even after [`LIMIT`]: if the machine was suspended, the time may be over before the
+/// engines have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
@@ -41,7 +42,7 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     if !super::os::register(flush) {
         tracing::warn!(
-            "cannot watch the end of the process: locks held then are freed by their lease"
+            "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
     WATCHED.add(member.clone());
@@ -113,10 +114,11 @@ impl Watched {
                 None => return,
             }
         };
-        // Never dropped here: this may be the last reference, and dropping it would free the client.
+        // The upgraded references are never dropped: one of them may be the last, and dropping it would free the
+        // client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All are told before any is awaited, so that no client waits for the server of another one.
+        // All clients are told before the first is awaited, so that no client has to wait for the server of another.
         all().for_each(|member| member.end());
         while !all().all(|member| member.has_ended()) && pause() {}
     }
@@ -125,7 +127,7 @@ impl Watched {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another thread adds a client, or if the signal interrupted this thread while it did.
+    /// `None` while another thread adds a client, or if the signal interrupted this thread while it added one.
     fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
         match self.members.try_lock() {
             Ok(members) => Some(members),

@@ -30,8 +30,8 @@ static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
 ///
 /// A program with work to finish outside of its locks handles the signal itself, and then calls [`drain`](crate::drain).
 ///
-/// Without this, the locks of such a process are free after one lease, as after SIGKILL and `abort`, which nothing can
-/// handle.
+/// Without this function, the locks of a process that gets one of these signals are free when their leases end. After
+/// SIGKILL or `abort`, which no program can handle, that is always so.
 ///
 /// # Errors
 ///

@@ -32,7 +32,7 @@ impl Transition<'_> {
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            // The lease may have been cut to the rest of the previous holder's `expire`.
+            // The previous holder's `expire` may have made the lease shorter than the client's.
             let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
             let claim = self.claim_at(before.valid());
             if let Some(index) = self.state.find(id) {
@@ -63,8 +63,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter if it wants exactly what `before` had, and that was the whole name. Otherwise the
-    /// store may since have granted other units or signals with a later token.
+    /// Removes the first waiter if it wants exactly what `before` had, and `before` had the whole name. If it had
+    /// less, the store may have granted other units or signals with a later token since then.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;

@@ -11,7 +11,8 @@ pub(super) struct SendLog {
     pub(super) id: TicketId,
     /// When the ticket was made.
     pub(super) since: Instant,
-    /// Counter and time of the requests that can still be answered. There is mostly one, so the others are stored separately.
+    /// Counter and time of the requests that can still be answered. Mostly there is only one such request, so the
+    /// others are stored separately.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,

@@ -123,8 +123,8 @@ impl Waiter {
         self.want.past.waited + self.started.until(now)
     }
 
-    /// The same request again after so many attempts, for the rest of `block`. If nothing is left, one that takes
-    /// what is free.
+    /// The same request again after so many attempts, for the rest of `block`. If no time is left, the new request
+    /// takes the lock only if it is free.
     pub(super) fn again(&self, attempts: u32, now: Instant) -> Want {
         let left = now.until(self.deadline);
         let patience = match self.want.patience {

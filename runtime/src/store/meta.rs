@@ -94,7 +94,7 @@ impl Meta {
         })
     }
 
-    /// As [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
+    /// Like [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
     pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
         let holder = Self::read(&HolderRecord {
             token: ticket.since,
@@ -128,7 +128,7 @@ impl Meta {
 
 /// A time of the store, which counts microseconds.
 fn at(micros: u64) -> SystemTime {
-    // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
+    // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
     let now = SystemTime::now();
     time.map_or(now, |time| time.min(now))

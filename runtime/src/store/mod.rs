@@ -72,8 +72,8 @@ pub(crate) fn ping(number: u32) -> Name {
 /// The events that a store reports to its member. Called on the engine's thread, one at a time, never from inside
 /// [`Store::submit`].
 pub(crate) trait Events: Send + Sync + 'static {
-    /// A request was answered. With `StoreError::is_disconnected` it may or may not have run; the member sends it
-    /// again if it still matters.
+    /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member
+    /// sends it again if it still matters.
     fn answered(&self, answer: Answer);
 
     /// A message about `name` came on the member's channel.
@@ -110,7 +110,7 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// Sends the requests that this thread submitted. Never blocks, but may make system calls: the caller should hold no lock.
     fn flush(&self) {}
 
-    /// Stops accepting requests. The driver ends when those already submitted are answered.
+    /// Stops accepting requests. The driver ends when all submitted requests are answered.
     fn close(&self);
 
     /// The guarantees that the set-up found.
@@ -138,8 +138,8 @@ pub(crate) trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Lends `name` if the store is in this process, only this member uses it, and the name is idle. From now on the
-    /// member grants and releases it, and gives it back before it submits a request for it.
+    /// Lends `name` if the store is in this process, only this member uses it, and the name is idle. From then on the
+    /// member grants and releases the name itself, and gives it back before it submits a request for it.
     fn lend(&self, _name: &Name) -> Option<Loan> {
         None
     }

@@ -38,7 +38,7 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
         if host.is_empty() {
             return Err(invalid("the host is missing"));
         }
-        // International host names and underscores are fine, what separates parts of a URL is not.
+        // International host names and underscores are allowed; characters that separate parts of a URL are not.
         let odd =
             |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
         if host.contains(odd) || host.contains(char::is_whitespace) {

@@ -1,8 +1,8 @@
-//! Parses the URL of a store into an [`Endpoint`]: here each scheme, in `parts` the parts that schemes share, in
+//! Parses the URL of a store into an [`Endpoint`]: this file has each scheme, `parts` what the schemes share,
 //! `authority` logins and servers.
 //!
-//! No error repeats any part of the URL: a password with a character that should have been escaped may end up in any
-//! of them.
+//! No error repeats any part of the URL: if a password has a character that should have been escaped, a piece of the
+//! password may be in any part.
 
 mod authority;
 mod parts;

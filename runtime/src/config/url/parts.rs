@@ -45,7 +45,7 @@ impl<'a> Url<'a> {
 
     /// The login before the `@`, and the servers: at least one.
     pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
-        // At the last `@`, so that one in a password need not be escaped.
+        // Splits at the last `@`, so that an `@` in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
             Some((user_info, servers)) => (login(user_info)?, servers),
             None => (Login::default(), self.authority),

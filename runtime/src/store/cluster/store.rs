@@ -147,7 +147,7 @@ impl Store for ClusterStore {
             if self.is_closed() {
                 return Some(answer);
             }
-            // It serves no slot any more, so the map is replaced.
+            // That node serves no slot any more, so the map is replaced.
             last = Some(primary.clone());
             request = answer.request;
         }

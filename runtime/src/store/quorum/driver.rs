@@ -133,7 +133,7 @@ impl Driver {
                 break;
             }
             if !idle {
-                // The member may have sent requests when it got the events.
+                // Handles new requests first: the member may have sent some when it got the events.
                 continue;
             }
             match quorum.next() {

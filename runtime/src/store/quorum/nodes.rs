@@ -195,7 +195,8 @@ impl Nodes {
         if let Some(release) = pending.get_mut(&ticket) {
             release.tomb |= tomb;
             release.in_flight = false;
-            // A refusal does not postpone the end.
+            // Another refusal does not postpone `until`. A lost connection does: then a copy of an acquire may arrive
+            // at any time.
             if until == Instant::NEVER {
                 release.until = until;
             }

@@ -135,7 +135,7 @@ impl Driver {
                 return;
             };
             let (next, refused) = Serving::begin(&pipeline, ready);
-            // Requests from before the new connection must not run on it.
+            // Requests that were submitted before the new connection must not run on it.
             for request in refused {
                 events.answered(lost(request, error.clone()));
             }
@@ -225,7 +225,7 @@ pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Ou
     .await
 }
 
-/// Waits for a connection; meanwhile fails every request. `None`: the store was closed.
+/// Waits for a connection, and fails every request until there is one. `None`: the store was closed.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

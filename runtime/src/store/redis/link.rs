@@ -19,8 +19,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
 use crate::wire::{Inbox, Reading, Value};
 
-/// The interval of the watchdog. It counts intervals instead of time: otherwise a process that was suspended would
-/// take its own sleep for the server's silence.
+/// The interval of the watchdog. The watchdog counts intervals instead of time. Otherwise a process that was
+/// suspended would take the time of its own sleep for silence of the server.
 const BEAT: Duration = Duration::from_millis(500);
 /// The connection is given up after this many intervals without an answer: two seconds, and more if recent answers
 /// were slow. A busy server is slow for many clients; if all reconnected, they would send it the same requests again.
@@ -30,11 +30,11 @@ const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
 /// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
-/// How often the server is asked for its term. The time of a suspended process counts too: the server may have failed
-/// over meanwhile.
+/// How often the server is asked for its term. The time for which a process is suspended counts too, because the
+/// server may fail over during that time.
 const TERM: Duration = Duration::from_secs(10);
 
-/// This many answers at a time belong to one or two tasks, which are about to submit more.
+/// If so few answers come at once, they belong to one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
@@ -134,7 +134,7 @@ impl<'a> Link<'a> {
 
     /// Handles all replies that have arrived completely.
     fn take(&mut self) -> Result<(), StoreError> {
-        // Before any task is woken: then the requests that it submits share one write.
+        // Called before any task is woken, so that the requests of the woken tasks share one write.
         self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;

@@ -62,7 +62,8 @@ impl Pending {
             }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
-                    // Mostly an error of SCRIPT LOAD: the replies to the requests behind it show whether it matters.
+                    // This is mostly an error of SCRIPT LOAD. The replies to the requests after it show whether it
+                    // matters.
                     let code = error.code.to_string();
                     wait::tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
@@ -124,9 +125,10 @@ impl Pending {
         self.again.push(sending);
     }
 
-    /// Whether an earlier request of the same ticket must be written again. Then this one must be too, although it
-    /// was executed, so that the last request still runs last. Every operation may run twice. The same holds for a
-    /// result that depends on an earlier request for the name, which was not executed yet.
+    /// Whether an earlier request of the same ticket must be written again. Then this request must be written again
+    /// too, although it was executed, so that the ticket's last request still runs last. Every operation may run
+    /// twice. The same holds for a result that depends on an earlier request for the name, which was not executed
+    /// yet.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(
@@ -181,7 +183,7 @@ impl Pending {
 
 fn answer(events: &dyn Events, sending: Sending, result: Result<Reply, StoreError>) {
     let result = result.map_err(|error| match error.kind() {
-        // It was written again too often.
+        // The request was written again as often as is allowed, and the server still had no script.
         StoreErrorKind::Refused if error.code() == Some("NOSCRIPT") => StoreError::new(
             StoreErrorKind::Refused,
             "the server forgets the scripts as soon as they are loaded",

@@ -1,4 +1,5 @@
-//! Finds out which protocol a server uses that did not understand us. A separate connection asks, only for a better error.
+//! Finds out which protocol is used by a server that did not understand the client. It asks on a separate connection,
+//! only to report a better error.
 
 use std::time::Duration;
 

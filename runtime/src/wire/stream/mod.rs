@@ -162,7 +162,7 @@ impl Writing {
 
     /// Closes both directions, even if others still have the socket.
     pub(in super::super) fn close(&self) {
-        // Fails if it is closed already.
+        // An error means that the socket is already closed, and does not matter.
         let _ = match self {
             Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
             Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),

@@ -43,8 +43,8 @@ impl Backoff {
         self.silence
     }
 
-    /// An attempt has failed. A slow server must repeat all of its work for the next attempt, so that one gets twice
-    /// the time.
+    /// An attempt has failed. A slow server must repeat all of its work for the next attempt, so the next attempt
+    /// gets twice the time.
     pub(in super::super) fn failed(&mut self, error: &ConnectError) {
         self.longest = match error {
             ConnectError::Silent(_) | ConnectError::Passing(_) | ConnectError::Credentials(_) => {

@@ -163,7 +163,7 @@ mod tests {
         ])
     }
 
-    /// As [`role`], for a primary.
+    /// Like [`role`], for a primary.
     fn checked(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
         accept_primary(role(reply, in_cluster)?)
     }

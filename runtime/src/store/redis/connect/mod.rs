@@ -139,7 +139,7 @@ impl Connector {
     async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, ConnectError> {
         let silence = match self.route {
             Route::Fixed(_) => left,
-            // The service may move to another server meanwhile, so one attempt does not get all the time.
+            // The service may move to another server during an attempt, so one attempt does not get all the time.
             Route::Sentinel(_) => USUAL_SILENCE,
         };
         let mut ready = self.open(Limits::new(left, silence)).await?;
@@ -188,7 +188,8 @@ impl Connector {
     }
 
     /// Whether TLS is the reason for a lost connection. A server that expects TLS just closes a plain connection. If
-    /// it refuses us after the handshake, its alert may be lost together with the bytes that it has not read.
+    /// a server refuses the client after the handshake, its alert may be lost together with the bytes that it has not
+    /// read.
     async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;

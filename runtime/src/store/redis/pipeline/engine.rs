@@ -37,7 +37,7 @@ impl Pipeline {
     /// The connection is lost: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
         let mut state = lock(&self.state);
-        // A caller that is writing now must not continue later.
+        // A caller that is writing at this moment must not continue on the closed socket.
         if let Some(socket) = state.out.socket() {
             socket.close();
         }
@@ -130,7 +130,7 @@ impl Pipeline {
         }
     }
 
-    /// Asks the server for its term: it may have been the replica of another server in between.
+    /// Asks the server for its term: since the last query it may have been a replica of another server.
     pub(in super::super) fn ask_term(&self) {
         self.ask_term_by(&mut lock(&self.state), 0);
     }
@@ -160,10 +160,10 @@ impl Pipeline {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
                 && !(elsewhere && self.ask_term_by(&mut state, key + 1))
-                // The requests in flight still went to this server.
+                // The requests in flight were still sent to this server.
                 && (!elsewhere || error.code == "MOVED")
             {
-                // Without the server's own error: it would say that the requests in flight were not executed.
+                // Not with the server's own error, which would say that the requests in flight were not executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));

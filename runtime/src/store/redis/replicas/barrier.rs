@@ -35,7 +35,7 @@ pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
     pipeline: Arc<Pipeline>,
-    /// The connection, and the generation of the main connection at that time.
+    /// The connection, and the generation of the main connection when it was made.
     beside: Option<(u64, Ready)>,
 }
 
@@ -75,7 +75,7 @@ impl Barrier {
         }
     }
 
-    /// Decides batches of grants in turn. A batch has the grants that arrived during the one before.
+    /// Decides batches of grants in turn. A batch has the grants that arrived while the previous batch was decided.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
@@ -154,7 +154,8 @@ impl Barrier {
         ends: Instant,
         confirming: &Confirming,
     ) -> Result<Vec<u32>, String> {
-        // After a reconnect of the main connection, this one may be at another server, or at a former primary.
+        // After a reconnect of the main connection, the barrier's connection may be at another server, or at a former
+        // primary.
         let generation = confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
         let (_, ready) = match &mut self.beside {
@@ -186,7 +187,7 @@ impl Barrier {
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
-/// If no reply comes within `store_timeout`, the server is gone, and a new connection is tried.
+/// If the reply to a touch does not come within `patience`, the server is gone, and a new connection is tried.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],

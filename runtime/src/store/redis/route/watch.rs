@@ -19,7 +19,7 @@ use crate::config::Address;
 use crate::wait;
 use crate::wire::Limits;
 
-/// A sentinel that was silent for so long is asked: it may be gone, or was partitioned during a failover.
+/// After so long a silence, the sentinel is asked: it may be gone, or it was cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 /// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);

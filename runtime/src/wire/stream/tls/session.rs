@@ -62,7 +62,8 @@ impl Session {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                // Closed without the alert that TLS demands; we accept that as a normal end.
+                // The server closed the connection without the alert that TLS demands. This is accepted as a normal
+                // end.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(()));
                 }
@@ -104,7 +105,8 @@ impl State {
             Err(error) => return Err(error),
         }
         let taken = self.tls.process_new_packets();
-        // Sends alerts and new keys. The next write sends first what the socket does not take now.
+        // Sends alerts and new keys. If the socket does not take all of them now, the next write sends the rest
+        // first.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),

@@ -115,7 +115,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let text = read(path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        // The original error may repeat a line of the file.
+        // The original error is replaced, because it may repeat a line of the file.
         let reason = match error {
             PemError::NoItemsFound => {
                 "it holds no private key in PEM (an encrypted one does not do)"
