@@ -368,8 +368,8 @@ impl Config {
     /// restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. A
     /// `lease` that is longer is an error.
     ///
-    /// The server uses the longest value that any client has given it, and forgets it only after a week in which no
-    /// client was connected.
+    /// The server uses the longest value that any client has given it, until no client has had that value for one to
+    /// two weeks.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
