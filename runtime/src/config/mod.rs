@@ -252,8 +252,9 @@ impl Config {
     }
 
     /// How the program itself connects to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
-    /// library. `dial` returns any stream of bytes, and is called for every connection by TCP: to servers, sentinels, nodes
-    /// of a cluster and members of a quorum, also for later ones. Socket files (`unix://`) are opened without it.
+    /// library. `dial` returns any stream of bytes (tokio's `AsyncRead` and `AsyncWrite`). It is called for every
+    /// connection by TCP: to servers, sentinels, nodes of a cluster and members of a quorum, also for later ones. Socket
+    /// files (`unix://`) are opened without it.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

@@ -98,8 +98,11 @@ async fn a_dialer_that_blocks_holds_up_nobody() {
     };
     let config = config(&quorum_url(servers.iter().map(Redis::port)));
     let config = config.restart_guard(false).store_timeout(60).dialer(dial);
-    let client = Client::connect(config).unwrap();
-    assert!(has_blocked.load(Ordering::Acquire));
+    let client = Client::connect(config.connect_timeout(60)).unwrap();
+    becomes("the dialer blocks", async || {
+        has_blocked.load(Ordering::Acquire)
+    })
+    .await;
     for _ in 0..10 {
         let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
         assert!(soon("released", guard.unlock()).await.unwrap());

@@ -4,6 +4,7 @@ use std::future::{Future as _, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, copy, split};
@@ -16,6 +17,18 @@ use crate::config::DialedStream;
 /// How long the last words may take, in either direction.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// Says so if the program's stream panics.
+struct Panicking<'a>(&'a Fault);
+
+impl Drop for Panicking<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let panicked = io::Error::other("the dialer's stream panicked");
+            self.0.set(Some(panicked));
+        }
+    }
+}
+
 /// Which direction ended first.
 enum Ended {
     Requests(io::Result<u64>),
@@ -23,10 +36,10 @@ enum Ended {
 }
 
 pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
-    // Until the end is known: a panic of the stream drops this task.
-    fault.set(Some(io::Error::other("the dialer's stream panicked")));
     let (mut from_server, mut to_server) = split(stream);
     let (mut from_us, mut to_us) = far.into_split();
+    // Dropped before our end sees that the connection has ended.
+    let _panicking = Panicking(&fault);
     let mut replies = pin!(copy(&mut from_server, &mut to_us));
     let ended = {
         let mut requests = pin!(copy(&mut from_us, &mut to_server));
