@@ -333,6 +333,10 @@ async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
     }
     let client = Client::connect(config).unwrap();
     hides_all("Client", &client);
+    becomes("it is renewed", async || {
+        LOG.text().contains("logged in with new credentials")
+    })
+    .await;
     // On a living connection: the server refuses, then the provider fails.
     provider.wrong.store(true, Ordering::SeqCst);
     is_warned_of("are not renewed yet, trying again").await;

@@ -114,6 +114,10 @@ impl Renewal {
     /// What the server said to the new credentials. If it refuses them, it goes by the old ones.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
         if let Some(active) = &mut self.0 {
+            if result.is_ok() {
+                let address = active.address.to_string();
+                wait::tell(move || tracing::debug!(address, "logged in with new credentials"));
+            }
             active.answered(result);
         }
     }
