@@ -46,17 +46,17 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// As [`setup`], without blocking the thread: for programs that are async from the start. See
+/// Does the same as [`setup`] without blocking the thread, for programs that are async from the start. See
 /// [`Client::connect_async`], also for the name.
 ///
 /// # Errors
 ///
-/// Those of [`setup`]. Of two calls at the same time one gets [`SetupError::AlreadySetUp`], perhaps after it has
-/// connected.
+/// The same as for [`setup`]. If two calls run at the same time, one of them gets [`SetupError::AlreadySetUp`], perhaps
+/// after it has connected.
 ///
 /// # Cancel safety
 ///
-/// Dropping the future gives up; then nothing is set up.
+/// If the future is dropped, the connection is given up and nothing is set up.
 ///
 /// ```no_run
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +75,7 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The client in force here: the one of the innermost [`Client::scope`], else the global one.
+/// The client in force here: that of the innermost [`Client::scope`], or else the global one.
 ///
 /// # Errors
 ///

@@ -60,9 +60,10 @@ impl Drop for Shared {
 impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
-    /// Blocks until the store is connected and checked, for `connect_timeout` at most; not at all with
-    /// [`Config::connect_lazily`]. Works with and without a runtime. Logs a warning (by `tracing`) for each [`Weakness`](crate::Weakness) that it finds. That the store is
-    /// `memory://` it says once in a process, at level INFO: tests make many such clients.
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most. With [`Config::connect_lazily`]
+    /// it does not block. Works with and without a runtime. Logs a warning (by `tracing`) for each
+    /// [`Weakness`](crate::Weakness) that it finds. For `memory://` it logs instead a single line per process, at level
+    /// INFO, because tests make many such clients.
     ///
     /// # Errors
     ///
@@ -124,8 +125,8 @@ impl Client {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the locks of this client are worth on the servers that it uses, as found at set-up. Before the first connection
-    /// of [`Config::connect_lazily`] nothing is known.
+    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
+    /// all guarantees are unknown before the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.member().store().guarantees()

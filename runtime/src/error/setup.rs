@@ -84,11 +84,11 @@ pub enum SetupError {
     Credentials {
         /// The server, without credentials.
         address: String,
-        /// What the provider said.
+        /// The error of the provider.
         source: StoreError,
     },
 
-    /// The user may not run a command that the locks need.
+    /// The user lacks the right to run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right")]
     Permission {
         /// The server, without credentials.

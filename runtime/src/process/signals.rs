@@ -20,15 +20,17 @@ static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
 /// Ends the process in good order when it gets SIGTERM or SIGINT: lets the bodies that run end, releases all locks, and then ends
 /// the process as the signal does by default.
 ///
-/// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting calls fail with
-/// [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end. As soon as nothing is held the
-/// process ends, whatever else it is doing. That is after 25 s at the latest;
-/// [`release_on_termination_within`] sets another limit. Locks that are still held then are released all the same, with a warning for
-/// each: what their bodies still write in the last moment, a protected resource can refuse by the fencing token.
+/// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting
+/// calls fail with [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end.
+/// When no lock is held any more, the process ends, and does not wait for work outside of locks. It ends after 25 s at
+/// the latest; [`release_on_termination_within`] sets another limit. Locks that are still held then are released, with
+/// a warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late
+/// writes by the fencing token.
 ///
-/// A second signal ends the process at once, after half a second at most for the releases.
+/// A second signal ends the process at once. The releases get half a second at most.
 ///
-/// A program with work to finish outside of its locks handles the signal itself, and then calls [`drain`](crate::drain).
+/// If the program must finish work outside of its locks, handle the signal yourself, and then call
+/// [`drain`](crate::drain).
 ///
 /// Without this function, the locks of a process that gets one of these signals are free when their leases end. After
 /// SIGKILL or `abort`, which no program can handle, that is always so.
