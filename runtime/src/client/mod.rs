@@ -77,18 +77,20 @@ impl Client {
         engine::start(settings)?.blocking_wait().map(Self::started)
     }
 
-    /// As [`connect`](Self::connect), without blocking the thread: for programs that are async from the start.
+    /// Does the same as [`connect`](Self::connect) without blocking the thread, for programs that are async from the
+    /// start.
     ///
-    /// (`setup` and `Client::connect` block under their plain names, because most programs call them before there is a
-    /// runtime. So here the async twin has the suffix; everywhere else the blocking one has the prefix `blocking_`.)
+    /// `setup` and `Client::connect` block, although their names have no prefix, because most programs call them before
+    /// there is a runtime. So their async versions have the suffix `_async`. For all other functions, the blocking
+    /// version has the prefix `blocking_`.
     ///
     /// # Errors
     ///
-    /// Those of [`connect`](Self::connect).
+    /// The same as for [`connect`](Self::connect).
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future gives up: the connection is closed, and its thread ends.
+    /// If the future is dropped, the connection is closed, and its thread ends.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -109,7 +111,7 @@ impl Client {
     fn started(member: Arc<Member>) -> Self {
         process::watch(&member);
         let settings = member.settings();
-        // Otherwise nothing is known yet: the weaknesses are logged once the store is connected.
+        // Otherwise no guarantee is known yet: the weaknesses are logged once the store is connected.
         if !settings.lazily {
             member.store().guarantees().warn();
         }

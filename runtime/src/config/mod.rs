@@ -318,7 +318,7 @@ impl Config {
     ///
     /// Once connected, the client logs the weaknesses of the store like a set-up.
     ///
-    /// An invalid URL or option is still an error of `setup`.
+    /// If the URL or an option is invalid, `setup` still fails.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -412,8 +412,8 @@ impl Config {
         self
     }
 
-    /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL: for
-    /// tokens that expire and passwords that rotate. See [`CredentialsProvider`].
+    /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it
+    /// for tokens that expire and passwords that rotate. See [`CredentialsProvider`].
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -428,9 +428,10 @@ impl Config {
     /// # }
     /// ```
     ///
-    /// A user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is then a
-    /// [`SetupError::InvalidOption`]. `memory://` asks for none. If the provider fails, or takes longer than
-    /// `connect_timeout`, set-up fails with [`SetupError::Credentials`]; later, the client tries again.
+    /// With a provider, a user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is a
+    /// [`SetupError::InvalidOption`]. For `memory://` the provider is not called. If the provider fails, or takes
+    /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
+    /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
         self.credentials = Some(Given::new(provider));
         self
