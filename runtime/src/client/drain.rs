@@ -108,15 +108,15 @@ impl Client {
     ///
     /// From the call on:
     ///
-    /// - New calls fail with [`LockError::ShutDown`]. So do calls that wait: they leave the queue at once, and
-    ///   other processes get their turn.
-    /// - What is held stays held, and is renewed. When its body ends, it is released, and not handed on within this
-    ///   process.
-    /// - A body may take nested locks, and may wait for them, so that it can end. A nested call is one inside the body of
-    ///   an annotated function or of `synchronize`; or one by a task (of tokio) or a blocked thread that has taken another lock
-    ///   by hand and still holds it. A task that a body spawned is no part of it.
-    /// - Queries, `refresh`, `unlock` and notifications of condition variables work. Waiting for a notification is
-    ///   waiting: it ends.
+    /// - New calls fail with [`LockError::ShutDown`]. So do waiting calls: they leave the queue at once, so that other
+    ///   processes can continue.
+    /// - Held locks stay held, and are renewed. When a body ends, its lock is released, and is not handed on within
+    ///   this process.
+    /// - A body may take nested locks, and may wait for them, so that it can finish. A nested call is a call inside the
+    ///   body of an annotated function or of `synchronize`. A call is also nested if its task (of tokio) or its blocked
+    ///   thread has taken another lock by hand, and still holds it. Tasks that a body spawns do not make nested calls.
+    /// - Queries, `refresh`, `unlock` and notifications of condition variables work. A call that waits for a
+    ///   notification is a waiting call, so it fails.
     ///
     /// `drain` returns as soon as no lock is held. Then the client is closed, and cannot be used again. Do not call
     /// `drain` inside a body: it would wait for that body.

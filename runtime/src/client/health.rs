@@ -76,8 +76,8 @@ impl Health {
     /// Whether a free lock could be taken now, as far as this process knows. The rule:
     ///
     /// - the client accepts calls, and
-    /// - the store is connected and grants: its server, or a majority of a quorum; in a cluster at least one primary, since
-    ///   the locks of the others are only a part.
+    /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
+    ///   One primary is enough, because the locks of other primaries are only a part.
     ///
     /// Use this rule for the readiness probe of a service that cannot work without its locks. Do not use it if a part
     /// of the service needs no lock: while Redis fails over, every pod would become unready, and all requests would
