@@ -32,8 +32,9 @@
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
-//! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
+//! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
+//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so it needs no
+//! async runtime.
 //!
 //! # Features
 //!
@@ -42,8 +43,8 @@
 //! | feature | what it adds | more crates |
 //! |---|---|---|
 //! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
-//! | `tls-no-provider` | the same without `ring`: the program installs its cryptography for `rustls` | 9 |
-//! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1 | none |
+//! | `tls-no-provider` | the same without `ring`: the program installs a cryptography provider for `rustls` | 9 |
+//! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 
 #[cfg(not(unix))]
 compile_error!(

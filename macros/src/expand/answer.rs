@@ -163,7 +163,7 @@ impl Answers<'_> {
             quote!(#handler #list)
         };
         if !self.awaits {
-            // Returned, so that an answer of another type is compared with the return type.
+            // With `return`, the compiler compares the type of the answer with the return type of the function.
             return Ok(returned(call));
         }
         let span = ours(span);

@@ -85,9 +85,9 @@ impl AclRule {
         self
     }
 
-    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above: older ones refuse it. With this right,
-    /// `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves an entry
-    /// in the server's `ACL LOG`.
+    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above. Older servers refuse this rule. With this
+    /// right, `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves
+    /// an entry in the server's `ACL LOG`.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -102,7 +102,7 @@ impl AclRule {
         self
     }
 
-    /// The rule for the users of the sentinels, which have users of their own; `None` where there are no sentinels.
+    /// The rule for the user on the sentinels, which have users of their own. `None` if the URL names no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {
         self.sentinels.as_deref()

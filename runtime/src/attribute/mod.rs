@@ -1,9 +1,9 @@
 //! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`.
 //!
-//! [`Site`] describes an annotated function, [`request`] collects what a call asks for, [`value`] says what options
-//! accept, [`lock`] takes the lock, [`around`] runs the body under it, [`borrowed`] is what the body cannot do with its
-//! guard, [`carry`] and [`answer`] say what a call returns that does not get the lock. Nothing here is covered by semantic
-//! versioning: the macro crate requires exactly this version.
+//! [`Site`] describes an annotated function. [`request`] collects the options of a call, [`value`] has the types that
+//! options accept, [`lock`] takes the lock, and [`around`] runs the body under it. [`borrowed`] limits the body's use
+//! of its guard. [`carry`] and [`answer`] produce the result of a call that does not get the lock. Semantic versioning
+//! does not apply to this module, because each version of the macro crate requires exactly this version.
 
 mod answer;
 mod around;

@@ -16,7 +16,7 @@ use crate::config::{self, IntoDuration};
 /// from. With a single one, it would report what that one lacks, and propose bounds by traits of this module.
 pub trait Nothing {}
 
-/// What can be a part of a key.
+/// A type that can be a part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
     label = "needs `Display`",
@@ -134,7 +134,7 @@ impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
     }
 }
 
-/// What can name an owner.
+/// A type that can name an owner.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
     label = "needs `Display`",

@@ -1,4 +1,4 @@
-//! Draining: a client takes no new locks, and bodies may end, before it is shut down.
+//! Draining: a client takes no new locks and lets bodies end, before it shuts down.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -15,36 +15,37 @@ use crate::member::HeldName;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::{DeferredWakes, Promise};
 
-/// How a client ended: what [`Client::drain`] returns.
+/// The result of [`Client::drain`]: how the client ended.
 ///
-/// Its Display is a short text, with a line for each lock that is left.
+/// Its `Display` output is a short text, with a line for each lock that was still held.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use = "it says which bodies were cut off"]
 pub struct Drained {
-    /// The locks whose bodies had not ended in time. They were released all the same, so their guards are lost and their
-    /// async bodies cancelled.
+    /// The locks whose bodies had not ended in time. These locks were released, so their guards are lost and their
+    /// async bodies are cancelled.
     pub left: Vec<Unfinished>,
-    /// Whether the store has confirmed every release. If not, those locks end with their lease.
+    /// Whether the store has confirmed every release. If not, the locks without confirmation are free when their leases
+    /// end.
     pub confirmed: bool,
 }
 
-/// A lock that was still held when the time to drain was over.
+/// A lock that was still held when the time limit of the drain was over.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unfinished {
     /// The complete name of the lock.
     pub name: String,
-    /// The place in the program, as in [`Holder::site`](crate::Holder::site).
+    /// The place in the code; see [`Holder::site`](crate::Holder::site).
     pub site: String,
-    /// Since when it was held, by the local clock.
+    /// Since when the lock was held, by the local clock.
     pub since: SystemTime,
-    /// For how long it was held.
+    /// For how long the lock was held.
     pub held: Duration,
 }
 
 impl Drained {
-    /// Of a client that there is not.
+    /// The result if there is no client.
     pub(super) fn nothing() -> Self {
         Self {
             left: Vec::new(),
@@ -95,32 +96,33 @@ impl fmt::Display for Unfinished {
     }
 }
 
-/// What ends the patience of a drain.
+/// When a drain stops waiting for bodies.
 struct End {
     at: Instant,
     stop: AtomicBool,
 }
 
 impl Client {
-    /// Ends this client in good order: takes no new locks, lets the bodies that run end, for `limit` at most, and then shuts
-    /// down as [`shutdown`](Self::shutdown) does. Returns what was still held then.
+    /// Stops this client cleanly. The client takes no new locks, and lets running bodies end, for `limit` at most. Then
+    /// it shuts down like [`shutdown`](Self::shutdown). Returns the locks that were still held at that moment.
     ///
     /// From the call on:
     ///
-    /// - New calls fail with [`LockError::ShutDown`]. So do calls that wait: they leave the queue at once, and
-    ///   other processes get their turn.
-    /// - What is held stays held, and is renewed. When its body ends, it is released, and not handed on within this
-    ///   process.
-    /// - A body may take nested locks, and may wait for them, so that it can end. A nested call is one inside the body of
-    ///   an annotated function or of `synchronize`; or one by a task (of tokio) or a blocked thread that has taken another lock
-    ///   by hand and still holds it. A task that a body spawned is no part of it.
-    /// - Queries, `refresh`, `unlock` and notifications of condition variables work. Waiting for a notification is
-    ///   waiting: it ends.
+    /// - New calls fail with [`LockError::ShutDown`]. So do waiting calls: they leave the queue at once, so that other
+    ///   processes can continue.
+    /// - Held locks stay held, and are renewed. When a body ends, its lock is released, and is not handed on within
+    ///   this process.
+    /// - A body may take nested locks, and may wait for them, so that it can finish. A nested call is a call inside the
+    ///   body of an annotated function or of `synchronize`. A call is also nested if its task (of tokio) or its blocked
+    ///   thread has taken another lock by hand, and still holds it. Tasks that a body spawns do not make nested calls.
+    /// - Queries, `refresh`, `unlock` and notifications of condition variables work. A call that waits for a
+    ///   notification is a waiting call, so it fails.
     ///
-    /// It returns as soon as nothing is held. Then the client is closed, and cannot be used again. Do not call it inside a body: it
-    /// would wait for that one.
+    /// `drain` returns as soon as no lock is held. Then the client is closed, and cannot be used again. Do not call
+    /// `drain` inside a body: it would wait for that body.
     ///
-    /// To begin on a signal, or when a token of `tokio_util` is cancelled, wait for that first:
+    /// To start the drain on a signal, or when a token of `tokio_util` is cancelled, wait for the signal or token
+    /// first:
     ///
     /// ```no_run
     /// # async fn serve(token: tokio::sync::Notify) -> Result<(), Box<dyn std::error::Error>> {
@@ -139,24 +141,24 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidOption`] for a `limit` that is no length of time.
+    /// [`LockError::InvalidOption`] if `limit` is not a valid duration.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future does not stop it: the client drains and closes in the background.
+    /// If the future is dropped, the client still drains and closes in the background.
     pub async fn drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
         let end = self.end_within(limit)?;
         Ok(self.draining(&end).await)
     }
 
-    /// As [`drain`](Self::drain), for as long as `end` is not ready.
+    /// Drains like [`drain`](Self::drain), until the future `end` is ready.
     ///
-    /// With `std::future::pending()` bodies have all the time that the process has.
+    /// With `std::future::pending()`, bodies have as much time as the process has.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future is the end, too: what is left is released, and the client closes in the background. So it can stand in a
-    /// `select!` beside a second signal.
+    /// Dropping the future also ends the drain: the remaining locks are released, and the client closes in the
+    /// background. So you can use it in a `select!` beside a second signal.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -188,12 +190,12 @@ impl Client {
         drained.await
     }
 
-    /// As [`drain`](Self::drain), blocking the thread. Bodies that need this very thread, as the tasks of a single-threaded
-    /// runtime do, cannot end meanwhile.
+    /// Does the same as [`drain`](Self::drain), and blocks the thread. Bodies that need this thread cannot end during
+    /// this time, for example the tasks of a single-threaded runtime.
     ///
     /// # Errors
     ///
-    /// Those of [`drain`](Self::drain).
+    /// The same as for [`drain`](Self::drain).
     pub fn blocking_drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
         let end = self.end_within(limit)?;
         Ok(self.drain_on_thread(&end))
@@ -207,7 +209,8 @@ impl Client {
         }))
     }
 
-    /// On a thread of its own, since there may be no runtime. New locks are refused from the first poll on.
+    /// Runs on a thread of its own, because there may be no runtime. The client refuses new locks from the first poll
+    /// on.
     async fn draining(&self, end: &Arc<End>) -> Drained {
         self.member().start_draining();
         let (client, end) = (self.clone(), end.clone());
@@ -224,7 +227,7 @@ impl Client {
             .spawn(drain);
         match spawned {
             Ok(_) => done.wait().await,
-            // Without threads nobody can wait for bodies here: they may need this one.
+            // Without a new thread, bodies cannot be waited for here: they may need this thread.
             Err(_) => {
                 let left = self.member().held();
                 self.ended(&left)
@@ -237,7 +240,7 @@ impl Client {
         self.ended(&left)
     }
 
-    /// Shuts down, with this left.
+    /// Shuts the client down while the locks in `left` are still held.
     fn ended(&self, left: &[HeldName]) -> Drained {
         let left: Vec<_> = left.iter().map(Unfinished::new).collect();
         for Unfinished {

@@ -18,8 +18,8 @@ static SETTING_UP: Mutex<()> = Mutex::new(());
 
 /// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
-/// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most; not at
-/// all with [`Config::connect_lazily`].
+/// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
+/// With [`Config::connect_lazily`] it does not block.
 ///
 /// # Errors
 ///
@@ -46,17 +46,17 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// As [`setup`], without blocking the thread: for programs that are async from the start. See
+/// Does the same as [`setup`] without blocking the thread, for programs that are async from the start. See
 /// [`Client::connect_async`], also for the name.
 ///
 /// # Errors
 ///
-/// Those of [`setup`]. Of two calls at the same time one gets [`SetupError::AlreadySetUp`], perhaps after it has
-/// connected.
+/// The same as for [`setup`]. If two calls run at the same time, one of them gets [`SetupError::AlreadySetUp`], perhaps
+/// after it has connected.
 ///
 /// # Cancel safety
 ///
-/// Dropping the future gives up; then nothing is set up.
+/// If the future is dropped, the connection is given up and nothing is set up.
 ///
 /// ```no_run
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +75,7 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The client in force here: the one of the innermost [`Client::scope`], else the global one.
+/// The client in force here: that of the innermost [`Client::scope`], or else the global one.
 ///
 /// # Errors
 ///
@@ -119,7 +119,7 @@ pub fn blocking_shutdown() {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future does not stop it.
+/// If the future is dropped, the client still drains.
 pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
     match GLOBAL.get() {
         Some(client) => client.drain(limit).await,
@@ -127,11 +127,11 @@ pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
     }
 }
 
-/// As [`drain`], for as long as `end` is not ready: see [`Client::drain_until`].
+/// Drains like [`drain`], until the future `end` is ready: see [`Client::drain_until`].
 ///
 /// # Cancel safety
 ///
-/// Dropping the future is the end, too.
+/// Dropping the future also ends the drain.
 pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
     match GLOBAL.get() {
         Some(client) => client.drain_until(end).await,
@@ -139,11 +139,11 @@ pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
     }
 }
 
-/// As [`drain`], blocking the thread.
+/// Does the same as [`drain`], and blocks the thread.
 ///
 /// # Errors
 ///
-/// Those of [`Client::drain`].
+/// The same as for [`Client::drain`].
 pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
     match GLOBAL.get() {
         Some(client) => client.blocking_drain(limit),
@@ -166,21 +166,21 @@ pub fn is_connected() -> bool {
     in_force().is_ok_and(|client| client.is_connected())
 }
 
-/// Asks the store of the client in force here, and says how long the answer took: see [`Client::ping`].
+/// Sends a ping to the store of the client in force here, and returns how long the answer took: see [`Client::ping`].
 ///
 /// # Errors
 ///
-/// Those of [`Client::ping`], and [`LockError::NotSetUp`] if there is no client.
+/// The same as for [`Client::ping`], and [`LockError::NotSetUp`] if there is no client.
 ///
 /// # Cancel safety
 ///
-/// Changes nothing.
+/// Dropping the future has no effect on any lock.
 pub async fn ping() -> Result<Duration, LockError> {
     let client = client()?;
     client.ping().await
 }
 
-/// As [`ping`], blocking the thread. The errors are the same.
+/// Does the same as [`ping`], and blocks the thread. The errors are the same.
 pub fn blocking_ping() -> Result<Duration, LockError> {
     client()?.blocking_ping()
 }

@@ -1,4 +1,5 @@
-//! [`Health`]: the state of a client, as far as it is known without asking the store; and pings, which ask.
+//! [`Health`]: the state of a client, as far as the process knows it without asking the store. Pings, which ask the
+//! store.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use crate::queue::{Answered, LockQueue};
 use crate::store::{GrantBlock, Op, ServerState};
 use crate::wait::block_on;
 
-/// The state of a client: what [`Client::health`] returns. For readiness probes and status pages.
+/// The state of a client, for readiness probes and status pages. [`Client::health`] returns it.
 ///
-/// Its Display is a short text, with a line for each server.
+/// Its `Display` output is a short text, with a line for each server.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,23 +26,24 @@ use crate::wait::block_on;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether calls are accepted: the client neither drains nor was shut down, nor was the process forked.
+    /// Whether the client accepts calls. It does not while it drains, after it was shut down, and in a forked process.
     pub accepts_calls: bool,
     /// Whether the store is connected: a majority of a quorum, every primary of a cluster.
     pub connected: bool,
-    /// How much longer the store grants nothing, after a restart or a failover; `None`: it grants. In a cluster, of the
-    /// node that takes longest.
+    /// How much longer the store grants nothing, after a restart or a failover. `None`: the store grants. In a cluster,
+    /// this is the time of the node that takes longest.
     pub closed_for: Option<Duration>,
-    /// How long ago the oldest renewal was sent that has no answer yet. If this comes near to the lease, locks will be lost.
+    /// How long ago the client sent the oldest renewal that has no answer yet. If this time comes near to the lease,
+    /// locks will be lost.
     pub oldest_renewal: Option<Duration>,
     /// How many locks the client holds.
     pub held: usize,
     /// How many calls wait for a lock.
     pub waiting: usize,
-    /// The last failure of a connection, also if it is connected again.
+    /// The last failure of a connection, even if the client has reconnected since.
     pub last_error: Option<LastError>,
-    /// Each server in use. Empty for `memory://`; before the first connection
-    /// ([`Config::connect_lazily`](crate::Config::connect_lazily)) one entry with the addresses of the URL.
+    /// Each server in use. Empty for `memory://`. Before the first connection
+    /// ([`Config::connect_lazily`](crate::Config::connect_lazily)) there is one entry with the addresses of the URL.
     pub servers: Vec<ServerHealth>,
     ready: bool,
 }
@@ -50,9 +52,9 @@ pub struct Health {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LastError {
-    /// How long ago.
+    /// How long ago the connection failed.
     pub ago: Duration,
-    /// What went wrong. Its text has no secrets.
+    /// The error. Its text contains no secrets.
     pub error: StoreError,
 }
 
@@ -60,13 +62,13 @@ pub struct LastError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerHealth {
-    /// Host and port, or the socket file. With sentinels: the current primary.
+    /// Host and port, or the socket file. With sentinels, this is the current primary.
     pub address: String,
     /// Whether it is connected.
     pub connected: bool,
-    /// How much longer it grants nothing, after a restart or a failover; `None`: it grants.
+    /// How much longer the server grants nothing, after a restart or a failover. `None`: it grants.
     pub closed_for: Option<Duration>,
-    /// Why it is not connected.
+    /// Why the server is not connected.
     pub error: Option<StoreError>,
 }
 
@@ -74,12 +76,13 @@ impl Health {
     /// Whether a free lock could be taken now, as far as this process knows. The rule:
     ///
     /// - the client accepts calls, and
-    /// - the store is connected and grants: its server, or a majority of a quorum; in a cluster at least one primary, since
-    ///   the locks of the others are only a part.
+    /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
+    ///   One primary is enough, because the locks of other primaries are only a part.
     ///
-    /// For a readiness probe of a service that is of no use without its locks. Think of the others: if every pod becomes unready
-    /// while Redis fails over, all requests fail, also those that need no lock. For such a service `accepts_calls` is the better
-    /// rule. A liveness probe should ask neither: a restart mends no server.
+    /// Use this rule for the readiness probe of a service that cannot work without its locks. Do not use it if a part
+    /// of the service needs no lock: while Redis fails over, every pod would become unready, and all requests would
+    /// fail. For such a service `accepts_calls` is the better rule. A liveness probe should use neither, because a
+    /// restart of the pod does not repair a server.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready
@@ -149,7 +152,7 @@ fn state(f: &mut fmt::Formatter<'_>, connected: bool, closed_for: Option<Duratio
 }
 
 impl Client {
-    /// The state of this client. Asks no server and waits for nothing; it looks at each name in use.
+    /// The state of this client. Sends nothing and does not wait; it visits each name in use.
     #[must_use]
     pub fn health(&self) -> Health {
         let (member, now) = (self.member(), Instant::now());
@@ -183,26 +186,27 @@ impl Client {
         }
     }
 
-    /// Whether the store is connected, as far as this process knows: a majority of a quorum, every primary of a cluster. Asks no
-    /// server and waits for nothing. `false` once the client was shut down.
+    /// Whether the store is connected, as far as this process knows: a majority of a quorum, every primary of a
+    /// cluster. Sends nothing and does not wait. `false` after the client was shut down.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.member().check().is_ok() && self.member().links().are_up()
     }
 
-    /// Asks the store, and says how long the answer took: of several servers the last one's, of a quorum that of a majority.
+    /// Sends a ping to the store, and returns how long the answer took. With several servers, this is the time of the
+    /// last answer; with a quorum, the time until a majority has answered.
     ///
-    /// The question is one of the locks' own scripts, about a name that is never in use. So an answer also says that the server can
-    /// serve locks. It does not say that it grants: see [`Health::closed_for`].
+    /// The ping runs one of the locks' own scripts, with a name that is never in use. So an answer also shows that the
+    /// server can serve locks. It does not show whether the server grants locks: see [`Health::closed_for`].
     ///
     /// # Errors
     ///
     /// [`LockError::Unavailable`]: at once if a server is not connected; otherwise if it does not answer within
-    /// `store_timeout`. Those of an unusable client.
+    /// `store_timeout`. Also the errors of a client that is shut down or forked.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future has no effect on any lock.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -219,12 +223,12 @@ impl Client {
         Ok(sent.until(Instant::now()))
     }
 
-    /// As [`ping`](Self::ping), blocking the thread. The errors are the same.
+    /// Does the same as [`ping`](Self::ping), and blocks the thread. The errors are the same.
     pub fn blocking_ping(&self) -> Result<Duration, LockError> {
         block_on(self.ping())
     }
 
-    /// Every server is asked before any is waited for.
+    /// Asks all servers first, and then waits for the answers.
     fn pinging(&self) -> Result<Vec<Answered>, LockError> {
         let member = self.member();
         let names = member.store().pings();

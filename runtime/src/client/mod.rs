@@ -60,9 +60,10 @@ impl Drop for Shared {
 impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
-    /// Blocks until the store is connected and checked, for `connect_timeout` at most; not at all with
-    /// [`Config::connect_lazily`]. Works with and without a runtime. Logs a warning (by `tracing`) for each [`Weakness`](crate::Weakness) that it finds. That the store is
-    /// `memory://` it says once in a process, at level INFO: tests make many such clients.
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most. With [`Config::connect_lazily`]
+    /// it does not block. Works with and without a runtime. Logs a warning (by `tracing`) for each
+    /// [`Weakness`](crate::Weakness) that it finds. For `memory://` it logs instead a single line per process, at level
+    /// INFO, because tests make many such clients.
     ///
     /// # Errors
     ///
@@ -76,18 +77,20 @@ impl Client {
         engine::start(settings)?.blocking_wait().map(Self::started)
     }
 
-    /// As [`connect`](Self::connect), without blocking the thread: for programs that are async from the start.
+    /// Does the same as [`connect`](Self::connect) without blocking the thread, for programs that are async from the
+    /// start.
     ///
-    /// (`setup` and `Client::connect` block under their plain names, because most programs call them before there is a
-    /// runtime. So here the async twin has the suffix; everywhere else the blocking one has the prefix `blocking_`.)
+    /// `setup` and `Client::connect` block, although their names have no prefix, because most programs call them before
+    /// there is a runtime. So their async versions have the suffix `_async`. For all other functions, the blocking
+    /// version has the prefix `blocking_`.
     ///
     /// # Errors
     ///
-    /// Those of [`connect`](Self::connect).
+    /// The same as for [`connect`](Self::connect).
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future gives up: the connection is closed, and its thread ends.
+    /// If the future is dropped, the connection is closed, and its thread ends.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -108,7 +111,7 @@ impl Client {
     fn started(member: Arc<Member>) -> Self {
         process::watch(&member);
         let settings = member.settings();
-        // Otherwise nothing is known yet: the weaknesses are logged once the store is connected.
+        // Otherwise no guarantee is known yet: the weaknesses are logged once the store is connected.
         if !settings.lazily {
             member.store().guarantees().warn();
         }
@@ -124,8 +127,8 @@ impl Client {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the locks of this client are worth on the servers that it uses, as found at set-up. Before the first connection
-    /// of [`Config::connect_lazily`] nothing is known.
+    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
+    /// all guarantees are unknown before the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.member().store().guarantees()

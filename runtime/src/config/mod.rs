@@ -77,21 +77,22 @@ use crate::error::SetupError;
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
 /// | `protocol=resp3` | all but `memory://` | no effect, because the library always uses RESP3; accepted so that other libraries can use the same URL |
 ///
-/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs serve
-/// Valkey too.
+/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs also work
+/// with Valkey.
 ///
-/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
+/// Percent-encode special characters of a user, password, path or parameter. No `Debug` output and no error shows a
 /// user, a password or the content of a file.
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). TLS 1.2 and 1.3. The files are in PEM;
-/// they are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The system's
-/// authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A certificate is always
-/// checked. What is wrong is told by [`TlsError`](crate::TlsError).
+/// TLS 1.2 and 1.3. This needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). The files are
+/// in PEM. They are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The
+/// system's authorities are looked for where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). The server's
+/// certificate is always checked. If TLS fails, [`TlsError`](crate::TlsError) says why.
 ///
-/// If the program has installed a `rustls::crypto::CryptoProvider`, that one is used, else `ring`. The feature
-/// `tls-no-provider` is `tls` without `ring`: the program must install one, for example a validated one (FIPS).
+/// The library uses the `rustls::crypto::CryptoProvider` that the program has installed, or else `ring`. The feature
+/// `tls-no-provider` is `tls` without `ring`: then the program must install a provider, for example a validated one
+/// (FIPS).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
@@ -252,9 +253,9 @@ impl Config {
     }
 
     /// How the program itself connects to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
-    /// library. `dial` returns any stream of bytes (tokio's `AsyncRead` and `AsyncWrite`). It is called for every
-    /// connection by TCP: to servers, sentinels, nodes of a cluster and members of a quorum, also for later ones. Socket
-    /// files (`unix://`) are opened without it.
+    /// library. `dial` returns any stream of bytes (tokio's `AsyncRead` and `AsyncWrite`). The client calls it for every
+    /// TCP connection, at set-up and later: to servers, sentinels, nodes of a cluster and members of a quorum. The client
+    /// opens socket files (`unix://`) without it.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -279,19 +280,19 @@ impl Config {
     /// # Ok(()) }
     /// ```
     ///
-    /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. It is not looked up:
-    ///   the proxy may do so. An IPv6 address has no brackets.
-    /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts what goes over the stream, and checks the certificate
-    ///   for the host. If `dial` encrypts by itself, write `redis://`.
-    /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not answer.
-    ///   Later calls are dropped after eight seconds already (for a sentinel: three), and get twice the time if that was
-    ///   too short.
-    /// - **Errors**: an error of `dial` or of the stream is shown as that of the connection, also in logs. So it
-    ///   must not contain a secret. A panic counts as an error.
-    /// - **Threads**: `dial` runs on a thread of its own for each call, with a tokio runtime at hand (`enable_all`). So it
-    ///   may block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
-    ///   must not block. A request and its reply each take one more switch of threads.
-    /// - **Keepalive** is the dialer's matter. This library asks an idle server every three seconds whether it is there.
+    /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. This library does
+    ///   not resolve it, so that a proxy can. An IPv6 address has no brackets.
+    /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts the data on the stream, and checks the
+    ///   certificate for the host. If `dial` encrypts by itself, write `redis://`.
+    /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not
+    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), and get twice the time if that
+    ///   was too short.
+    /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
+    ///   logs. So it must not contain a secret. A panic counts as an error.
+    /// - **Threads**: each call of `dial` runs on a thread of its own, in a tokio runtime (`enable_all`). So it may
+    ///   block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
+    ///   must not block. A request and its reply each take one more thread switch.
+    /// - **Keepalive** is left to the dialer. This library sends a `PING` every three seconds on an idle connection.
     pub fn dialer<F, R, S>(mut self, dial: F) -> Self
     where
         F: Fn(String, u16) -> R + Send + Sync + 'static,
@@ -302,18 +303,22 @@ impl Config {
         self
     }
 
-    /// Lets `setup` and `Client::connect` return at once, also when the store cannot be reached: a service starts while
-    /// Redis is away.
+    /// Lets `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can start
+    /// while Redis is down.
     ///
-    /// The client connects in the background and tries again until it succeeds. It makes all the checks of a set-up.
-    /// Until then, calls wait as they do during an outage and fail with
-    /// [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`;
-    /// [`guarantees`](crate::Client::guarantees) are unknown; [`health`](crate::Client::health) has the last error. What
-    /// set-up would have refused (a wrong password, a missing right, another kind of server) is logged at level ERROR and
-    /// tried again, at least every ten seconds; a server that cannot be reached is logged as a warning. Once connected,
-    /// the client logs the weaknesses of the store as set-up does.
+    /// The client connects in the background, and tries again until it succeeds. It makes all the checks of a set-up.
+    /// Until then:
     ///
-    /// What is wrong with the URL or an option is an error of `setup` still.
+    /// - Calls wait as they do during an outage, and fail with
+    ///   [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`.
+    /// - [`guarantees`](crate::Client::guarantees) are unknown; [`health`](crate::Client::health) has the last error.
+    /// - Faults that set-up would have refused (a wrong password, a missing right, another kind of server) are logged
+    ///   at level ERROR. The client tries again at least every ten seconds.
+    /// - A server that cannot be reached is logged as a warning.
+    ///
+    /// Once connected, the client logs the weaknesses of the store like a set-up.
+    ///
+    /// If the URL or an option is invalid, `setup` still fails.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -325,9 +330,9 @@ impl Config {
         self
     }
 
-    /// How often, and for how long after the store's grant, a released lock goes directly to the next waiter of the
-    /// same process, before it is the turn of other processes: 100 times and 5 ms by default, 1023 times at most. `0`
-    /// times turns this off.
+    /// A released lock goes directly to the next waiter of the same process, before the waiters of other processes.
+    /// This happens at most `times` times in a row, and for at most `time` after the store granted the lock: 100 times
+    /// and 5 ms by default, 1023 times at most. `0` times turns it off.
     ///
     /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
     /// waiters of one process are served in order.
@@ -407,8 +412,8 @@ impl Config {
         self
     }
 
-    /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL: for
-    /// tokens that expire and passwords that rotate. See [`CredentialsProvider`].
+    /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it
+    /// for tokens that expire and passwords that rotate. See [`CredentialsProvider`].
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -423,9 +428,10 @@ impl Config {
     /// # }
     /// ```
     ///
-    /// A user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is then a
-    /// [`SetupError::InvalidOption`]. `memory://` asks for none. If the provider fails, or takes longer than
-    /// `connect_timeout`, set-up fails with [`SetupError::Credentials`]; later, the client tries again.
+    /// With a provider, a user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is a
+    /// [`SetupError::InvalidOption`]. For `memory://` the provider is not called. If the provider fails, or takes
+    /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
+    /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
         self.credentials = Some(Given::new(provider));
         self

@@ -15,16 +15,17 @@ use super::provider::Erased;
 use super::{Granted, ServerAddress};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// A runtime of one thread. It runs all the time, not only for jobs: what a provider leaves behind in it, such as open
-/// connections, may be in use elsewhere. Ends when the last handle is dropped.
+/// A runtime with one thread. It runs all the time, and not only for jobs, because a provider may leave open
+/// connections in it that other code uses. Ends when the last handle is dropped.
 #[derive(Clone)]
 pub(super) struct Lane {
     jobs: UnboundedSender<Job>,
-    /// The thread is inside a provider.
+    /// Whether the thread is running a provider.
     busy: Arc<AtomicBool>,
 }
 
-/// One question. Given up when nobody waits for the reply any more; unanswered if the provider panics.
+/// One call of a provider. It is dropped when no caller waits for the reply any more. It stays unanswered if the
+/// provider panics.
 pub(super) struct Job {
     pub(super) server: ServerAddress,
     pub(super) reply: oneshot::Sender<Result<Granted, String>>,
@@ -53,7 +54,7 @@ impl Lane {
         let _ = self.jobs.send(job);
     }
 
-    /// Whether the thread is inside a provider at this moment.
+    /// Whether the thread is running a provider at this moment.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Relaxed)
     }
@@ -71,11 +72,11 @@ fn run(
 ) {
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
-            // A panic ends its task only.
+            // A panic ends only its own task.
             tokio::spawn(job.run(provider.clone(), busy.clone()));
         }
     });
-    // Does not wait for what the provider may block elsewhere.
+    // Does not wait for blocking work that the provider may have started.
     runtime.shutdown_background();
 }
 
@@ -134,7 +135,7 @@ impl Job {
     }
 }
 
-/// While this lives, the thread is inside a provider.
+/// While this value exists, the thread counts as running a provider.
 struct Inside<'a>(&'a AtomicBool);
 
 impl<'a> Inside<'a> {

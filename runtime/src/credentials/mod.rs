@@ -1,4 +1,4 @@
-//! [`Credentials`] that rotate, and the [`CredentialsProvider`] of a program that gives them out.
+//! [`Credentials`] that rotate, and the [`CredentialsProvider`] of a program that returns them.
 //!
 //! - `provider.rs`: the trait. `server.rs`: which server asks.
 //! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs it.
@@ -25,9 +25,9 @@ pub(crate) use self::source::Source;
 use crate::clock::Instant;
 use crate::config::{IntoDuration, Secret, length};
 
-/// A user name and a password, or a token in its place, and until when they are accepted.
+/// A user name with a password or a token, and the time until which the server accepts them.
 ///
-/// Its Debug output shows neither.
+/// Its `Debug` output shows neither name nor password.
 ///
 /// ```
 /// use auto_mutex::Credentials;
@@ -46,7 +46,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// A user and a password that do not expire, as far as is known.
+    /// A user and a password without a known time of expiry.
     pub fn new(user: impl Into<String>, password: impl Into<String>) -> Self {
         Self {
             user: Some(Secret::new(user)),
@@ -54,7 +54,7 @@ impl Credentials {
         }
     }
 
-    /// A password of the default user.
+    /// A password of the default user, without a known time of expiry.
     pub fn password(password: impl Into<String>) -> Self {
         Self {
             user: None,
@@ -63,16 +63,16 @@ impl Credentials {
         }
     }
 
-    /// The server accepts them for this long, from now on. When 70 to 80 % of the time is over, the provider is asked
-    /// again.
+    /// Sets for how long the server accepts these credentials, from now on. When 70 to 80 % of this time is over, the
+    /// client asks the provider again.
     ///
-    /// An unusable time (see [`IntoDuration`]) counts as a failure of the provider.
+    /// An invalid duration (see [`IntoDuration`]) counts as a failure of the provider.
     pub fn valid_for(mut self, time: impl IntoDuration) -> Self {
         self.expires = length(time).map(|time| Some(Instant::now().after(time)));
         self
     }
 
-    /// The server accepts them until then, by the clock of this machine at present: see
+    /// Sets until when the server accepts these credentials, by the present clock of this machine: see
     /// [`valid_for`](Self::valid_for).
     pub fn expires_at(mut self, time: SystemTime) -> Self {
         let left = time.duration_since(SystemTime::now()).unwrap_or_default();
@@ -92,7 +92,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// What a connection logs in with.
+/// The credentials with which a connection logs in.
 #[derive(Debug)]
 pub(crate) struct Granted {
     /// `None`: the default user.
@@ -101,12 +101,12 @@ pub(crate) struct Granted {
     pub(crate) password: Option<Secret>,
     /// `None`: they do not expire.
     pub(crate) expires: Option<Instant>,
-    /// Gets a word when the provider has others before these expire.
+    /// Notified when the provider has new credentials before these expire.
     pub(crate) recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {
-    /// `Err`: what is wrong with them.
+    /// `Err`: why they are invalid.
     fn new(credentials: Credentials, recalled: oneshot::Receiver<()>) -> Result<Self, String> {
         let Credentials {
             user,

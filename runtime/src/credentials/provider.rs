@@ -1,4 +1,4 @@
-//! [`CredentialsProvider`], and the same behind a pointer.
+//! [`CredentialsProvider`], and the same trait behind a pointer.
 
 use std::error::Error;
 use std::fmt;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::{Credentials, ServerAddress};
 
-/// Gives out credentials, for [`Config::credentials`](crate::Config::credentials).
+/// Returns credentials, for [`Config::credentials`](crate::Config::credentials).
 ///
-/// A function is one, if it takes a [`ServerAddress`] and returns a future:
+/// A function is a provider if it takes a [`ServerAddress`] and returns a future:
 ///
 /// ```no_run
 /// use auto_mutex::{Config, Credentials, ServerAddress, ServerKind};
@@ -31,7 +31,7 @@ use super::{Credentials, ServerAddress};
 /// }
 /// ```
 ///
-/// A type implements it with an `async fn`, or with a function that returns a boxed future:
+/// A type implements this trait with an `async fn`, or with a function that returns a boxed future:
 ///
 /// ```
 /// use std::error::Error;
@@ -63,41 +63,46 @@ use super::{Credentials, ServerAddress};
 ///
 /// # Where it runs
 ///
-/// On a thread of the client's own (`auto-mutex-login`), on a tokio runtime with timers and sockets, so a client of AWS or
-/// Azure works in it, and outlives the runtime of the program. It may take as long as `connect_timeout`. It may block or
-/// panic: then this attempt fails, and no lock is affected as long as the connection lasts.
+/// A provider runs on a thread of the client (`auto-mutex-login`), in a tokio runtime with timers and sockets. So a
+/// client of AWS or Azure works in it. This runtime does not end with the runtime of the program. The provider may take
+/// as long as `connect_timeout`. It may block or panic: then this attempt fails. As long as the connection lasts, that
+/// affects no lock.
 ///
-/// It must not wait for the thread that calls `setup` or `Client::connect`, which block. So what it needs must not run on a
-/// runtime with one thread that calls them.
+/// `setup` and `Client::connect` block their thread, so the provider must not wait for that thread. If they are called
+/// on a runtime with one thread, the provider must not need tasks of that runtime.
 ///
 /// # When it is asked
 ///
-/// For each connection (after a loss, too), so there may be many in a short time: for servers, sentinels, nodes of a
-/// cluster (also to learn the slot map), members of a quorum. Nothing is kept here. If asking is expensive, keep the
-/// credentials, which are `Clone`, in the provider.
+/// The client asks the provider for each connection, also after a connection was lost, so there may be many calls in a
+/// short time. There are connections to servers, sentinels, nodes of a cluster (also to read the slot map), and members
+/// of a quorum. The client does not cache credentials. If a call is expensive, cache the credentials, which are
+/// `Clone`, in the provider.
 ///
-/// It is asked again for a living connection when 70 to 80 % of the time of its credentials is over (connections vary, so
-/// that they do not all ask at once), or when [`changed`](Self::changed) completes. The new credentials are sent on that connection (`AUTH`), among the requests:
-/// nothing is interrupted.
+/// For an open connection, the client asks again when 70 to 80 % of the validity of its credentials is over. The
+/// fraction varies, so that the connections do not all ask at once. The client also asks again when
+/// [`changed`](Self::changed) completes. It sends the new credentials on that connection (`AUTH`), among the requests,
+/// so no request is interrupted.
 pub trait CredentialsProvider: Send + Sync + 'static {
     /// The credentials for a connection to `server`.
     ///
     /// # Errors
     ///
-    /// Any. Its text, with those of its sources, becomes a part of errors and of the log: it must not have a secret.
+    /// Any error. Its text and those of its sources become a part of errors and of the log, so they must not contain a
+    /// secret.
     ///
     /// # Cancel safety
     ///
-    /// The future is dropped when the connection is not wanted any more, or when it takes too long.
+    /// The future is dropped when the connection is no longer needed, or when the call takes too long.
     fn credentials(
         &self,
         server: &ServerAddress,
     ) -> impl Future<Output = Result<Credentials, Box<dyn Error + Send + Sync>>> + Send;
 
-    /// Completes when the credentials that were given out should be replaced before they expire. Never, by default.
+    /// Completes when the returned credentials should be replaced before they expire. By default, it never completes.
     ///
-    /// It is called, and polled once, before [`credentials`](Self::credentials), for each connection; so it misses no
-    /// change that comes after. Connections then ask again, at most once a second.
+    /// For each connection, the client calls this function and polls its future once before
+    /// [`credentials`](Self::credentials). So it misses no later change. Connections then ask again, at most once a
+    /// second.
     fn changed(&self) -> impl Future<Output = ()> + Send {
         pending()
     }

@@ -10,11 +10,11 @@ use redis::{BasicAuth, RedisResult, StreamingCredentialsProvider};
 
 use super::{Credentials, CredentialsProvider, ServerAddress};
 
-/// A `StreamingCredentialsProvider` of the redis crate (version 1) as a [`CredentialsProvider`], such as its
+/// Makes a [`CredentialsProvider`] of a `StreamingCredentialsProvider` of the redis crate (version 1), such as its
 /// `EntraIdCredentialsProvider`. Needs the feature `redis-1`.
 ///
-/// The stream says when there are new credentials; they are then sent on each living connection. An empty user name
-/// stands for the default user.
+/// When the stream yields new credentials, the client sends them on each open connection. An empty user name means the
+/// default user.
 ///
 /// ```no_run
 /// use auto_mutex::{Config, Redis1Credentials};
@@ -29,7 +29,7 @@ use super::{Credentials, CredentialsProvider, ServerAddress};
 pub struct Redis1Credentials(Box<dyn StreamingCredentialsProvider>);
 
 impl Redis1Credentials {
-    /// Takes the credentials from `provider`, which must have been started if it needs that.
+    /// Takes the credentials from `provider`. If the provider must be started, start it before.
     pub fn new(provider: impl StreamingCredentialsProvider + 'static) -> Self {
         Self(Box::new(provider))
     }
@@ -66,7 +66,7 @@ impl CredentialsProvider for Redis1Credentials {
         let mut updates = self.0.subscribe();
         let mut seen = 0;
         while let Some(update) = next(&mut updates).await {
-            // The first ones are the current ones.
+            // The first credentials are the current ones.
             seen += u32::from(update.is_ok());
             if seen > 1 {
                 return;
@@ -89,7 +89,8 @@ mod tests {
     use super::*;
     use crate::config::Address;
 
-    /// Says the current ones at once, and others when they come, as that of the redis crate for Entra ID.
+    /// Yields the current credentials at once, and others when they come, like the provider of the redis crate for
+    /// Entra ID.
     struct Fake(watch::Sender<Option<BasicAuth>>);
 
     struct Told {

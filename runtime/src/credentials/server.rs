@@ -4,16 +4,16 @@ use std::fmt;
 
 use crate::config::Address;
 
-/// The server that a connection goes to, as a [`CredentialsProvider`](super::CredentialsProvider) is told.
+/// The server that a connection goes to: the argument of a [`CredentialsProvider`](super::CredentialsProvider).
 ///
-/// Its Display is what errors and logs show: `host:port`, or the path of a socket.
+/// Its `Display` output is also used in errors and logs: `host:port`, or the path of a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerAddress {
     pub(super) address: Address,
     pub(super) kind: ServerKind,
 }
 
-/// What a server is to the store.
+/// The role of a server in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ServerKind {
@@ -28,7 +28,8 @@ pub enum ServerKind {
 }
 
 impl ServerAddress {
-    /// The host as the URL has it, or as a sentinel or a node of the cluster names it; of a Unix socket the path.
+    /// The host in the URL, or the host that a sentinel or a node of the cluster announces. For a Unix socket, the
+    /// path.
     #[must_use]
     pub fn host(&self) -> &str {
         match &self.address {
@@ -46,7 +47,7 @@ impl ServerAddress {
         }
     }
 
-    /// What the server is to the store: sentinels may want other credentials.
+    /// The role of the server in the store. Sentinels may need other credentials.
     #[must_use]
     pub fn kind(&self) -> ServerKind {
         self.kind

@@ -16,10 +16,10 @@ use crate::error::StoreError;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// How many threads that a provider blocks are replaced by others.
+/// How many threads the client replaces when a provider blocks them.
 const MOST_REPLACED: u32 = 8;
 
-/// Where the connections to servers of one kind get their credentials from. All sources of a client share a thread.
+/// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
 #[derive(Clone)]
 pub(crate) struct Source {
     shared: Arc<Shared>,
@@ -27,7 +27,7 @@ pub(crate) struct Source {
 }
 
 struct Shared {
-    /// Dropped before the lane: then the lane's thread drops the last reference, and with it what is the user's.
+    /// Dropped before the lane. So the lane's thread drops the last reference, and with it the user's value.
     provider: Given,
     threads: Mutex<Threads>,
 }
@@ -94,8 +94,8 @@ impl Shared {
         Ok(lane.clone())
     }
 
-    /// Nobody was served within the time limit. If the provider blocks the thread, the next job gets another one; the
-    /// blocked thread ends when it can.
+    /// No credentials came within the time limit. If the provider blocks the thread, the next job gets another thread.
+    /// The blocked thread ends when it can.
     fn replace_if_blocked(&self, lane: &Lane) {
         let mut threads = lock(&self.threads);
         let is_current = threads.lane.as_ref().is_some_and(|it| it.is(lane));
@@ -145,7 +145,7 @@ mod tests {
         Source::new(Given::new(provider), ServerKind::Server)
     }
 
-    /// Says on which thread it is dropped.
+    /// Reports on which thread it is dropped.
     struct Tells(Sender<Option<String>>);
 
     impl Tells {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(thread.as_deref(), Some("auto-mutex-login"));
     }
 
-    /// Tells, and hangs.
+    /// Reports the call, and then hangs.
     struct Hangs(Sender<Option<String>>);
 
     impl CredentialsProvider for Hangs {
@@ -215,7 +215,7 @@ mod tests {
         assert!(text.starts_with("the credentials provider "), "{text}");
     }
 
-    /// Changes its mind while it is asked.
+    /// Changes its credentials while the client asks for them.
     #[derive(Default)]
     struct Fickle(Notify);
 

@@ -210,7 +210,7 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     }
 }
 
-/// Opens the store on a new thread and leaves the thread to it.
+/// Opens the store on a new thread, which then runs the engine.
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
     let starter = Starter {
@@ -230,7 +230,8 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
         };
         let aside = wait::enter(&runtime);
         serve(&runtime, settings, starter);
-        // What the end of the runtime brings up is no exception.
+        // Dropping the runtime may log events or wake tasks. The other threads must handle these too, so they are
+        // still there.
         drop(runtime);
         drop(aside);
     };

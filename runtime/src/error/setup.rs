@@ -84,11 +84,11 @@ pub enum SetupError {
     Credentials {
         /// The server, without credentials.
         address: String,
-        /// What the provider said.
+        /// The error of the provider.
         source: StoreError,
     },
 
-    /// The user may not run a command that the locks need.
+    /// The user lacks the right to run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right")]
     Permission {
         /// The server, without credentials.
@@ -106,15 +106,15 @@ pub enum SetupError {
         found: String,
     },
 
-    /// The server refuses what locks need, whatever the rights of the user: a command is renamed or disabled, or it is a
-    /// proxy or another product.
+    /// The server refuses a command that locks need, whatever the rights of the user. A command may be renamed or
+    /// disabled, or the server may be a proxy or another product.
     #[error("the lock store at {address} cannot serve locks: {reason}")]
     Unsuitable {
         /// The server, without credentials.
         address: String,
-        /// What it refuses, and what to do about it.
+        /// The refused command or setting, and the remedy.
         reason: Cow<'static, str>,
-        /// What the server said.
+        /// The error of the server.
         source: StoreError,
     },
 
@@ -165,8 +165,8 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// Whether the same set-up may succeed later, though nobody changes anything: the server cannot be reached, or has
-    /// other troubles that end by themselves.
+    /// Whether the same set-up may succeed later without any change to the configuration. This is so if the server
+    /// cannot be reached, or has another fault that ends by itself.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. }

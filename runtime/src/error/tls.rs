@@ -27,14 +27,15 @@ pub enum TlsError {
     )]
     NoSystemRoots,
 
-    /// The feature `tls-no-provider` of this crate has no cryptography of its own, and the program has installed none.
+    /// The crate has only the feature `tls-no-provider`, which contains no cryptography, and the program has installed
+    /// no provider.
     #[error(
         "no cryptography is installed for rustls: call `install_default` of a `rustls::crypto::CryptoProvider` before \
          the client connects, or use the feature `tls` of the crate `auto-mutex` instead of `tls-no-provider`"
     )]
     NoProvider,
 
-    /// No certificate can have this name.
+    /// The name is not valid in a certificate.
     #[error(
         "`{name}` is not a valid name in a certificate: set `server_name` in the URL to the certificate's name"
     )]

@@ -81,7 +81,7 @@ impl Guarantees {
         }
     }
 
-    /// Logs what is weak.
+    /// Logs each weakness.
     pub(crate) fn warn(&self) {
         static OF_MEMORY: Once = Once::new();
         for weakness in self.weaknesses() {
@@ -92,7 +92,7 @@ impl Guarantees {
         }
     }
 
-    /// What two servers guarantee together: of each field the weaker.
+    /// The guarantees of two servers together: the weaker value of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

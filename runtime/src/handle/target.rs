@@ -211,7 +211,7 @@ impl<'a> AcquireTarget<'a> {
     }
 }
 
-/// What the calling task wants of a lock of this client, with no owner.
+/// The request of the calling task, without an owner.
 #[inline]
 pub(crate) fn want(
     client: u64,

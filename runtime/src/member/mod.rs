@@ -303,7 +303,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             if left.is_zero() || self.phase.load(Ordering::Acquire) == CLOSED {
                 break false;
             }
-            // Checked periodically as well: an answer may come between the check and the wait.
+            // Checks periodically as well, because an answer may come between the check and the wait.
             let nap = left.min(LOOK);
             guard = self
                 .emptied

@@ -1,4 +1,5 @@
-//! SIGTERM and SIGINT, if the program asks for it: bodies may end, then all locks are released, then the process ends.
+//! Handling of SIGTERM and SIGINT, if the program asks for it: bodies may end, all locks are released, and the process
+//! ends.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,24 +12,26 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::config::{IntoDuration, argument};
 use crate::error::{LockError, SetupError};
 
-/// How long bodies may take to end, unless the program says otherwise: Kubernetes waits for 30 s.
+/// How long bodies may take to end by default. Kubernetes waits for 30 s.
 const USUAL_LIMIT: Duration = Duration::from_secs(25);
 
 /// How long bodies may take; `None`: signals are not handled yet.
 static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
 
-/// Ends the process in good order when it gets SIGTERM or SIGINT: lets the bodies that run end, releases all locks, and then ends
-/// the process as the signal does by default.
+/// Stops the process cleanly when it gets SIGTERM or SIGINT: lets running bodies end, releases all locks, and then ends
+/// the process in the same way as the signal does by default.
 ///
-/// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting calls fail with
-/// [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end. As soon as nothing is held the
-/// process ends, whatever else it is doing. That is after 25 s at the latest;
-/// [`release_on_termination_within`] sets another limit. Locks that are still held then are released all the same, with a warning for
-/// each: what their bodies still write in the last moment, a protected resource can refuse by the fencing token.
+/// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting
+/// calls fail with [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end.
+/// When no lock is held any more, the process ends, and does not wait for work outside of locks. It ends after 25 s at
+/// the latest; [`release_on_termination_within`] sets another limit. Locks that are still held then are released, with
+/// a warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late
+/// writes by the fencing token.
 ///
-/// A second signal ends the process at once, after half a second at most for the releases.
+/// A second signal ends the process at once. The releases get half a second at most.
 ///
-/// A program with work to finish outside of its locks handles the signal itself, and then calls [`drain`](crate::drain).
+/// If the program must finish work outside of its locks, handle the signal yourself, and then call
+/// [`drain`](crate::drain).
 ///
 /// Without this function, the locks of a process that gets one of these signals are free when their leases end. After
 /// SIGKILL or `abort`, which no program can handle, that is always so.
@@ -47,14 +50,15 @@ pub fn release_on_termination() -> Result<(), SetupError> {
     handle_within(USUAL_LIMIT)
 }
 
-/// As [`release_on_termination`], with another limit than 25 s: a second or two less than the grace of what sends the signal
-/// (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). After a second call the last limit counts.
+/// Does the same as [`release_on_termination`], with another limit than 25 s. Choose a second or two less than the
+/// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). After a
+/// second call, the last limit applies.
 ///
-/// With 0 no body is waited for: all locks are released, and the process ends wherever its bodies are.
+/// With 0, it waits for no body: all locks are released, and the process ends while bodies run.
 ///
 /// # Errors
 ///
-/// Those of [`release_on_termination`], and [`SetupError::InvalidOption`] for a `limit` that is no length of time.
+/// The same as for [`release_on_termination`], and [`SetupError::InvalidOption`] if `limit` is not a valid duration.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -107,7 +111,7 @@ fn handle(mut signals: Signals) {
     if limit.is_zero() {
         end(first);
     }
-    // On another thread, so that this one gets the second signal.
+    // Drains on another thread, so that this thread can receive the second signal.
     if start("auto-mutex-drain", move || drain(first, limit)).is_err() {
         end(first);
     }
@@ -131,7 +135,7 @@ fn drain(signal: i32, limit: Duration) {
     end(signal);
 }
 
-/// Releases all locks, and ends the process as `signal` does by default.
+/// Releases all locks, and ends the process in the same way as `signal` does by default.
 fn end(signal: i32) {
     super::exit::flush();
     if emulate_default_handler(signal).is_err() {

@@ -96,9 +96,10 @@ impl Transition<'_> {
     /// Whether a ticket may wait in the store without a waiter while this process holds the name. New waiters here
     /// get the handoffs, and the ticket keeps this process's place.
     ///
-    /// Not beside a part of the units: a waiter behind it in another process might fit. Nor for a signal, which it
-    /// would delay, nor for a request that fits beside others: see
-    /// [`Waiting::may_serve`](super::ticket::Waiting::may_serve). Nor while the client drains, when no new waiters come.
+    /// There are four exceptions. Beside a part of the units, such a ticket would keep out a waiter of another process
+    /// for which there are enough units. For a signal, it would delay the signal. For a request that can hold beside
+    /// others, see [`Waiting::may_serve`](super::ticket::Waiting::may_serve). While the client drains, no new waiters
+    /// come.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);

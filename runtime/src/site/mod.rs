@@ -164,14 +164,14 @@ impl Site {
         (first.id == id).then_some(first)
     }
 
-    /// The literal `expire`, `block`, `at_least` and `interval`.
+    /// The values of `expire`, `block`, `at_least` and `interval`, if they are literals.
     #[inline]
     pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
         self.lengths
             .map(|(is_literal, seconds, nanos)| is_literal.then(|| Duration::new(seconds, nanos)))
     }
 
-    /// Whether the name without a key is the same in every call.
+    /// Whether the name is the same in every call, apart from the key.
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.owner, Owner::SelfType)
     }

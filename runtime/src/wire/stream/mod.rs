@@ -115,12 +115,12 @@ async fn secure(
     // Checked first, so that unusable files are reported even if no server listens.
     let trust = tls::trust(tls, host)?;
     let socket = Socket::connect(host, port, dialer, limits).await?;
-    // Client and server each send two flights.
+    // In a handshake, client and server each send two flights, so it gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
     let session = match timeout(BEFORE_GUESS, &mut handshake).await {
         Ok(shaken) => shaken?,
-        // A server without TLS may wait for the rest of what looks like a command.
+        // A server without TLS may take the handshake for the beginning of a command, and wait for the rest.
         Err(_) if guess::speaks_plainly(host, port, dialer).await => {
             return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
         }

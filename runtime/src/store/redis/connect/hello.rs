@@ -25,8 +25,8 @@ pub(super) struct Greeted {
     pub(super) granted: Granted,
 }
 
-/// Connects and sends HELLO, with the words that `more` adds. Fails if the server is no cluster node although one is
-/// expected, or the reverse.
+/// Connects and sends HELLO, with the words that `more` adds. Fails if a cluster node is expected and the server is
+/// none, or if a single server is expected and it is a cluster node.
 pub(super) async fn open(
     address: &Address,
     access: &Access,

@@ -17,7 +17,7 @@ pub(in crate::store) async fn inquire(
         address, access, ..
     } = endpoint;
     let asked = limits.within(async {
-        // In any role: replicas know the topology too.
+        // Any role is accepted, because replicas know the topology too.
         let greeted = hello::open(address, access, true, |_| {}, limits).await?;
         let mut connection = greeted.connection;
         let mut bytes = Vec::new();

@@ -75,7 +75,8 @@ async fn listen(
         sentinels.told(Some(primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
-        // In any case, ask for the current primary.
+        // Asks for the current primary, whether the sentinel announced a new one, was silent for too long, or new
+        // credentials are due.
         if let Ok(woken) = timeout(QUIET, first(switched, due)).await
             && let Some(granted) = woken?
         {
