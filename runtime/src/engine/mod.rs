@@ -16,7 +16,7 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
 use crate::queue::Member;
-use crate::store::{self, MemberId, Opened};
+use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
 
 /// After a suspend, the system's timers are late by the length of the suspend, so the engine looks at least this
@@ -33,9 +33,11 @@ const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
 
 /// Runs the store and the timers until the member is closed.
-async fn run(opened: Opened, member: Arc<Member>) {
-    let store = opened.store().clone();
-    let driver = opened.run(member.clone());
+async fn run(
+    store: Arc<dyn Store>,
+    driver: impl Future<Output = ()> + Send + 'static,
+    member: Arc<Member>,
+) {
     let ending = Ending(member.clone());
     let driver = tokio::spawn(async move {
         driver.await;
@@ -201,11 +203,14 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
         }
         None => return,
     };
-    let member = Member::new(settings, opened.store().clone());
+    let store = opened.store().clone();
+    let member = Member::new(settings, store.clone());
+    // Before anybody has the member: a store that is opened later first says that it is not connected.
+    let driver = opened.run(member.clone());
     if starter.send(Ok(member.clone())) {
         drop(starter);
         let ending = Ending(member.clone());
-        runtime.block_on(run(opened, member));
+        runtime.block_on(run(store, driver, member));
         drop(ending);
     }
 }

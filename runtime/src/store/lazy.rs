@@ -93,10 +93,14 @@ impl LazyStore {
 }
 
 impl LazyDriver {
-    /// Runs until the store is closed.
-    pub(crate) async fn run(self, events: Arc<dyn Events>) {
+    /// Says at once that the store is not connected. The future runs until the store is closed.
+    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         let not_yet = StoreError::disconnected("the lock store is not connected yet");
         events.disconnected(PENDING, not_yet);
+        self.drive(events)
+    }
+
+    async fn drive(self, events: Arc<dyn Events>) {
         let opening = self.open(&*events);
         let Some(opened) = self.store.unless_closed(opening).await else {
             return;

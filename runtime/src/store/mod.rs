@@ -28,7 +28,7 @@ pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
-pub(crate) use self::open::{Opened, open};
+pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub(crate) use self::server_state::{LinkState, ServerState};

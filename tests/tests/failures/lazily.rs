@@ -26,6 +26,7 @@ async fn starts_without(url: &str, servers: &[&Redis]) {
     }
     let at_once = lazily(url).store_timeout(0.2);
     let client = Client::connect(at_once).expect("at once");
+    assert!(!client.is_connected(), "{}", client.health());
     let patient = Client::connect(lazily(url).store_timeout(600)).expect("at once");
     let waiting = tokio::spawn({
         let client = patient.clone();
