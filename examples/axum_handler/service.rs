@@ -1,8 +1,9 @@
-//! A web service as it runs in Kubernetes: it starts while Redis is away, answers probes, and ends in good order.
+//! A web service for Kubernetes: it can start while Redis is down, answers probes, and stops cleanly.
 //!
-//! - `/healthz`, for the liveness probe: the process answers. It does not ask Redis: a restart would mend nothing.
+//! - `/healthz`, for the liveness probe: the process answers. The probe does not ask Redis, because a restart would not help.
 //! - `/readyz`, for the readiness probe: the locks can be taken.
-//! - SIGTERM: no new requests, no new locks; what runs may end, for 20 s; then the locks are released.
+//! - SIGTERM: the service accepts no new requests and takes no new locks. Running requests may end, for 20 s; then the locks are
+//!   released.
 //!
 //! `AUTO_MUTEX_URL=redis://127.0.0.1:6379 cargo run --example axum_service`
 
@@ -21,10 +22,10 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-/// Less than `terminationGracePeriodSeconds`, which is 30 s unless the pod says otherwise.
+/// Less than `terminationGracePeriodSeconds`, which is 30 s by default.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// What a handler answers when it cannot have the lock.
+/// The response of a handler that cannot get the lock.
 struct Refusal(LockError);
 
 impl From<LockError> for Refusal {
@@ -37,14 +38,14 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self.0 {
             error if error.is_timeout() => StatusCode::CONFLICT,
-            // Redis is away, or this process ends: another one can serve the request.
+            // Redis is down, or this process stops: another process can serve the request.
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         (status, self.0.to_string()).into_response()
     }
 }
 
-/// The work: one at a time for each month, on all machines. It takes so many milliseconds.
+/// The work: one call at a time for each month, on all machines. The call takes this many milliseconds.
 #[auto_mutex(expire = 60, block = 5, key = month)]
 async fn close(Path((month, millis)): Path<(u32, u64)>) -> Result<String, Refusal> {
     println!("closing month {month}");
@@ -66,7 +67,7 @@ async fn readyz() -> Response {
     .into_response()
 }
 
-/// Returns a future that is ready when SIGTERM has come. From the call on, SIGTERM does not kill.
+/// Returns a future that is ready when SIGTERM has come. After this call, SIGTERM does not kill the process.
 fn terminated() -> Result<impl Future<Output = ()>, std::io::Error> {
     let mut signals = signal(SignalKind::terminate())?;
     Ok(async move {
@@ -91,8 +92,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .route("/close/{month}/{millis}", get(close));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on http://{}", listener.local_addr()?);
-    // Returns when the last request is answered. After GRACE none holds a lock any more: a body that loses its lock is
-    // cancelled.
+    // Returns when the last request is answered. After GRACE no request holds a lock any more, because a body that loses its lock
+    // is cancelled.
     axum::serve(listener, app)
         .with_graceful_shutdown(terminated()?)
         .await?;

@@ -1,5 +1,5 @@
-//! Runs the example as Kubernetes would: asks its probes, while Redis is away and while it is there, and sends SIGTERM while
-//! a body runs. With a Redis of its own, where redis-server is installed.
+//! Runs the example like Kubernetes: calls its probes while Redis is down and while it is up, and sends SIGTERM while a body
+//! runs. Uses a Redis of its own, if redis-server is installed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Words from other libraries, and what to write here instead.
+//! Words from other libraries, and the options of this library that replace them.
 
 use super::word::{example, misplaced};
 use crate::kind::Kind;
@@ -62,7 +62,7 @@ const MEANT: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words that no option stands for, and why.
+/// Words without a matching option, and the reason.
 const NOWHERE: &[(&str, &str)] = &[
     (
         "lease leasems",

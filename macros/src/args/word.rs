@@ -54,7 +54,7 @@ pub(crate) fn example(word: &str) -> Option<&'static str> {
         .map(|(_, example)| *example)
 }
 
-/// What is wrong where an option should begin, and a value or something else is.
+/// The error for a value or another token in the place of an option.
 pub(crate) fn missing(input: ParseStream) -> &'static str {
     let number = input.peek(LitInt) || input.peek(LitFloat);
     match input.peek(LitStr) {

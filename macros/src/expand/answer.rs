@@ -18,7 +18,7 @@ pub(crate) struct Answers<'a> {
     /// The function's own arguments.
     pub(crate) arguments: Vec<Argument>,
     pub(crate) has_self: bool,
-    /// `self`, if it is certainly there when a function answers as `on_error`.
+    /// `self`, if it is certainly available when a function handles `on_error`.
     pub(crate) this: Option<TokenStream>,
     /// Whether a handler may be an `unsafe fn`.
     pub(crate) is_unsafe: bool,

@@ -78,7 +78,8 @@ impl Answers<'_> {
         let mut values: Vec<TokenStream> = error.into_iter().collect();
         let first = usize::from(is_error);
         for (argument, input) in arguments.iter().zip(inputs.iter().skip(first)) {
-            // Shown at the closure's parameter: where the body has consumed the argument, the mistake is here.
+            // The compiler reports the error at the closure's parameter: if the body has consumed the argument, the
+            // mistake is here.
             values.push(moved(argument.for_closure()?, start(input)));
         }
         let mut patterns = Vec::new();

@@ -83,8 +83,8 @@ pub(crate) fn protect(
     }
 }
 
-/// `self`, if it is there when `on_error` answers. In a future, the body may have consumed anything but a shared reference, and
-/// a future whose body does not use `self` may outlive it.
+/// `self`, if it is available when `on_error` is handled. In a future, the body may have consumed everything except
+/// shared references. A future whose body does not use `self` may outlive `self`.
 fn this(function: &Function, flavor: &Flavor) -> Option<TokenStream> {
     let receiver = function.sig.receiver()?;
     let is_shared = match &receiver.kind {

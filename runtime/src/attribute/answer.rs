@@ -48,11 +48,12 @@ pub struct WithSelf(());
 /// Marks a handler that gets `&self` before the error, where the method has `&mut self`.
 #[derive(Debug)]
 pub struct Reborrowed(());
-/// Stands for `self` where there is none, or where the body may have consumed it.
+/// Replaces `self` if there is none, or if the body may have consumed it.
 #[derive(Debug)]
 pub struct NoSelf;
 
-/// A function of a type that answers as `on_error`, for a method whose `self` is `S`. `M` tells how it is called.
+/// A function of a type that handles `on_error`, for a method whose `self` is `S`. `M` distinguishes the ways to call
+/// it.
 #[diagnostic::on_unimplemented(
     message = "this function does not take what `on_error` gives",
     label = "takes neither a `LockError` alone, nor `self` and a `LockError`",
@@ -60,10 +61,10 @@ pub struct NoSelf;
     note = "for anything else write a closure, which sees `self` and the parameters: `on_error = |error| …`"
 )]
 pub trait OnError<M, S> {
-    /// What it returns.
+    /// The type that the function returns.
     type Answer;
 
-    /// Calls it.
+    /// Calls the function.
     fn call(self, this: S, error: LockError) -> Self::Answer;
 }
 
@@ -94,7 +95,7 @@ impl<'a, S: ?Sized, A, F: FnOnce(&'a S, LockError) -> A> OnError<Reborrowed, &'a
     }
 }
 
-/// Calls a function that is named as `on_error`.
+/// Calls the function that `on_error` names.
 pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -> F::Answer {
     handler.call(this, error)
 }

@@ -1,11 +1,11 @@
-//! What the body of an annotated function cannot do with its guard: give it away.
+//! Prevents that the body of an annotated function gives its guard away.
 
 use std::future::{Ready, ready};
 
 use crate::error::LockError;
 use crate::handle::Guard;
 
-/// No guard may be released by the body it protects.
+/// A body must not release the guard that protects it.
 #[diagnostic::on_unimplemented(
     message = "the body has its guard only borrowed: it cannot release the lock",
     label = "the lock is released when the body ends",
@@ -14,8 +14,9 @@ use crate::handle::Guard;
 )]
 pub trait MayRelease {}
 
-/// The methods of guards that consume them, for a borrowed guard: in scope in the body, the compiler finds them before those
-/// of the guard itself, and says what is wrong. For a guard that the body took by a handle, it finds the guard's own.
+/// Versions for borrowed guards of the methods that consume a guard. The trait is in scope in the body, so the compiler
+/// finds these methods before those of the guard itself, and reports a clear error. For a guard that the body took by a
+/// handle, it finds the guard's own methods.
 pub trait Borrowed: Sized {
     /// Does not compile.
     fn unlock(self) -> Ready<Result<bool, LockError>>

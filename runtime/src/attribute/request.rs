@@ -244,7 +244,7 @@ impl Request<MultiGuard> {
         self.all(keys.list());
     }
 
-    /// As [`each`](Self::each), for a place.
+    /// Does the same as [`each`](Self::each), for a place.
     pub fn each_of<'p, M, N, K>(&mut self, keys: &'p K)
     where
         K: KeyPlace<'p, M> + ?Sized,

@@ -12,8 +12,9 @@ use crate::config::{self, IntoDuration};
 
 /// Implemented for no type.
 ///
-/// A trait with a marker `M` has an implementation for what is `Nothing`, so that the compiler always has two to choose
-/// from. With a single one, it would report what that one lacks, and propose bounds by traits of this module.
+/// A trait with a marker `M` has an implementation for `Nothing`, so that the compiler always has two implementations
+/// to choose from. With a single one, the compiler would report the missing bounds of that one, and propose traits of
+/// this module.
 pub trait Nothing {}
 
 /// A type that can be a part of a key.
@@ -41,7 +42,7 @@ impl<T: Nothing + ?Sized> KeyPart<Inside> for T {
     }
 }
 
-/// What `keys` accepts, by value.
+/// The types that `keys` accepts by value.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
@@ -51,7 +52,7 @@ pub trait KeyList<M> {
     /// A key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
     type Key;
 
-    /// All of them.
+    /// All keys.
     fn list(self) -> impl Iterator<Item = Self::Key>;
 }
 
@@ -73,7 +74,7 @@ impl<T: Nothing> KeyList<Inside> for T {
     }
 }
 
-/// What `keys` accepts where it is a place, which is only borrowed. `M` tells values from references.
+/// The types that `keys` accepts as a place, which is only borrowed. `M` distinguishes values from references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
@@ -81,10 +82,10 @@ impl<T: Nothing> KeyList<Inside> for T {
     note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
 )]
 pub trait KeyPlace<'p, M> {
-    /// As that of [`KeyList`].
+    /// The same as in [`KeyList`].
     type Key;
 
-    /// All of them.
+    /// All keys.
     fn list(&'p self) -> impl Iterator<Item = Self::Key>;
 }
 
@@ -160,7 +161,7 @@ impl<T: Nothing + ?Sized> OwnerName<Inside> for T {
     }
 }
 
-/// A `Client`, or what dereferences to one, however often: `M` counts.
+/// A `Client`, or a type that dereferences to one in any number of steps: `M` counts the steps.
 #[diagnostic::on_unimplemented(
     message = "`client` takes a `Client`, not `{Self}`",
     label = "not a `Client`",
@@ -171,7 +172,7 @@ pub trait IsClient<M> {
     fn client(&self) -> &Client;
 }
 
-/// Marks what dereferences to a type with the mark `M`.
+/// Marks a type that dereferences to a type with the mark `M`.
 #[derive(Debug)]
 pub struct Behind<M>(PhantomData<M>);
 

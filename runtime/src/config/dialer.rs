@@ -16,7 +16,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> DialedStream for S {}
 
 type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn DialedStream>>> + Send>>;
 
-/// What `Config::dialer` was given. Its clones are equal.
+/// The argument of `Config::dialer`. Its clones are equal.
 #[derive(Clone)]
 pub(crate) struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
 

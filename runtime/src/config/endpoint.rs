@@ -80,14 +80,14 @@ pub(crate) struct Transport<'a> {
     pub(crate) dialer: Option<&'a Dialer>,
 }
 
-/// A user and password, or who knows them.
+/// A user and password, or the provider that returns them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
     /// `None`: the default user.
     pub(crate) user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
-    /// Is asked for each connection, instead of the two.
+    /// The provider, which is called for each connection instead of using the two.
     pub(crate) source: Option<Source>,
 }
 
@@ -149,7 +149,7 @@ impl Endpoint {
         }
     }
 
-    /// How to log in at each of its servers, and what they are.
+    /// How to log in at each of the store's servers, and the roles of these servers.
     fn logins(&mut self) -> Vec<(&mut Login, ServerKind)> {
         match self {
             Self::Memory { .. } => Vec::new(),
@@ -166,7 +166,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes all credentials from a provider. `Err`: it has some already.
+    /// Takes all credentials from a provider. `Err`: the endpoint has credentials already.
     pub(super) fn ask(&mut self, provider: Given) -> Result<(), ()> {
         // All share a thread, a new one for each client.
         let source = Source::new(provider, ServerKind::Server);
@@ -231,7 +231,7 @@ impl Login {
         }
     }
 
-    /// What a connection to `address` logs in with. A provider is given `limit` to say it. Cancel safe.
+    /// The credentials for a connection to `address`. A provider gets `limit` to return them. Cancel safe.
     pub(crate) async fn granted(
         &self,
         address: &Address,

@@ -7,17 +7,20 @@ use super::endpoint::{Access, Address, Endpoint, Login, RedisEndpoint, Tls};
 use super::secret::Secret;
 use crate::error::SetupError;
 
-/// The server, login and database that the redis crate (version 1, feature `redis-1`) would use. So a program that has
-/// such a value needs no second URL.
+/// Takes over the server, login and database that the redis crate (version 1, feature `redis-1`) would use. So a
+/// program that has such a value needs no second URL.
 ///
-/// The certificates of the system's authorities are trusted. RESP3 is spoken whatever the protocol is. The TCP settings
-/// and the library's name have no effect: this library uses its own.
+/// The client trusts the certificates of the system's authorities. It uses RESP3, whatever protocol the value names.
+/// The TCP settings and the library's name have no effect, because this library uses its own.
 ///
 /// # Errors
 ///
-/// [`SetupError::InvalidOption`] for what cannot be taken over: certificates that are not checked (`insecure`),
-/// certificates and keys in memory (`build_with_tls`), an unknown kind of address, a database that does not exist.
-/// For certificates, name their files in a URL, or use [`Config::dialer`].
+/// [`SetupError::InvalidOption`] for settings that cannot be taken over:
+///
+/// - certificates that are not checked (`insecure`);
+/// - certificates and keys in memory (`build_with_tls`): name their files in a URL, or use [`Config::dialer`];
+/// - an unknown kind of address;
+/// - a database that does not exist.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,7 +45,7 @@ impl TryFrom<&redis::ConnectionInfo> for Config {
     }
 }
 
-/// As from `&ConnectionInfo`.
+/// Does the same as the conversion from `&ConnectionInfo`.
 impl TryFrom<redis::ConnectionInfo> for Config {
     type Error = SetupError;
 

@@ -120,7 +120,7 @@ impl Drop for Ending {
     }
 }
 
-/// An engine that opens its store. Dropped before the end of [`wait`](Self::wait), it gives up.
+/// An engine that opens its store. If it is dropped before the end of [`wait`](Self::wait), it gives up.
 #[must_use = "dropped, it gives up"]
 pub(crate) struct Starting {
     result: Arc<Promise<Started>>,
@@ -135,7 +135,7 @@ impl Starting {
         self.result.wait().await
     }
 
-    /// As [`wait`](Self::wait), blocking the thread.
+    /// Does the same as [`wait`](Self::wait), and blocks the thread.
     pub(crate) fn blocking_wait(self) -> Started {
         self.result.blocking_wait()
     }
@@ -159,7 +159,7 @@ struct Starter {
 }
 
 impl Starter {
-    /// `false`: nobody waits for it any more.
+    /// `false`: no caller waits for the engine any more.
     fn send(&self, result: Started) -> bool {
         let mut wakes = DeferredWakes::default();
         let sent = self.result.complete(result, &mut wakes).is_ok();
@@ -181,7 +181,7 @@ fn failed(reason: impl ToString) -> SetupError {
     }
 }
 
-/// The output of `opening`; `None` if that is given up before.
+/// The output of `opening`; `None` if the caller gave up before.
 async fn unless_given_up<T>(opening: impl Future<Output = T>, given_up: &Promise<()>) -> Option<T> {
     let mut opening = pin!(opening);
     poll_fn(|cx| match given_up.poll(cx) {

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The machine's host name. In a pod of Kubernetes it is the name of the pod, unless the pod uses the host's network or
-    /// sets another name.
+    /// The host name of the machine. In a Kubernetes pod, this is the name of the pod, unless the pod uses the host's
+    /// network or sets another name.
     pub host: String,
-    /// The pod, if the environment names one (`POD_NAME`, `POD_NAMESPACE`) and that says more than `host`: as
-    /// `namespace/name`, or just the name.
+    /// The pod, if the environment names one (`POD_NAME`, `POD_NAMESPACE`) that differs from `host`. Its form is
+    /// `namespace/name`, or only the name.
     pub pod: Option<String>,
     /// The process id.
     pub pid: u32,

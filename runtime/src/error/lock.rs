@@ -199,7 +199,7 @@ pub enum LockError {
     #[error("this process was forked after the client was set up: make a new Client in the child")]
     Forked,
 
-    /// The client was shut down, or [drains](crate::Client::drain): then only bodies that run get locks.
+    /// The client was shut down, or [drains](crate::Client::drain). While it drains, only running bodies get locks.
     #[error("the lock client was shut down, or is about to be: it takes no new locks")]
     ShutDown,
 

@@ -22,7 +22,7 @@ pub enum AfterRestart {
     LastForgotten,
     /// All locks are lost, and may be granted to another caller at once.
     Forgotten,
-    /// Unknown, since the user lacks a right, or the server refuses to say it.
+    /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
 
@@ -43,10 +43,10 @@ pub enum AfterFailover {
         /// How long the new primary grants nothing.
         time: Duration,
     },
-    /// The server does not say that it was promoted, so the guard against early grants after a failover does nothing:
-    /// locks may be lost, and granted to another caller at once.
+    /// The server does not report that it was promoted, so the guard against early grants after a failover has no
+    /// effect. Locks may be lost, and granted to another caller at once.
     Unnoticed,
-    /// Unknown, since the user lacks a right, or the server refuses to say it.
+    /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
 
@@ -66,7 +66,7 @@ pub enum Eviction {
         /// The `maxmemory-policy` of the server.
         policy: String,
     },
-    /// Unknown, since the user lacks a right, or the server refuses to say it.
+    /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
 

@@ -51,8 +51,8 @@ pub struct Guarantees {
     pub fencing_tokens: bool,
     /// The rights that the user would need to find out what is unknown, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
-    /// The commands that would find out more, and that a server refuses to everybody: managed services disable `CONFIG`. No
-    /// right helps.
+    /// The commands that would find out more, and that the server refuses to every user. Managed services disable
+    /// `CONFIG`. No right changes that.
     pub disabled_commands: BTreeSet<&'static str>,
 }
 
@@ -116,7 +116,7 @@ impl Guarantees {
     }
 }
 
-/// Names of commands, as one writes them: `CONFIG GET`.
+/// Names of commands in their usual form: `CONFIG GET`.
 fn commands(names: &BTreeSet<&'static str>) -> String {
     let names = names
         .iter()

@@ -1,4 +1,4 @@
-//! [`Caller`]: who takes a lock, as far as that can be known.
+//! [`Caller`]: the task or thread that takes a lock, if it can be known.
 
 use std::thread::{self, ThreadId};
 
@@ -10,7 +10,7 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    /// `blocking`: the caller blocks its thread, so it is that thread if it is no task.
+    /// `blocking`: the caller blocks its thread. If the caller is no task, it is identified by that thread.
     #[inline]
     pub(crate) fn current(blocking: bool) -> Option<Self> {
         let task = tokio::task::try_id().map(Self::Task);

@@ -18,7 +18,7 @@ pub(crate) struct Links {
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
     any_closed: AtomicBool,
     closings: Mutex<HashMap<Node, GrantBlock>>,
-    /// The last cause of any outage, and when it was told.
+    /// The last cause of any outage, and when it was reported.
     last: Mutex<Option<(Instant, StoreError)>>,
 }
 
@@ -54,7 +54,7 @@ impl Links {
         !self.any_down.load(Ordering::Acquire)
     }
 
-    /// The last cause of an outage, which may be over, and when it was told.
+    /// The last cause of an outage, which may be over, and when it was reported.
     pub(crate) fn last_error(&self) -> Option<(Instant, StoreError)> {
         lock(&self.last).clone()
     }

@@ -4,7 +4,7 @@ use std::env;
 
 use crate::store::Meta;
 
-/// Longer than any namespace and name of a pod together: whatever is longer is none.
+/// Longer than the namespace and name of any pod together. Longer values are ignored.
 const LONGEST_POD: usize = 320;
 
 /// The machine, as [`Meta::machine`] writes it.
@@ -14,7 +14,7 @@ pub(super) fn machine() -> String {
     Meta::machine(&host, pod.as_deref())
 }
 
-/// The pod, if the environment names one and that says more than the host.
+/// The pod, if the environment names one that differs from the host.
 fn pod(host: &str, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let given = |name| variable(name).filter(|value| !value.is_empty());
     let name = given("POD_NAME")?;

@@ -34,12 +34,12 @@ use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
 
 const OPEN: u8 = 0;
-/// No new locks; bodies run on, and may take nested ones.
+/// The client takes no new locks. Bodies continue, and may take nested locks.
 const DRAINING: u8 = 1;
 const CLOSING: u8 = 2;
 const CLOSED: u8 = 3;
 
-/// How often a client that drains looks whether anything is held.
+/// How often a draining client checks whether any lock is held.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// One client in one process.
@@ -135,7 +135,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         !self.is_forked() && self.phase.load(Ordering::Acquire) == OPEN
     }
 
-    /// Whether the client accepts only calls of bodies that run.
+    /// Whether the client accepts only calls of running bodies.
     pub(crate) fn is_draining(&self) -> bool {
         self.phase.load(Ordering::Acquire) == DRAINING
     }
@@ -206,25 +206,25 @@ impl<Q: NameQueue> ClientCore<Q> {
         &self.links
     }
 
-    /// How much is in use. Looks at each name.
+    /// Counts the holds and waiters. Visits each name.
     pub(crate) fn load(&self) -> Load {
         let names = self.register.all();
         let loads = names.iter().map(|local| local.load());
         loads.fold(Load::default(), Load::and)
     }
 
-    /// Everything that is held.
+    /// All holds of this client.
     pub(crate) fn held(&self) -> Vec<HeldName> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
 
-    /// Whether `caller` holds something that it took by hand.
+    /// Whether `caller` holds a lock that it took by hand.
     pub(crate) fn has_taken(&self, caller: Caller) -> bool {
         self.held().iter().any(|held| held.caller == Some(caller))
     }
 
-    /// From now on only bodies that run get locks. All other waiters fail.
+    /// From now on, only running bodies get locks. All other waiters fail.
     pub(crate) fn start_draining(&self) {
         let opened = || {
             self.phase
@@ -239,8 +239,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Drains until nothing is held, until `ends` at most, or until `stop` is set and [`look`](Self::look) is called. Returns
-    /// what is held then.
+    /// Drains until no lock is held, until `ends` at most, or until `stop` is set and [`look`](Self::look) is called.
+    /// Returns the locks that are held then.
     pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
@@ -248,13 +248,13 @@ impl<Q: NameQueue> ClientCore<Q> {
             let now = Instant::now();
             let left = match self.check() {
                 Ok(()) => self.held(),
-                // Shut down meanwhile.
+                // The client was shut down during the drain.
                 Err(_) => Vec::new(),
             };
             if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
                 return left;
             }
-            // With very many names, looking takes a while: it must not become the main work of the process.
+            // With very many names, a check takes long: the checks must not become the main work of the process.
             let looked = now.until(Instant::now());
             let nap = LOOK.max(looked * 4).min(now.until(ends));
             guard = self
@@ -266,7 +266,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Makes [`drain`](Self::drain) look again.
+    /// Makes [`drain`](Self::drain) check again.
     pub(crate) fn look(&self) {
         self.emptied.1.notify_all();
     }

@@ -45,7 +45,7 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
     /// The holds of the name.
     fn held(&self) -> Vec<HeldName>;
 
-    /// The client drains: waiters fail, and so leave the store's queue, unless they belong to a body that runs. `holders`
+    /// The client drains: waiters fail, and so leave the store's queue, unless they belong to a running body. `holders`
     /// have taken locks by hand.
     fn drain(self: &Arc<Self>, holders: &HashSet<Caller>);
 
@@ -63,12 +63,12 @@ pub(crate) struct Load {
     pub(crate) held: usize,
     /// How many calls wait.
     pub(crate) waiting: usize,
-    /// When the oldest renewal was sent that has no answer yet.
+    /// When the member sent the oldest renewal that has no answer yet.
     pub(crate) oldest_renewal: Option<Instant>,
 }
 
 impl Load {
-    /// That of two names together.
+    /// The sum for two names.
     pub(super) fn and(self, other: Self) -> Self {
         let renewals = [self.oldest_renewal, other.oldest_renewal];
         Self {
@@ -79,7 +79,7 @@ impl Load {
     }
 }
 
-/// One hold, for reports. Its Display names the lock, the time and the place in the program.
+/// One hold, for reports. Its `Display` output names the lock, the time and the place in the code.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldName {
     pub(crate) name: Name,
@@ -87,7 +87,7 @@ pub(crate) struct HeldName {
     pub(crate) meta: SharedStr,
     /// For how long.
     pub(crate) held: Duration,
-    /// Who took it by hand, if known.
+    /// The caller that took the lock by hand, if known.
     pub(crate) caller: Option<Caller>,
 }
 

@@ -31,10 +31,10 @@ pub(crate) trait EndsWithProcess: Send + Sync {
     /// Whether everything is released.
     fn has_ended(&self) -> bool;
 
-    /// Takes no new locks from now on; bodies that run may end.
+    /// From now on, takes no new locks. Running bodies may end.
     fn let_bodies_end(&self);
 
-    /// What is held, in words.
+    /// A text for each held lock.
     fn bodies(&self) -> Vec<String>;
 }
 
@@ -53,7 +53,7 @@ pub(super) fn flush() {
     WATCHED.flush();
 }
 
-/// Lets the bodies of all clients end, for `limit` at most. Returns what is held then, in words.
+/// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is held then.
 pub(super) fn drain(limit: Duration) -> Vec<String> {
     WATCHED.drain(limit)
 }
@@ -98,7 +98,7 @@ impl Watched {
             if held.is_empty() || ends <= now {
                 return held;
             }
-            // With very many names, looking takes a while.
+            // With very many names, a check takes long.
             let looked = now.until(Instant::now());
             thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
         }
@@ -118,7 +118,7 @@ impl Watched {
         // client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All clients are told before the first is awaited, so that no client has to wait for the server of another.
+        // All clients are notified before the first is awaited, so that no client has to wait for the server of another.
         all().for_each(|member| member.end());
         while !all().all(|member| member.has_ended()) && pause() {}
     }
@@ -226,7 +226,7 @@ mod tests {
             left.len() == 1 && left[0].starts_with("`m` for "),
             "{left:?}"
         );
-        // Nothing is released yet.
+        // No lock is released yet.
         guard.check().unwrap();
     }
 

@@ -206,7 +206,7 @@ impl Transition<'_> {
         self.fail(error, |_| true);
     }
 
-    /// Fails the waiters and attempts of this name that want what `which` says.
+    /// Fails the waiters and attempts of this name that `which` selects.
     pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
         for waiter in std::mem::take(&mut self.state.waiters) {
             match which(&waiter.want) {

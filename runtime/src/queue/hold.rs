@@ -113,7 +113,7 @@ impl Hold {
         self.queue.member().id()
     }
 
-    /// Notes who took it by hand; the first one counts.
+    /// Records the caller that took the lock by hand; the first caller counts.
     pub(crate) fn taken_by(&self, caller: Caller) {
         let _ = self.caller.set(caller);
     }

@@ -61,7 +61,7 @@ impl SendLog {
         self.more.retain(|sent| sent.0 >= counter);
     }
 
-    /// When the oldest request was sent that has no answer yet. An earlier one has its answer, for a ticket that holds.
+    /// When the oldest request without an answer was sent. For a ticket that holds, earlier requests count as answered.
     pub(super) fn unanswered(&self) -> Option<Instant> {
         let sent = || self.one.iter().chain(&self.more);
         let answered = sent().map(|sent| sent.0).min()?;

@@ -70,18 +70,18 @@ pub(crate) struct Want {
     pub(crate) within: Within,
 }
 
-/// Whether a call belongs to a body that runs under another lock of its client: such a call may go on while the client
+/// Whether a call belongs to a running body under another lock of its client. Such a call may continue while the client
 /// drains.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Within {
-    /// A protected call is around it.
+    /// The call runs inside a protected call.
     pub(crate) body: bool,
-    /// Who calls: that caller may have taken another lock by hand.
+    /// The caller, which may have taken another lock by hand.
     pub(crate) caller: Option<Caller>,
 }
 
 impl Within {
-    /// Whether it belongs to such a body, if these callers hold something.
+    /// Whether the call belongs to such a body, given the callers that hold a lock.
     pub(super) fn is_nested(&self, holders: &HashSet<Caller>) -> bool {
         self.body || self.caller.is_some_and(|caller| holders.contains(&caller))
     }

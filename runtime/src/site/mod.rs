@@ -44,8 +44,8 @@ pub struct Site {
     pub key: &'static [&'static str],
     #[doc(hidden)]
     pub options: &'static str,
-    /// `expire`, `block`, `at_least` and `interval`: whether it is a literal, and then its seconds and nanoseconds. Here they cost
-    /// the compiler less than as calls.
+    /// For each of `expire`, `block`, `at_least` and `interval`: whether it is a literal, and then its seconds and
+    /// nanoseconds. Literals compile faster here than as calls.
     #[doc(hidden)]
     pub lengths: [(bool, u64, u32); 4],
     #[doc(hidden)]

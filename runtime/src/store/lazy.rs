@@ -1,9 +1,9 @@
-//! [`LazyStore`]: a store that is opened in the background, again and again until that succeeds
+//! [`LazyStore`]: a store that is opened in the background, with retries until that succeeds
 //! (`Config::connect_lazily`).
 //!
-//! It is opened as at set-up, with all the same checks, so this file knows no kind of store. (One in this process is never
-//! opened lazily: it lends names.) Until then every request
-//! fails as it does while a connection is lost, and the queues send it again once there is one.
+//! The store is opened with the same checks as at set-up, so this file depends on no kind of store. (A store in this
+//! process is never opened lazily, because it lends names.) Until the store is open, every request fails as it does
+//! while a connection is lost. The queues send the request again once there is a connection.
 
 use std::error::Error;
 use std::future::{Future, poll_fn};
@@ -35,8 +35,8 @@ const PENDING: Node = Node(u32::MAX - 1);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest delay if the servers cannot be reached.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest delay after a failure that a person must mend, such as a wrong password: some servers lock users out
-/// after many of them.
+/// The longest delay after a failure that a person must correct, such as a wrong password. Some servers lock users out
+/// after many failures.
 const LONGEST_PAUSE_IF_REFUSED: Duration = Duration::from_secs(10);
 /// How often the same failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -75,7 +75,7 @@ pub(super) fn open(settings: &Settings, member: MemberId) -> (Arc<LazyStore>, La
 }
 
 impl LazyStore {
-    /// From now on requests go to `opened`. `false`: the store was closed meanwhile.
+    /// From now on, requests go to `opened`. `false`: the store was closed before.
     fn install(&self, opened: &Arc<dyn Store>) -> bool {
         let closed = lock(&self.closed);
         !*closed && self.opened.set(opened.clone()).is_ok()
@@ -140,7 +140,7 @@ impl LazyDriver {
     }
 }
 
-/// What was logged about the failures.
+/// The failures that were logged.
 #[derive(Default)]
 struct Told {
     text: String,
@@ -235,7 +235,8 @@ impl Store for LazyStore {
     }
 }
 
-/// Passes on the events of the opened store. Its first connections are no first ones: requests were refused before.
+/// Passes on the events of the opened store. Its first connections are reported as reconnections, because requests were
+/// refused before.
 struct Later(Arc<dyn Events>);
 
 impl Events for Later {

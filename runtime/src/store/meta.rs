@@ -34,8 +34,9 @@ impl Owner {
 
 /// The holder or waiter, as text in the store.
 ///
-/// Three percent-escaped words: machine, process id, site; with an owner, a fourth. The machine is the host, and after a comma the
-/// pod, if that says more. (No host has a comma in its name. Clients that do not know of pods take all of it for the host.)
+/// Three percent-escaped words: machine, process id, site; with an owner, a fourth word. The machine is the host,
+/// followed by a comma and the pod if the pod differs from the host. (No host name contains a comma. Clients that do
+/// not know of pods take the whole word for the host.)
 pub(crate) struct Meta;
 
 impl Meta {

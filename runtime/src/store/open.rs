@@ -33,7 +33,7 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
     open_now(settings, member).await
 }
 
-/// As [`open`]: returns when the store is connected and checked, or an error.
+/// Does the same as [`open`]: returns when the store is connected and checked, or an error.
 pub(super) async fn open_now(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
     match &settings.endpoint {
         Endpoint::Memory { shared } => {

@@ -1,4 +1,4 @@
-//! [`ServerState`]: what is known of a server without asking it.
+//! [`ServerState`]: the state of a server, as far as it is known without asking the server.
 
 use super::GrantBlock;
 use crate::error::StoreError;
@@ -8,7 +8,7 @@ use crate::error::StoreError;
 pub(crate) struct LinkState {
     /// Why it is not connected; `None` if it is.
     pub(crate) down: Option<StoreError>,
-    /// Until when it grants nothing, if so.
+    /// Until when the server grants nothing; `None` if it grants.
     pub(crate) closing: Option<GrantBlock>,
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn find(
     found.ok().flatten()
 }
 
-/// Whether a protected call of this client is around the running task.
+/// Whether the running task is inside a protected call of this client.
 #[inline]
 pub(crate) fn is_inside(client: u64) -> bool {
     let inside = STACK.try_with(|stack| {

@@ -38,7 +38,8 @@ impl Connection {
         transport: Transport<'_>,
         limits: Limits,
     ) -> io::Result<Self> {
-        // On the heap: it is large, and part of many futures that a thread's stack must hold in a debug build.
+        // On the heap, because it is large and part of many futures. In a debug build, a thread's stack must hold these
+        // futures.
         let (reading, writing) = Box::pin(open(address, transport, limits)).await?;
         Ok(Self {
             reading,

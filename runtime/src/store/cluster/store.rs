@@ -26,7 +26,7 @@ const NOWHERE: Node = Node(u32::MAX);
 /// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many names are tried to find one for each primary. One that serves few slots may be missed.
+/// How many names the client tries to find one for each primary. It may miss a primary that serves few slots.
 const PINGS: u32 = 4096;
 
 /// A member's access to a cluster.

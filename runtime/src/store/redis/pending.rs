@@ -16,7 +16,7 @@ pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
     /// Written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
-    /// What the server said to new credentials.
+    /// The server's reply to new credentials.
     authenticated: Option<Result<(), StoreError>>,
 }
 
@@ -143,7 +143,7 @@ impl Pending {
         })
     }
 
-    /// What the server has said to new credentials since the last call.
+    /// The server's reply to new credentials since the last call.
     pub(super) fn authenticated(&mut self) -> Option<Result<(), StoreError>> {
         self.authenticated.take()
     }

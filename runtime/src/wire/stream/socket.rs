@@ -15,7 +15,7 @@ use super::dial::dial;
 use super::dialed::{self, Dialed};
 use crate::config::Dialer;
 
-/// How many answers a dialer may wait for: those of a proxy, a login and a handshake.
+/// The number of answers that a dialer may wait for: those of a proxy, a login and a handshake.
 const DIALED_STEPS: u32 = 4;
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Socket {
         }
     }
 
-    /// The socket itself, whatever the runtime knows of it.
+    /// The socket itself, independent of the runtime's readiness state.
     pub(super) fn raw(&self) -> SockRef<'_> {
         match self {
             Self::Tcp(stream) => SockRef::from(stream),
@@ -123,7 +123,7 @@ impl AsyncWrite for Socket {
         }
     }
 
-    // A flight of a handshake in several writes loses the alert of a server that refuses the first of them.
+    // If a flight of a handshake is sent in several writes and the server refuses the first of them, its alert is lost.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -9,7 +9,7 @@ use crate::wire::USUAL_SILENCE;
 
 const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
-/// For an overloaded server, and for a credentials provider: each attempt costs it time, and thousands of clients may
+/// For an overloaded server, and for a credentials provider. Each attempt costs them time, and thousands of clients may
 /// retry.
 const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
 const LONGEST_SILENCE: Duration = Duration::from_secs(8);

@@ -17,11 +17,11 @@ pub(in super::super) enum ConnectError {
     /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
-    /// The credentials provider has none.
+    /// The credentials provider returned no credentials.
     Credentials(StoreError),
     Permission(StoreError),
     Version(String),
-    /// The server cannot serve locks, whatever the user may do; with what to do about it.
+    /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
     Unsuitable(&'static str, StoreError),
     /// The server has no database of this number.
     NoDatabase(u32, StoreError),
@@ -50,7 +50,7 @@ pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectErr
     }
 }
 
-/// What a server said to new credentials.
+/// The reply of a server to new credentials.
 pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
     match reply {
         Value::Error(error) => Err(error::of_server(error)),
@@ -97,7 +97,7 @@ impl ConnectError {
         ))
     }
 
-    /// What the credentials provider said, if it is the reason.
+    /// The error of the credentials provider, if it is the reason.
     pub(in super::super) fn of_provider(&self) -> Option<&StoreError> {
         match self {
             Self::At(_, error) => error.of_provider(),

@@ -57,8 +57,8 @@ pub(super) async fn open(
     })
 }
 
-/// Connects, and gets the credentials. A provider is asked after that: not for a server that cannot be reached, and for
-/// a token as fresh as can be.
+/// Connects, and then gets the credentials. So the provider is not called for a server that cannot be reached, and its
+/// token is as fresh as possible.
 pub(in super::super) async fn dial(
     address: &Address,
     login: &Login,
@@ -70,7 +70,8 @@ pub(in super::super) async fn dial(
     Ok((connection, granted.map_err(ConnectError::Credentials)?))
 }
 
-/// How long a provider may take: a little less than the rest, so that it is named as the reason.
+/// How long a provider may take. This is a little less than the remaining time, so that the error names the provider as
+/// the reason.
 fn time_to_grant(limits: Limits) -> Duration {
     let left = limits.end.saturating_duration_since(Instant::now());
     left.mul_f64(0.9)
@@ -82,7 +83,7 @@ pub(in super::super) fn write(words: &mut Words<'_>, who: &Granted) {
     write_auth(words, who);
 }
 
-/// Writes the login, as in HELLO and as a command of its own, which needs no right.
+/// Writes the login, in HELLO or as the command AUTH, which needs no right.
 pub(in super::super) fn write_auth(words: &mut Words<'_>, who: &Granted) {
     if let Some(password) = &who.password {
         words.text("AUTH");

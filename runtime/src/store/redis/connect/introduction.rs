@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::wire::{self, Connection, Value};
 
-/// What is said, and nothing else: the field and its value.
+/// The only fields that are sent, and their values.
 const WORDS: [[&str; 2]; 2] = [
     ["LIB-NAME", "auto-mutex"],
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
 
-/// Sent on each connection until the server refuses it: a refusal is an entry in the server's ACL LOG.
+/// Sent on each connection until the server refuses it, because each refusal makes an entry in the server's ACL LOG.
 #[derive(Debug, Default)]
 pub(super) struct Introduction {
     refused: AtomicBool,

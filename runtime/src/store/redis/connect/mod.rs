@@ -3,9 +3,10 @@
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `introduction.rs`: tells the server which library connects.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `unsuitable.rs`: what to do about servers that refuse what locks need.
-//! - `backoff.rs`: when to try again. `throttle.rs`: how often that is a warning.
-//! - `renewal.rs`: new credentials for a living connection.
+//! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
+//!   need.
+//! - `backoff.rs`: when to try again. `throttle.rs`: how often that logs a warning.
+//! - `renewal.rs`: new credentials for an open connection.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -304,7 +305,8 @@ impl Connector {
 
     /// Connects, and subscribes.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        // On the heap: it is large, and seldom needed; the driver, which lives long, is not to have room for it.
+        // On the heap, because it is large and rarely needed. The driver lives long, and should not reserve space for
+        // it.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = Vec::new();

@@ -1,4 +1,4 @@
-//! [`Renewal`]: new credentials for a living connection, before the old ones expire.
+//! [`Renewal`]: new credentials for an open connection, before the old ones expire.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,18 +15,19 @@ use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::wait;
 
-/// Others are asked for when between this part of the time that is left, and the same and a half, remains. Clients that
-/// were started together should not all ask at once. For a token of an hour that is 12 to 18 minutes before its end.
+/// The client asks for new credentials when a part of the validity remains: between this part, and one and a half times
+/// this part. The point varies, so that clients that were started together do not all ask at once. For a token of an
+/// hour, it is 12 to 18 minutes before its end.
 const REST: u32 = 5;
-/// The least time between two renewals, however soon the credentials expire, or are recalled.
+/// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);
 /// The pause after a failure: doubles from the first value to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// After a suspend, timers are late by as long as it lasted: the clock is read this often.
+/// How often the clock is read. After a suspend, timers are late by the length of the suspend.
 const NAP: Duration = Duration::from_secs(1);
 
-/// When a connection needs new credentials, and where they come from. Its owner sends them, and reports the answer.
-/// Never ready, without a provider.
+/// When a connection needs new credentials, and the source of these. The owner of the connection sends them, and
+/// reports the answer. Without a provider, it is never ready.
 pub(in super::super) struct Renewal(Option<Box<Active>>);
 
 struct Active {
@@ -42,11 +43,11 @@ struct Active {
 enum State {
     Waiting(Wait),
     Asking(Pin<Box<dyn Future<Output = Result<Granted, StoreError>> + Send>>),
-    /// They were sent, and these are the terms of the new ones.
+    /// The new credentials were sent, and have these terms.
     Sent(Terms),
 }
 
-/// Until when credentials are good.
+/// Until when credentials are valid.
 struct Terms {
     expires: Option<Instant>,
     recalled: Option<oneshot::Receiver<()>>,
@@ -106,12 +107,12 @@ impl Renewal {
         }
     }
 
-    /// As [`poll`](Self::poll).
+    /// See [`poll`](Self::poll).
     pub(in super::super) async fn due(&mut self) -> Granted {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// What the server said to the new credentials. If it refuses them, it goes by the old ones.
+    /// Records the server's reply to the new credentials. If the server refuses them, the old ones stay in use.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
         if let Some(active) = &mut self.0 {
             if result.is_ok() {
@@ -142,7 +143,7 @@ impl Active {
         let left = terms.expires.map(|expires| now.until(expires));
         let recalled = terms.recalled.take();
         let (least, pause) = match left {
-            // The server, which has taken them, may see it otherwise.
+            // The clock of the server may differ, and the server has accepted them.
             Some(Duration::ZERO) => {
                 let address = self.address.to_string();
                 wait::tell(move || {

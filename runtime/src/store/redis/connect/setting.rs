@@ -1,14 +1,16 @@
-//! Reads what a server says about itself, and tells a missing right from a command that the server itself refuses.
+//! Reads the settings that a server reports. Distinguishes a missing right from a command that the server refuses to
+//! every user.
 
 use super::super::error;
 use crate::wire::Value;
 
-/// Why a server does not say something.
+/// Why a server does not report a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Withheld {
-    /// The user may not ask.
+    /// The user lacks the right.
     Right,
-    /// Nobody may ask, or the answer is empty: the command is disabled or renamed, as managed services do with CONFIG.
+    /// No user has the right, or the answer is empty: the command is disabled or renamed, for example CONFIG on managed
+    /// services.
     Disabled,
 }
 

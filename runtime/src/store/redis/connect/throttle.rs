@@ -1,4 +1,4 @@
-//! [`Throttle`]: how often the same trouble is logged as a warning.
+//! [`Throttle`]: how often the same fault is logged as a warning.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(in super::super) struct Throttle {
 }
 
 impl Throttle {
-    /// Whether a warning is due. Then the next one is not, for a while.
+    /// Whether a warning is due. After a warning, the next one is due only after a pause.
     pub(in super::super) fn is_due(&mut self) -> bool {
         let now = Instant::now();
         let is_due = self.last.is_none_or(|last| last + PAUSE <= now);

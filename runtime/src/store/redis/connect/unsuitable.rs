@@ -1,7 +1,7 @@
-//! Servers that cannot serve locks, whatever their user may do: what they answer, and what to do about it.
+//! Servers that cannot serve locks, whatever the rights of their user: how they answer, and the remedy.
 //!
-//! The texts are those of Redis and Valkey. What Redis Enterprise and Dragonfly answer is from their documentation and
-//! their issues: `tests/tests/failures/managed.rs` has the addresses.
+//! The texts are those of Redis and Valkey. The answers of Redis Enterprise and Dragonfly are from their documentation
+//! and their issues: `tests/tests/failures/managed.rs` has the addresses.
 
 use std::io;
 
@@ -28,7 +28,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("accessing undeclared key", UNDECLARED_KEYS),
 ];
 
-/// What to do if the server's error says that it cannot serve locks.
+/// The remedy, if the server's error shows that it cannot serve locks.
 pub(super) fn advice(error: &StoreError) -> Option<&'static str> {
     if error.kind() != StoreErrorKind::Refused {
         return None;
@@ -38,8 +38,8 @@ pub(super) fn advice(error: &StoreError) -> Option<&'static str> {
     known.map(|(_, advice)| *advice)
 }
 
-/// As [`advice`], for an answer to HELLO. The error is without the server's text, which may repeat the arguments: one of
-/// them is the password.
+/// Does the same as [`advice`], for an answer to HELLO. The error leaves out the server's text, which may repeat the
+/// arguments: one of them is the password.
 pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreError)> {
     let text = reply.details.to_ascii_lowercase();
     let advice = if reply.code == "NOPROTO" || text.contains("unsupported protocol") {

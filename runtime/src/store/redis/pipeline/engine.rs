@@ -223,7 +223,8 @@ impl Pipeline {
         }
     }
 
-    /// Logs in with new credentials. The requests before and after it run under the old and the new ones.
+    /// Logs in with new credentials. Requests before the login run under the old credentials, and requests after it
+    /// under the new ones.
     pub(in super::super) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
         wire::command(state.out.filling(), |words| hello::write_auth(words, who));

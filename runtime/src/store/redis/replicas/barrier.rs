@@ -104,7 +104,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for grants. Meanwhile, and only then, logs in with new credentials when that is due.
+    /// Waits for grants. During this wait, and only then, logs in with new credentials when they are due.
     async fn receive(
         &mut self,
         fresh: &mut UnboundedReceiver<Answer>,

@@ -1,8 +1,8 @@
 //! A connection that the program makes: `Config::dialer`.
 //!
-//! The program's code may block or panic, so neither an engine's thread nor a caller runs it. A socket pair leads from us
-//! to a task on another thread (`outside.rs`), which passes the bytes on to the program's stream and back
-//! (`pass.rs`). For the rest of the library our end is a socket like any other.
+//! The program's code may block or panic, so neither an engine's thread nor a caller runs it. A socket pair connects
+//! our code to a task on another thread (`outside.rs`). This task passes the bytes to the program's stream and back
+//! (`pass.rs`). For the rest of the library, our end is a normal socket.
 
 mod outside;
 mod pass;
@@ -36,7 +36,7 @@ pub(crate) struct Dialed {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
 
-/// Has the program connect.
+/// Makes the program connect.
 pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<Dialed> {
     let (near, far) = StdUnixStream::pair()?;
     near.set_nonblocking(true)?;
@@ -59,7 +59,7 @@ pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<D
     }
 }
 
-/// Reads from our end. Once there is nothing more, says why the program's stream failed.
+/// Reads from our end. At the end of the data, returns why the program's stream failed.
 pub(super) fn poll_read(
     near: &mut (impl AsyncRead + Unpin),
     fault: &Fault,
@@ -77,7 +77,7 @@ impl Fault {
         *lock(&self.0) = error;
     }
 
-    /// What our end has read, or why there is nothing more to read.
+    /// The data that our end has read, or the reason why there is no more.
     pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,

@@ -1,7 +1,7 @@
 //! [`start`]: runs the program's code on threads of its own.
 //!
-//! Each call of the dialer has a thread, which may block. The streams share one more thread with a runtime. An engine has
-//! its own, from its first call on; it ends with the engine.
+//! Each call of the dialer has a thread, which may block. The streams share one more thread with a runtime. Each engine
+//! has a thread for streams of its own. It starts with the first call, and ends with the engine.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use super::Fault;
 use super::pass::pass;
 use crate::config::{DialedStream, Dialer};
 
-/// How many calls may be under way: a dialer that blocks for ever must not take a thread for each attempt.
+/// How many calls may run at the same time. A dialer that blocks for ever must not take a thread for each attempt.
 pub(super) const MOST_CALLS: usize = 256;
 
 /// A call of the dialer.
@@ -33,7 +33,7 @@ pub(super) struct Call {
     /// The end of the socket pair that belongs to the program's stream.
     pub(super) far: StdUnixStream,
     pub(super) fault: Fault,
-    /// Nobody waits any more once it is closed.
+    /// When it is closed, no caller waits any more.
     pub(super) outcome: oneshot::Sender<io::Result<()>>,
 }
 
@@ -74,7 +74,7 @@ impl Outside {
         let thread = thread::Builder::new().name("auto-mutex-dials".to_owned());
         thread.spawn(move || {
             let _ = runtime.block_on(closed);
-            // Not waiting for what the program may block there.
+            // Does not wait for blocking work of the program on this thread.
             runtime.shutdown_background();
         })?;
         Ok(Self {
@@ -128,7 +128,7 @@ impl Call {
     }
 }
 
-/// Leaves the stream to the other thread.
+/// Passes the stream to the other thread.
 fn attach(
     handle: &Handle,
     stream: Box<dyn DialedStream>,

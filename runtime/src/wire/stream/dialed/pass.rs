@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::Fault;
 use crate::config::DialedStream;
 
-/// How long the last words may take, in either direction.
+/// How long the last bytes may take, in either direction.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Says so if the program's stream panics.

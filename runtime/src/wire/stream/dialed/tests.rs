@@ -1,4 +1,4 @@
-//! Programs whose dialers and streams do what they should not.
+//! Programs whose dialers and streams break their contract.
 
 use std::future::{Future as _, pending, poll_fn, ready};
 use std::io;
@@ -46,7 +46,7 @@ enum Trouble {
     Panic,
 }
 
-/// What a server said before the trouble is read first.
+/// The data that a server sent before the fault is read first.
 struct Troubled {
     last_words: &'static [u8],
     trouble: Trouble,
@@ -188,7 +188,7 @@ async fn an_error_or_a_panic_of_a_dialer_is_told() {
     assert_eq!(error.to_string(), "the dialer panicked");
 }
 
-/// Says when it is dropped.
+/// Reports when it is dropped.
 struct Told(mpsc::Sender<()>);
 
 impl Drop for Told {

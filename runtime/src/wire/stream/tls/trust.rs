@@ -52,7 +52,7 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     Ok((Arc::new(config), server))
 }
 
-/// No certificate has the zone of an IPv6 address, which only this machine knows.
+/// No certificate contains the zone of an IPv6 address, because only this machine knows the zone.
 fn without_zone(host: &str) -> &str {
     match host.split_once('%') {
         Some((address, _)) if address.contains(':') => address,
@@ -60,8 +60,8 @@ fn without_zone(host: &str) -> &str {
     }
 }
 
-/// The cryptography that the program has chosen for the process, else ours. Nothing is installed: that choice is the
-/// program's.
+/// The cryptography provider that the program has installed for the process, or else ours. The library installs none,
+/// because that choice belongs to the program.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
     match CryptoProvider::get_default() {
         Some(chosen) => Ok(chosen.clone()),
