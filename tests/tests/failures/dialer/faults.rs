@@ -18,12 +18,17 @@ async fn connect(host: String, port: u16) -> io::Result<TcpStream> {
     TcpStream::connect((host, port)).await
 }
 
-/// What set-up says of a dialer.
-fn told<R>(dial: impl Fn(String, u16) -> R + Send + Sync + 'static) -> (SetupError, String)
+/// What set-up says of a dialer that may take so many seconds.
+fn told<R>(
+    seconds: u64,
+    dial: impl Fn(String, u16) -> R + Send + Sync + 'static,
+) -> (SetupError, String)
 where
     R: Future<Output = io::Result<TcpStream>> + Send + 'static,
 {
-    let config = config("redis://locks.test").dialer(dial).connect_timeout(1);
+    let config = config("redis://locks.test")
+        .dialer(dial)
+        .connect_timeout(seconds);
     let error = finishes("an answer", move || {
         Client::connect(config).map(drop).unwrap_err()
     });
@@ -33,7 +38,9 @@ where
 
 #[test]
 fn what_a_dialer_says_is_told() {
-    let (error, text) = told(|_, _| ready(Err(io::Error::other("the tunnel is closed"))));
+    let (error, text) = told(60, |_, _| {
+        ready(Err(io::Error::other("the tunnel is closed")))
+    });
     assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
     assert!(text.contains("locks.test:6379"), "{text}");
     assert!(text.contains("the tunnel is closed"), "{text}");
@@ -41,19 +48,21 @@ fn what_a_dialer_says_is_told() {
 
 #[test]
 fn a_dialer_that_panics_is_an_error() {
-    let (_, text) = told(|_, _| -> std::future::Ready<io::Result<TcpStream>> { panic!("as told") });
+    let (_, text) = told(60, |_, _| -> std::future::Ready<io::Result<TcpStream>> {
+        panic!("as told")
+    });
     assert!(text.contains("the dialer panicked"), "{text}");
-    let (_, text) = told(|_, _| async { panic!("as told") });
+    let (_, text) = told(60, |_, _| async { panic!("as told") });
     assert!(text.contains("the dialer panicked"), "{text}");
 }
 
 #[test]
 fn a_dialer_that_hangs_or_blocks_is_given_up() {
-    let (_, text) = told(|_, _| pending());
+    let (_, text) = told(1, |_, _| pending());
     assert!(text.contains("the dialer has not returned"), "{text}");
     let (go_on, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(blocked);
-    let (_, text) = told(move |_, _| {
+    let (_, text) = told(1, move |_, _| {
         let _ = blocked.lock().unwrap().recv();
         ready(Err(io::ErrorKind::Other.into()))
     });
