@@ -80,12 +80,14 @@ pub(super) fn refuse_circle(
                 same_name
                     && match header.named_by(path) {
                         Named::This | Named::OfType => true,
-                        // The path does not decide whether the function is protected.
+                        // The path may or may not mean this function. It is refused only where a function with its own
+                        // attribute inherits it: for functions without one, `answering` has already reported it.
                         Named::Unclear => inherited && candidate.marks.options.is_some(),
                         Named::Another => false,
                     }
             }
-            // In a closure on the function itself, the call is intended.
+            // If the closure is in the function's own attribute, it calls the function on purpose. Only a closure
+            // inherited from the block is refused.
             Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
             Handler::Skip(_) | Handler::Panic(_) => false,
         };

@@ -65,7 +65,7 @@ fn settings(options: &Options) -> TokenStream {
         ("interval", &options.interval),
     ];
     for (option, length) in lengths {
-        // The site has literals.
+        // Only expressions are set here: a length that is known at compile time is already part of the site.
         if let Some(Length::Given(value)) = length {
             settings.set(option, value.to_token_stream(), whole(value));
         }

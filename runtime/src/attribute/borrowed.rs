@@ -15,8 +15,9 @@ use crate::handle::Guard;
 pub trait MayRelease {}
 
 /// Versions for borrowed guards of the methods that consume a guard. The trait is in scope in the body, so the compiler
-/// finds these methods before those of the guard itself, and reports a clear error. For a guard that the body took by a
-/// handle, it finds the guard's own methods.
+/// finds these methods before those of the guard itself. They require [`MayRelease`], which no type implements, so a
+/// call fails with the clear message of that trait. For a guard that the body took by a handle, it finds the guard's
+/// own methods.
 pub trait Borrowed: Sized {
     /// Does not compile.
     fn unlock(self) -> Ready<Result<bool, LockError>>

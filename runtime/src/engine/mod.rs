@@ -205,7 +205,8 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     };
     let store = opened.store().clone();
     let member = Member::new(settings, store.clone());
-    // Before anybody has the member: a store that is opened later first says that it is not connected.
+    // Before any caller gets the member: a store that connects later (`connect_lazily`) first marks it as not
+    // connected.
     let driver = opened.run(member.clone());
     if starter.send(Ok(member.clone())) {
         drop(starter);

@@ -1,4 +1,4 @@
-//! When the engine must run which name.
+//! The timers of the engine: for each name, when its queue must be looked at next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

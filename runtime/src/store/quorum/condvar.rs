@@ -63,8 +63,8 @@ impl Quorum {
         };
         let result = match job.votes.of(node) {
             Vote::Unanswered => return self.keep(job),
-            // The node grants nothing now, so the notification cannot be claimed. So the notification may go to
-            // another waiter; this ticket waits on no other node.
+            // The node grants nothing now, so this ticket cannot claim the notification, which may go to another
+            // waiter. The ticket waits on no other node either, so its place is gone.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
             Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),

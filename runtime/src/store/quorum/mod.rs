@@ -9,7 +9,8 @@
 //! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: their answers, and the size
 //!   of a majority.
 //! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
-//! - `acquire.rs`, `collision.rs`, `wake.rs`, `backoff.rs`: a round, what follows a lost one, waiting for a release, pauses.
+//! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
+//!   release. `backoff.rs`: the pauses between rounds.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 
 mod acquire;

@@ -1,4 +1,4 @@
-//! The restart and failover guard: a server's term as a primary, and from when on it grants.
+//! The restart and failover guard: in which term a server is the primary, and when it may start to grant.
 //!
 //! The rule is in `scripts/term.lua`. This file asks the server, on every connection and periodically after that.
 
