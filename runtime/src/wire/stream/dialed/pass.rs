@@ -40,7 +40,11 @@ pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: 
     let (mut from_us, mut to_us) = far.into_split();
     // Dropped before our end sees that the connection has ended.
     let _panicking = Panicking(&fault);
-    let mut replies = pin!(copy(&mut from_server, &mut to_us));
+    let mut replies = pin!(async {
+        // While it cannot write, `copy` reads on, and forgets what it has read if that fails.
+        to_us.writable().await?;
+        copy(&mut from_server, &mut to_us).await
+    });
     let ended = {
         let mut requests = pin!(copy(&mut from_us, &mut to_server));
         poll_fn(|cx| {
