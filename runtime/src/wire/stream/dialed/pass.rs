@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use tokio::io::{AsyncWriteExt as _, copy, split};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, split};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
@@ -16,6 +16,9 @@ use crate::config::DialedStream;
 
 /// How long the last bytes may take, in either direction.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How many bytes of replies are read at once.
+const BUFFER: usize = 8 * 1024;
 
 /// Says so if the program's stream panics.
 struct Panicking<'a>(&'a Fault);
@@ -32,7 +35,22 @@ impl Drop for Panicking<'_> {
 /// Which direction ended first.
 enum Ended {
     Requests(io::Result<u64>),
-    Replies(io::Result<u64>),
+    Replies(io::Result<()>),
+}
+
+/// Passes on all that was read before it reads again: `copy` reads on while it cannot write, and forgets what it has read
+/// if that fails.
+async fn forward(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match from.read(&mut buffer).await? {
+            0 => return Ok(()),
+            count => to.write_all(&buffer[..count]).await?,
+        }
+    }
 }
 
 pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
@@ -40,11 +58,7 @@ pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: 
     let (mut from_us, mut to_us) = far.into_split();
     // Dropped before our end sees that the connection has ended.
     let _panicking = Panicking(&fault);
-    let mut replies = pin!(async {
-        // While it cannot write, `copy` reads on, and forgets what it has read if that fails.
-        to_us.writable().await?;
-        copy(&mut from_server, &mut to_us).await
-    });
+    let mut replies = pin!(forward(&mut from_server, &mut to_us));
     let ended = {
         let mut requests = pin!(copy(&mut from_us, &mut to_server));
         poll_fn(|cx| {
