@@ -1,6 +1,5 @@
 //! [`Lane`]: the thread that runs a provider, which may block or panic.
 
-use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::provider::Erased;
 use super::{Granted, ServerAddress};
+use crate::error::with_sources;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A runtime with one thread. It runs all the time, and not only for jobs, because a provider may leave open
@@ -115,7 +115,7 @@ impl Job {
         let (mut recall, recalled) = oneshot::channel();
         let granted = match asked {
             Ok(credentials) => Granted::new(credentials, recalled),
-            Err(error) => Err(format!("failed: {}", in_words(&*error))),
+            Err(error) => Err(format!("failed: {}", with_sources(&*error))),
         };
         if reply.send(granted).is_err() {
             return;
@@ -149,15 +149,4 @@ impl Drop for Inside<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
-}
-
-/// An error with its sources.
-fn in_words(error: &(dyn Error + 'static)) -> String {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        words.push_str(&format!(": {error}"));
-        source = error.source();
-    }
-    words
 }

@@ -5,7 +5,6 @@
 //! process is never opened lazily, because it lends names.) Until the store is open, every request fails as it does
 //! while a connection is lost. The queues send the request again once there is a connection.
 
-use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -23,7 +22,7 @@ use super::{
 };
 use crate::clock::Instant;
 use crate::config::Settings;
-use crate::error::{SetupError, StoreError};
+use crate::error::{SetupError, StoreError, with_sources};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::sync::Mutex;
@@ -126,7 +125,7 @@ impl LazyDriver {
                 Ok(opened) => return opened,
                 Err(error) => error,
             };
-            let text = in_words(&error);
+            let text = with_sources(&error);
             told.failed(&error, &text, Instant::now());
             events.still_disconnected(PENDING, StoreError::disconnected(text));
             let longest = match error.is_passing() {
@@ -167,17 +166,6 @@ impl Told {
             ),
         });
     }
-}
-
-/// The error with its sources.
-fn in_words(error: &SetupError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 impl Store for LazyStore {
