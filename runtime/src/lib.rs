@@ -1,6 +1,6 @@
 //! A distributed lock on Redis: annotate a function, and it runs on one machine of the cluster at a time.
 //!
-//! [`setup`] connects once, [`#[auto_mutex]`](macro@auto_mutex) protects functions:
+//! [`setup`] connects the program once; [`#[auto_mutex]`](macro@auto_mutex) protects functions:
 //!
 //! ```no_run
 //! use auto_mutex::{LockError, auto_mutex};
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A call takes the lock, runs the body, and releases the lock, however the body ends. Without a `key`, all instances
-//! of a type share one lock. Sync and async functions work, under any executor or none.
+//! of a type share one lock. Functions may be sync or async, with any executor or none.
 //!
 //! # Where to go on
 //!
@@ -32,11 +32,21 @@
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
-//! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
+//! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
+//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so it needs no
+//! async runtime.
 //!
-//! Features, all off by default: `tls`; `metrics` and `otel` pass [figures](mod@_guide::observe) to the crates `metrics` and
-//! `opentelemetry`.
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it adds | more crates |
+//! |---|---|---|
+//! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
+//! | `tls-no-provider` | the same without `ring`: the program installs a cryptography provider for `rustls` | 9 |
+//! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
+//! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
+//! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
 
 #[cfg(not(unix))]
 compile_error!(
@@ -49,6 +59,7 @@ mod client;
 mod clock;
 mod condvar;
 mod config;
+mod credentials;
 #[cfg(repository)]
 #[cfg(test)]
 mod dice;
@@ -78,9 +89,15 @@ mod wire;
 
 pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
-pub use client::{Client, blocking_shutdown, client, setup, shutdown};
+pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+pub use client::{blocking_drain, drain, drain_until};
+pub use client::{blocking_ping, health, is_connected, ping};
+pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, IntoDuration};
+#[cfg(feature = "redis-1")]
+pub use credentials::Redis1Credentials;
+pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use error::{HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
@@ -92,7 +109,7 @@ pub use observe::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use observe::OtelObserver;
 pub use observe::{Metric, MetricKind, Observer};
-pub use process::release_on_termination;
+pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
@@ -102,7 +119,7 @@ pub use site::{Site, sites};
 #[path = "guide/mod.rs"]
 pub mod _guide;
 
-/// What the attributes expand to. Not for direct use.
+/// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;

@@ -1,4 +1,4 @@
-//! [`AcquireTarget`]: the lock that a call is about, once its client and complete name are known.
+//! [`AcquireTarget`]: the lock of a call, with its client and complete name.
 
 use std::borrow::Cow;
 use std::slice;
@@ -9,22 +9,23 @@ use super::{Demand, Holding, Options, Taking, log_obtained};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::name::Name;
 use crate::observe::{BY_HAND, Call, LockLabels, Watch};
-use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
+use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, Within, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
 
-/// The lock that a call is about. Calls of annotated functions make one without a handle.
+/// The lock of a call. Calls of annotated functions make one without a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
     /// Identifies the caller, without the owner: see [`Meta`].
     pub(super) meta: SharedStr,
-    /// Who shares the hold, if not the calling task.
+    /// The owner that shares the hold, if not the calling task.
     pub(super) owner: Option<&'a Owner>,
-    /// What was obtained through the handle before, if the call has one.
+    /// What the handle remembers, if the call has a handle.
     pub(super) last: Option<&'a Arc<Last>>,
 }
 
@@ -45,7 +46,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. `store_timeout`, if given, replaces that of the options.
+    /// Begins a call. `store_timeout`, if given, replaces the store timeout of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -102,7 +103,7 @@ impl<'a> AcquireTarget<'a> {
         Meta::holding(meta, &held)
     }
 
-    /// What the calling task holds of the lock and may share; an error if it holds some and may not ask for more.
+    /// The holds of the calling task that this call may share; an error if it has some and may not ask for more.
     #[inline]
     pub(crate) fn held_already(
         &self,
@@ -110,11 +111,11 @@ impl<'a> AcquireTarget<'a> {
         demand: Demand,
         blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
-        // A hold that its handle has unlocked since does not stand in the way.
+        // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= demand.units;
         let inside = task::find(self.client.id(), &self.name, held, enough);
-        // Guards taken by hand may be dropped in any order, so none of them is inside another.
+        // Guards taken by hand may be dropped in any order, so none of them is nested in another.
         let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
         match inside.or_else(|| by_hand().map(Holds::from)) {
             Some(holds) => self.shared(holds, reentrant, demand),
@@ -141,7 +142,8 @@ impl<'a> AcquireTarget<'a> {
             _ => reentrant,
         };
         if shares && hold.units() >= demand.units {
-            // Another thread may drop the last guard in between: then the call waits like any other.
+            // If another thread drops the last guard before the call can share the hold, the call waits like any
+            // other.
             return Ok(hold.share().then(|| Holding::new(holds)));
         }
         if demand.may_add {
@@ -158,7 +160,8 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock, whatever the calling task holds, as a part of a call that has `held` already.
+    /// Asks for the lock, regardless of what the calling task holds, as a part of a call that already holds the locks
+    /// `held`.
     #[inline]
     pub(crate) fn enter(
         &self,
@@ -184,9 +187,10 @@ impl<'a> AcquireTarget<'a> {
     ) -> Result<Want, LockError> {
         let share = demand.share();
         let Some(owner) = self.owner else {
+            let meta = self.meta.clone();
             return Ok(Want {
                 label,
-                ..want(share, terms, patience, self.meta.clone(), blocking)
+                ..want(self.client.id(), share, terms, patience, meta, blocking)
             });
         };
         if owner.name().is_empty() {
@@ -203,14 +207,25 @@ impl<'a> AcquireTarget<'a> {
         Ok(Want {
             owner: Some(owner.clone()),
             label,
-            ..want(share, terms, patience, meta, blocking)
+            ..want(self.client.id(), share, terms, patience, meta, blocking)
         })
     }
 
-    /// Asks for the lock in the words of the queue.
+    /// The request to the queue.
     pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
-        member.with_queue(&self.name, |local| local.enter(want))?
+        let entered = member.with_queue(&self.name, |local| local.enter(want))?;
+        let nested = || {
+            want.within
+                .caller
+                .is_some_and(|caller| member.has_taken(caller))
+        };
+        if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && nested() {
+            let mut want = want.clone();
+            want.within.body = true;
+            return member.with_queue(&self.name, |local| local.enter(&want))?;
+        }
+        entered
     }
 
     /// The call has obtained `hold`, one of `holds`.
@@ -226,16 +241,17 @@ impl<'a> AcquireTarget<'a> {
         self.meta.clone()
     }
 
-    /// Asks the store about the name, or has it act on the name.
+    /// Sends an operation on the name to the store.
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
         let member = self.client.member();
         member.with_queue(&self.name, |local| local.query(op))
     }
 }
 
-/// What the calling task wants of a lock, with no owner, by hand.
+/// The request of the calling task, by hand and without an owner.
 #[inline]
 pub(crate) fn want(
+    client: u64,
     share: Share,
     terms: Terms,
     patience: Patience,
@@ -253,5 +269,9 @@ pub(crate) fn want(
         relies: false,
         blocking,
         past: Past::default(),
+        within: Within {
+            body: task::is_inside(client),
+            caller: Caller::current(blocking),
+        },
     }
 }

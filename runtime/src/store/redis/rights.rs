@@ -33,6 +33,10 @@ pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 /// These report more about the server. A user without these rights can connect, with a warning.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
+/// For servers of version 7.2 and above; older servers refuse a rule with it. Without this right, the server does not
+/// know which library connects.
+pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
+
 /// The commands of the scripts, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::of_server();
