@@ -75,11 +75,7 @@ impl Outcome {
         match error {
             error if error.is_timeout() && waits => Self::Timeout,
             error if error.is_timeout() => Self::Busy,
-            LockError::Unavailable { .. }
-            | LockError::NotReplicated { .. }
-            | LockError::NotSetUp
-            | LockError::ShutDown
-            | LockError::Forked => Self::Unavailable,
+            LockError::Unavailable { .. } | LockError::NotReplicated { .. } => Self::Unavailable,
             LockError::Lost { .. } => Self::Lost,
             _ => Self::Refused,
         }
@@ -165,7 +161,8 @@ mod tests {
                 },
                 Outcome::Unavailable,
             ),
-            (LockError::ShutDown, Outcome::Unavailable),
+            // A client that drains refuses calls in every deploy: no reason for an alarm.
+            (LockError::ShutDown, Outcome::Refused),
             (
                 LockError::Lost {
                     name: name(),

@@ -98,7 +98,7 @@ pub(crate) async fn each_end_of_a_call_has_its_outcome(store: &dyn TestStore) {
     client.shutdown().await;
     let ended = soon("it ends", call).await.unwrap();
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-    assert_eq!(ends("unavailable"), 1);
+    assert_eq!(ends("refused"), 2);
     assert_eq!(seen.total(Metric::Waiting, HANDLE), 0);
     drop(held);
 }
