@@ -176,6 +176,6 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         meta: &want.meta,
         may_wait: true,
     });
-    let acquire = member.with_queue(released.name(), |local| local.enter(&want))??;
-    Ok(acquire.call(watch))
+    let entered = member.with_queue(released.name(), |local| local.enter(&want));
+    Acquire::call(entered.flatten(), watch)
 }

@@ -73,15 +73,7 @@ impl<'a> AcquireTarget<'a> {
             return Ok(Taking::Obtained(Some(Holding::new(hold))));
         }
         want.meta = self.holding(&want.meta, &[]);
-        match self.join(&want) {
-            Ok(acquire) => Ok(Taking::Waiting(acquire.call(watch))),
-            Err(error) => {
-                if let Some(watch) = &mut watch {
-                    watch.failed(&error);
-                }
-                Err(error)
-            }
-        }
+        Acquire::call(self.join(&want), watch).map(Taking::Waiting)
     }
 
     /// Watches a call that begins now, if anybody wants to see it.

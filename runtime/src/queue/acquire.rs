@@ -51,17 +51,27 @@ impl Acquire {
         }
     }
 
-    /// This is a call of its own, not a part of one. From now on it counts as waiting, unless it was granted already.
+    /// Makes `entered` a call of its own, which is not a part of another call. From now on it counts as waiting, unless
+    /// it was granted at once or has failed.
     #[inline]
-    pub(crate) fn call(mut self, mut watch: Option<Box<Watch>>) -> Self {
+    pub(crate) fn call(
+        entered: Result<Self, LockError>,
+        mut watch: Option<Box<Watch>>,
+    ) -> Result<Self, LockError> {
+        let entered = entered.inspect_err(|error| {
+            if let Some(watch) = &mut watch {
+                watch.failed(error);
+            }
+        });
+        let mut call = entered?;
         if let Some(watch) = &mut watch
-            && matches!(self.stage, Stage::Waiting(..))
+            && matches!(call.stage, Stage::Waiting(..))
         {
             watch.waits();
         }
-        self.watch = watch;
-        self.is_call = true;
-        self
+        call.watch = watch;
+        call.is_call = true;
+        Ok(call)
     }
 
     /// Already granted.
