@@ -273,11 +273,14 @@ impl Transition<'_> {
 
     /// Tells the observer how long the store took to answer `op`, which was sent at `sent`.
     pub(super) fn note_answer(&mut self, op: [(&'static str, &'static str); 1], sent: Instant) {
-        let member = &self.queue.member;
+        let (member, took) = (&self.queue.member, sent.until(self.now));
+        // No server gave an answer that took no time: a store that is not connected yet (`connect_lazily`) answers a
+        // release itself.
         if let Some(observer) = member.observer()
+            && !took.is_zero()
             && !member.store().is_here()
         {
-            let (observer, took) = (observer.clone(), sent.until(self.now));
+            let observer = observer.clone();
             self.wakes.observe(move || {
                 observer.record(Metric::StoreOperationDuration, &op, took);
             });
