@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Async,
     AsyncKey,
     Handle,
-    /// What such a call does for subscribers and observers, where there are none.
+    /// The work of a call for subscribers and observers, without any.
     Unwatched,
 }
 

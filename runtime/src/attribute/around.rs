@@ -13,13 +13,13 @@ use crate::handle::Guard;
 use crate::observe::{BodySpan, Call, Watch};
 use crate::task;
 
-/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and its
-/// span is entered.
+/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and the
+/// span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
     task::enter_body(guard.holds())
 }
 
-/// What a call does for subscriber and observer, and nothing else: for the benchmarks, which time it where there is neither.
+/// Does the work of a call for the subscriber and the observer, and nothing else. Benchmarks time it without both.
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
     let hold = holds.first();
@@ -63,7 +63,7 @@ pin_project! {
     pub struct Locking<A, G> {
         #[pin]
         acquire: Option<A>,
-        // Of the body, while it runs. It ends before the lock is released.
+        // The span of the body, while the body runs. It ends before the lock is released.
         span: BodySpan,
         guard: Option<G>,
         // The call waited for the lock in an earlier poll, so the body must check for a loss.

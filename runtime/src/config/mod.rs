@@ -440,18 +440,18 @@ impl Config {
         self
     }
 
-    /// Who gets the figures of this client's locks: calls, waits, holds, losses, answers of the store. Nobody by default;
-    /// a second one replaces the first. `MetricsObserver` (feature `metrics`) and `OtelObserver` (feature `otel`)
-    /// pass them on; [`Metric`](crate::Metric) lists them.
+    /// The observer that gets the metrics of this client's locks: calls, waits, holds, losses, answers of the store.
+    /// None by default; a second call replaces the observer. `MetricsObserver` (feature `metrics`) and `OtelObserver`
+    /// (feature `otel`) are ready to use. [`Metric`](crate::Metric) lists the metrics.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
-    /// # struct Figures;
-    /// # impl auto_mutex::Observer for Figures {
+    /// # struct MyObserver;
+    /// # impl auto_mutex::Observer for MyObserver {
     /// #     fn add(&self, _: auto_mutex::Metric, _: &[(&'static str, &'static str)], _: i64) {}
     /// #     fn record(&self, _: auto_mutex::Metric, _: &[(&'static str, &'static str)], _: std::time::Duration) {}
     /// # }
-    /// let config = auto_mutex::Config::new("memory://")?.observer(Figures);
+    /// let config = auto_mutex::Config::new("memory://")?.observer(MyObserver);
     /// # Ok(()) }
     /// ```
     pub fn observer(mut self, observer: impl Observer) -> Self {

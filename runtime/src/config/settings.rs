@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     pub(crate) replicas: Option<Replicas>,
     /// Whether set-up returns before the store is connected.
     pub(crate) lazily: bool,
-    /// Who gets the figures.
+    /// Gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
 }
 

@@ -1,7 +1,7 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
-//! dies. No code of users runs on this thread: wakers and subscribers have threads of their own (`wait/aside`).
+//! dies. No code of users runs on this thread: wakers, subscribers and observers have threads of their own (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -28,19 +28,20 @@ pub struct Holder {
     /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
-    /// The complete names of the locks that its task held when it asked for this one: the outermost eight at most, and a
-    /// kilobyte of names. A task holds what a protected call around it holds: an annotated function, or `synchronize`.
+    /// The complete names of the locks that its task held when it asked for this one. At most the outermost eight, and
+    /// a kilobyte of names. A task holds the locks of the protected calls around it: annotated functions, and
+    /// `synchronize`.
     pub holds: Vec<String>,
 }
 
 impl Holder {
-    /// The file of [`site`](Self::site), as the compiler got it.
+    /// The file in [`site`](Self::site), as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         Some(place(&self.site)?.0)
     }
 
-    /// The line of [`site`](Self::site).
+    /// The line in [`site`](Self::site).
     #[must_use]
     pub fn line(&self) -> Option<u32> {
         Some(place(&self.site)?.1)

@@ -271,7 +271,7 @@ impl LockError {
         self.is_timeout() || closed
     }
 
-    /// Who held the lock, if the error is about one that was held and the store said by whom.
+    /// The holder, if other callers held the lock and the store named one of them.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         match self {

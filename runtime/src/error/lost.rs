@@ -43,7 +43,7 @@ impl LossCause {
         self as u8
     }
 
-    /// For a label.
+    /// The value of the label `cause`.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::NotRenewed => "not_renewed",

@@ -45,20 +45,20 @@ pub struct Waiter {
     pub kind: HoldKind,
     /// How many units it waits for: see [`Holder::units`].
     pub units: u32,
-    /// The complete names of the locks that its task holds, as of when it asked: see [`Holder::holds`].
+    /// The complete names of the locks that its task held when it asked for this one: see [`Holder::holds`].
     pub holds: Vec<String>,
     /// Its place in line, from 1.
     pub place: u32,
 }
 
 impl Waiter {
-    /// The file of [`site`](Self::site), as the compiler got it.
+    /// The file in [`site`](Self::site), as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         Some(place(&self.site)?.0)
     }
 
-    /// The line of [`site`](Self::site).
+    /// The line in [`site`](Self::site).
     #[must_use]
     pub fn line(&self) -> Option<u32> {
         Some(place(&self.site)?.1)

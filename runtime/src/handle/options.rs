@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// The store keeps the lock at least this long after the grant, also when it is released earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentrant: bool,
-    /// What stands for the caller in figures; `None`: it takes its locks by hand.
+    /// The site label of the metrics; `None`: the lock is taken by hand.
     pub(crate) label: Option<&'static str>,
     /// An option whose value cannot be used, and why: the error of every call.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
@@ -41,7 +41,7 @@ impl Options {
         }
     }
 
-    /// What stands for the caller in figures.
+    /// The site label of the metrics.
     #[inline]
     pub(crate) fn label(&self) -> &'static str {
         self.label.unwrap_or(BY_HAND)
@@ -147,8 +147,9 @@ macro_rules! option_methods {
                 self
             }
 
-            /// The label `lock.site` of the figures of this handle ([`Metric`](crate::Metric)), instead of `by_hand`. It is a
-            /// text of the program, so that no key can become a label: each label is a series of its own.
+            /// The label `lock.site` of this handle's metrics ([`Metric`](crate::Metric)), instead of `by_hand`. The
+            /// label must be a constant of the program, because each label makes a series of its own: no key can
+            /// become a label by accident.
             pub fn metrics_label(mut self, label: &'static str) -> Self {
                 self.options.label = Some(label);
                 self

@@ -76,7 +76,7 @@ impl<'a> AcquireTarget<'a> {
         Acquire::call(self.join(&want), watch).map(Taking::Waiting)
     }
 
-    /// Watches a call that begins now, if anybody wants to see it.
+    /// Reports a call that begins now, if anybody wants reports.
     #[inline]
     fn watch(&self, want: &Want) -> Option<Box<Watch>> {
         Watch::begin(self.client.member().observer(), || Call {
@@ -87,7 +87,7 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// `meta`, of a task that holds `more` beside what the protected calls around it hold.
+    /// `meta` with the locks that the task holds: those of the protected calls around it, and `more`.
     #[inline]
     fn holding(&self, meta: &SharedStr, more: &[Name]) -> SharedStr {
         let mut held = task::held(self.client.id());

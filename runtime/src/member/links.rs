@@ -28,13 +28,13 @@ pub(crate) struct Links {
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    /// `node` is connected. Returns how many more nodes are connected than before, here and in the other methods.
+    /// `node` is connected. Like the other methods with a number, returns the change of the number of connected nodes.
     pub(crate) fn up(&self, node: Node) -> i64 {
         self.no_outage(node);
         i64::from(lock(&self.connected).insert(node))
     }
 
-    /// `node` has gone for ever.
+    /// `node` is not used any more.
     pub(crate) fn gone(&self, node: Node) -> i64 {
         self.no_outage(node);
         -i64::from(lock(&self.connected).remove(&node))

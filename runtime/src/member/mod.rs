@@ -54,7 +54,7 @@ pub(crate) struct ClientCore<Q> {
     /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,
-    /// Limits the warnings about calls that waited in vain.
+    /// Limits the warnings about calls that gave up.
     pub(crate) timeouts: Repeated,
     phase: AtomicU8,
     /// The last handle of the client was dropped.
@@ -115,13 +115,13 @@ impl<Q: NameQueue> ClientCore<Q> {
         &self.settings
     }
 
-    /// Who gets the figures, if anybody.
+    /// The observer that gets the metrics, if there is one.
     #[inline]
     pub(crate) fn observer(&self) -> Option<&SharedObserver> {
         self.settings.observer.as_ref()
     }
 
-    /// The store is connected to so many servers more, or less.
+    /// Tells the observer that the number of connected servers has changed by `change`.
     fn note_servers(&self, change: i64) {
         if change != 0
             && let Some(observer) = self.observer()

@@ -25,7 +25,7 @@ impl Budget {
         }
     }
 
-    /// Whether the call waits at all.
+    /// Whether the call may wait.
     pub(super) fn may_wait(&self) -> bool {
         self.patience.waits()
     }

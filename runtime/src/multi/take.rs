@@ -250,7 +250,7 @@ impl<'a> Call<'a> {
             at_least: Duration::ZERO,
             ..self.terms
         };
-        // What it has itself, as long as it waits; a try that fails keeps nothing.
+        // The locks that the call has taken itself. Only for a call that waits: an attempt that fails keeps nothing.
         let own = self.slots[..index].iter().zip(&self.targets);
         let held: Vec<Name> = match patience.waits() {
             true => own

@@ -1,4 +1,4 @@
-//! [`BodySpan`]: the span `lock.held`, around a body that runs under a lock.
+//! [`BodySpan`]: the span `lock.held` around a body that runs under a lock.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::HOLD;
 use super::watch::{CallerPlace, spans_are_on};
 use crate::queue::Holds;
 
-/// The span around an async body, entered for each poll as `tracing::Instrument` does it: never across an await.
-/// Nothing, unless somebody listens.
+/// The span around an async body. Like that of `tracing::Instrument`, it is entered for each poll, never across an await.
+/// Empty if no subscriber wants the span.
 #[derive(Debug, Default)]
 pub(crate) struct BodySpan(Option<Box<Span>>);
 
-/// The span around a sync body, until it is dropped.
+/// The entered span around a sync body. Dropping it ends the span.
 #[derive(Debug)]
 pub(crate) struct EnteredBody {
     _entered: EnteredSpan,
@@ -45,7 +45,7 @@ impl BodySpan {
         }
     }
 
-    /// For one poll.
+    /// Enters the span for one poll.
     #[inline]
     pub(crate) fn enter(&self) -> Option<Entered<'_>> {
         self.0.as_ref().map(|span| span.enter())

@@ -1,4 +1,4 @@
-//! The labels of the figures. All values are texts of the program, so a label has few of them.
+//! The labels of the metrics. All values are constants of the program, so each label has few values.
 
 use crate::error::{HoldKind, LockError, LossCause};
 use crate::site::Site;
@@ -11,12 +11,12 @@ pub(super) const VIA: &str = "via";
 pub(super) const CAUSE: &str = "cause";
 pub(super) const OPERATION: &str = "operation";
 
-/// The site of handles without a label.
+/// The site label of handles that have no label.
 pub(crate) const BY_HAND: &str = "by_hand";
 
 type Label = (&'static str, &'static str);
 
-/// Where calls for a lock come from, and what they ask for; never the name of the lock.
+/// The labels of a call or a hold: its site and its kind, never the name of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockLabels {
     site: &'static str,
@@ -28,12 +28,12 @@ impl LockLabels {
         Self { site, kind }
     }
 
-    /// Of calls that ask for `share`.
+    /// For calls that ask for `share`.
     pub(crate) fn of(site: &'static str, share: &Share) -> Self {
         Self::new(site, HoldKind::of(share.capacity, share.takes, share.units))
     }
 
-    /// Of calls of an annotated function.
+    /// For calls of an annotated function.
     pub(super) fn of_site(site: &'static Site) -> Self {
         Self::new(site.label(), site.hold_kind())
     }
@@ -57,7 +57,7 @@ impl LockLabels {
     }
 }
 
-/// What came of a call.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Acquired,
@@ -70,7 +70,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Of a call that ended with `error`; `waits`: it was ready to wait.
+    /// For a call that ended with `error`. `waits`: the call could wait.
     pub(super) fn of(error: &LockError, waits: bool) -> Self {
         match error {
             error if error.is_timeout() && waits => Self::Timeout,
@@ -94,7 +94,7 @@ impl Outcome {
     }
 }
 
-/// Whether a grant took a request to the store.
+/// Whether a grant needed a request to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Via {
     Local,
@@ -110,7 +110,7 @@ impl Via {
     }
 }
 
-/// The label of an operation of the store.
+/// The label of a store operation.
 pub(crate) fn operation(op: &Op) -> [Label; 1] {
     let word = match op {
         Op::Acquire { .. } => "acquire",

@@ -1,6 +1,6 @@
-//! [`Metric`]: the figures, with their names, units and labels.
+//! [`Metric`]: the metrics, with their names, units and labels.
 
-/// A figure that an [`Observer`](crate::Observer) gets. Names, units and labels follow the rules of OpenTelemetry.
+/// A metric that an [`Observer`](crate::Observer) gets. Names, units and labels follow the rules of OpenTelemetry.
 ///
 /// | name | kind | labels |
 /// |---|---|---|
@@ -19,31 +19,31 @@
 /// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label) |
 /// | `lock.kind` | `mutex`, `permit`, `reader`, `writer` |
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant was over before the call could see it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
-/// | `via` | `local`: the grant took no request to the store. Otherwise `store` |
+/// | `via` | `local` if the grant needed no request to the store; otherwise `store` |
 /// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked` |
 /// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `refresh`, `signal`, `delete`, `inspect` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Metric {
-    /// How long a call for a lock took, whatever came of it. A nested call that shares the lock of a call around it takes
-    /// none, and is not counted; a call for several locks is counted once.
+    /// How long a call for a lock took, with any outcome. A nested call that shares the lock of an outer call is not
+    /// counted. A call for several locks is counted once.
     AcquireDuration,
     /// How long a lock was held, until its release or its loss.
     HoldDuration,
-    /// The locks that are held now; of a call for several locks, each of them.
+    /// The locks that are held now. A call for several locks holds several.
     Active,
     /// The calls that wait now.
     Waiting,
     /// Locks that were lost while they were held.
     Lost,
-    /// Renewals of leases that failed. They are tried again until the lease is over.
+    /// Renewals of leases that failed. Each is tried again until the lease is over.
     RenewalFailures,
     /// Releases that handed the lock to the next waiter of the same process, without the store.
     Handover,
-    /// How long the store took to answer. A store in this process answers at once, and is not measured.
+    /// How long the store took to answer a request. A store in this process answers at once, and is not measured.
     StoreOperationDuration,
-    /// The servers of stores that this process is connected to, for each client: all primaries of a cluster. A quorum counts as
-    /// one while a majority can be reached, and so does a store in this process.
+    /// The number of servers that the clients of this process are connected to. For a cluster, each primary counts. A
+    /// quorum counts as one server while a majority can be reached. A store in this process counts as one, too.
     StoreConnected,
 }
 
@@ -51,18 +51,18 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MetricKind {
-    /// It gets durations, by [`Observer::record`](crate::Observer::record).
+    /// Gets durations, by [`Observer::record`](crate::Observer::record).
     Histogram,
-    /// It only grows, by [`Observer::add`](crate::Observer::add).
+    /// Only grows, by [`Observer::add`](crate::Observer::add).
     Counter,
-    /// It grows and shrinks, by [`Observer::add`](crate::Observer::add).
+    /// Grows and shrinks, by [`Observer::add`](crate::Observer::add).
     UpDownCounter,
 }
 
 const OF_LOCK: &[&str] = &[super::labels::SITE, super::labels::KIND];
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: &'static [Self] = &[
         Self::AcquireDuration,
         Self::HoldDuration,
@@ -75,13 +75,13 @@ impl Metric {
         Self::StoreConnected,
     ];
 
-    /// The advised boundaries of a histogram's buckets, in seconds: 0.1 ms to 60 s.
+    /// Recommended boundaries for the buckets of the histograms, in seconds: 0.1 ms to 60 s.
     pub const BUCKETS: &'static [f64] = &[
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
         5.0, 10.0, 30.0, 60.0,
     ];
 
-    /// Its name: `auto_mutex.acquire.duration`.
+    /// The name, for example `auto_mutex.acquire.duration`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Metric {
         }
     }
 
-    /// Its kind.
+    /// The kind.
     #[must_use]
     pub const fn kind(self) -> MetricKind {
         match self {
@@ -109,7 +109,7 @@ impl Metric {
         }
     }
 
-    /// Its unit: `s` of a histogram; what a counter counts, in braces.
+    /// The unit: `s` for a histogram; for a counter, what it counts, in braces.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl Metric {
         }
     }
 
-    /// What it says, in one sentence.
+    /// A description, in one sentence.
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Metric {
         }
     }
 
-    /// The names of its labels.
+    /// The names of the labels.
     #[must_use]
     pub const fn labels(self) -> &'static [&'static str] {
         use super::labels::{CAUSE, KIND, OPERATION, OUTCOME, SITE, VIA};

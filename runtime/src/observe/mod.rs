@@ -1,10 +1,10 @@
-//! What the library tells about its locks: figures, by an [`Observer`], and spans, by `tracing`.
+//! The reports of the library about its locks: metrics for an [`Observer`], and spans for `tracing`.
 //!
-//! [`metric`] has the names, units and labels of the figures, [`labels`] the values of the labels, [`watch`] one call from
-//! its beginning to its end, [`body`] the span around a body. [`to_metrics`] and [`to_otel`] pass the figures on; each is a
-//! feature.
+//! [`metric`] has the names, units and labels of the metrics, [`labels`] the values of the labels. [`watch`] follows one
+//! call from its beginning to its end, [`body`] has the span around a body. [`to_metrics`] and [`to_otel`] export the
+//! metrics; each of them is a feature.
 //!
-//! With no observer and no subscriber, a call pays two checks for all of this, and allocates nothing.
+//! Without an observer and a subscriber, a call makes two checks for all of this, and allocates nothing.
 
 mod body;
 mod labels;
@@ -37,17 +37,16 @@ pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
 /// The target of events and spans about held locks.
 pub(crate) const HOLD: &str = "auto_mutex::hold";
 
-/// Gets the figures of a client's locks: see [`Config::observer`](crate::Config::observer).
+/// Gets the metrics of a client's locks: see [`Config::observer`](crate::Config::observer).
 ///
-/// The features `metrics` and `otel` bring observers for the crates of these names. Write one for any other
-/// destination: two methods, and [`Metric`] has the names, units and descriptions.
+/// The features `metrics` and `otel` add observers for the crates `metrics` and `opentelemetry`. For any other
+/// destination, implement the two methods; [`Metric`] has the names, units and descriptions.
 ///
-/// A label is a pair of texts. All texts are part of the program, so there are few of them: no key, host, token or
+/// A label is a pair of texts. All texts are constants of the program, so there are few of them: no key, host, token or
 /// complete name is ever a label.
 ///
-/// The methods are called where something happens, outside of all locks of the library: mostly on the caller's thread, or on
-/// one thread of the client that does nothing else. They should neither block nor panic. They must not take locks of this
-/// library.
+/// The library calls the methods outside of all its mutexes, on the caller's thread, or on a thread of the client that
+/// does nothing else. The methods should neither block nor panic, and must not take locks of this library.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,8 +78,8 @@ pub(crate) const HOLD: &str = "auto_mutex::hold";
 /// # Ok(()) }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// A counter or an up-down counter changes. A change of zero makes the series known: each annotated function gets its
-    /// zeros when a client is made.
+    /// A counter or an up-down counter changes. A change of zero makes a series known: every annotated function gets
+    /// such changes when a client is made.
     fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64);
 
     /// A histogram gets a value.
@@ -101,7 +100,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 #[derive(Clone)]
 pub(crate) struct SharedObserver(Arc<dyn Observer>);
 
-// No state of the library is behind it.
+// The library keeps no state behind it that a panic could break.
 impl UnwindSafe for SharedObserver {}
 impl RefUnwindSafe for SharedObserver {}
 
@@ -110,7 +109,7 @@ impl SharedObserver {
         Self(Arc::new(observer))
     }
 
-    /// Makes the series of every annotated function known, and those of the client itself.
+    /// Makes the series of every annotated function and of the client known.
     pub(crate) fn begin(&self) {
         for site in sites() {
             self.begin_site(site);

@@ -1,4 +1,4 @@
-//! [`MetricsObserver`]: passes the figures to the crate `metrics`.
+//! [`MetricsObserver`]: passes the metrics to the crate `metrics`.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use metrics::{Key, Label, Level, Metadata, Unit, with_recorder};
 
 use super::{Metric, MetricKind, Observer};
 
-/// Passes all figures to the recorder of the crate [`metrics`](https://docs.rs/metrics). Needs the feature `metrics`.
+/// Passes all metrics to the recorder of the crate [`metrics`](https://docs.rs/metrics). Needs the feature `metrics`.
 ///
-/// Install the recorder first: what is told before has no reader, the zeros of the annotated functions included.
+/// Install the recorder before set-up. Earlier values are lost, also the zeros of the annotated functions.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,7 +25,7 @@ use super::{Metric, MetricKind, Observer};
 pub struct MetricsObserver(());
 
 impl MetricsObserver {
-    /// Describes the figures to the recorder that is installed now.
+    /// Describes the metrics to the installed recorder.
     #[must_use]
     pub fn new() -> Self {
         with_recorder(|recorder| {

@@ -1,4 +1,4 @@
-//! [`OtelObserver`]: passes the figures to OpenTelemetry.
+//! [`OtelObserver`]: passes the metrics to OpenTelemetry.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use opentelemetry::{KeyValue, global};
 
 use super::{Metric, MetricKind, Observer};
 
-/// Passes all figures to the global meter provider of the crate [`opentelemetry`](https://docs.rs/opentelemetry). Needs the
+/// Passes all metrics to the global meter provider of the crate [`opentelemetry`](https://docs.rs/opentelemetry). Needs the
 /// feature `otel`.
 ///
-/// Set the provider first: the instruments are made by the one that is set now.
+/// Set the provider before you make the observer, because the observer uses the provider of that moment.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,7 +34,7 @@ enum Instrument {
 }
 
 impl OtelObserver {
-    /// Instruments of the global meter provider.
+    /// Makes the instruments with the global meter provider.
     #[must_use]
     pub fn new() -> Self {
         let meter = global::meter("auto_mutex");
@@ -82,7 +82,7 @@ fn instrument(meter: &Meter, metric: Metric) -> Instrument {
     }
 }
 
-/// The labels in the words of OpenTelemetry.
+/// The labels as attributes of OpenTelemetry.
 fn attributes(labels: &[(&'static str, &'static str)]) -> Vec<KeyValue> {
     let pair = |&(name, value): &(&'static str, &'static str)| KeyValue::new(name, value);
     labels.iter().map(pair).collect()

@@ -1,4 +1,4 @@
-//! [`Watch`]: one call for a lock, as the subscriber and the observer see it; and the warning about one that gave up.
+//! [`Watch`]: reports one call for a lock to the subscriber and the observer. Also the warning about a call that gave up.
 
 use std::fmt;
 use std::slice;
@@ -15,39 +15,39 @@ use crate::error::LockError;
 use crate::queue::Hold;
 use crate::store::Meta;
 
-/// A call that somebody watches, from its beginning to its end. Dropped before that, it counts as cancelled.
+/// Reports a call from its beginning to its end. If it is dropped before the end, the call counts as cancelled.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// `lock.acquire`. It ends with this value.
+    /// `lock.acquire`. The span ends when this value is dropped.
     span: Span,
     observer: Option<SharedObserver>,
     labels: LockLabels,
     started: Instant,
     /// Whether the call may wait.
     may_wait: bool,
-    /// It counts as waiting.
+    /// Whether the call counts as waiting.
     waiting: bool,
     over: bool,
 }
 
-/// A call that somebody may watch.
+/// The description of a call.
 pub(crate) struct Call<'a> {
     pub(crate) labels: LockLabels,
     pub(crate) name: &'a dyn fmt::Display,
     /// Identifies the caller: see [`Meta`].
     pub(crate) meta: &'a str,
-    /// Whether it may wait.
+    /// Whether the call may wait.
     pub(crate) may_wait: bool,
 }
 
-/// Whether any subscriber wants spans like ours. Where none does, that is all a call has to know.
+/// Whether any subscriber may want our spans. If not, a call needs no further check.
 #[inline]
 pub(super) fn spans_are_on() -> bool {
     LevelFilter::current() >= LevelFilter::DEBUG
 }
 
 impl Watch {
-    /// A call begins; `None` if nobody watches. `call` describes it.
+    /// A call begins, which `call` describes. `None` if neither a subscriber nor an observer wants reports.
     #[inline]
     pub(crate) fn begin<'a>(
         observer: Option<&SharedObserver>,
@@ -86,7 +86,7 @@ impl Watch {
         }))
     }
 
-    /// It was not granted at once.
+    /// The call was not granted at once: it waits from now on.
     pub(crate) fn waits(&mut self) {
         if !self.waiting {
             self.waiting = true;
@@ -100,7 +100,7 @@ impl Watch {
         }
     }
 
-    /// Until the result is dropped, this thread works on the call.
+    /// Enters the span of the call, until the result is dropped.
     pub(crate) fn enter(&self) -> span::Entered<'_> {
         self.span.enter()
     }
@@ -113,7 +113,7 @@ impl Watch {
         }
     }
 
-    /// It ends with `holds`.
+    /// The call ends with `holds`.
     pub(crate) fn granted(&mut self, holds: &[Arc<Hold>]) {
         let grants = || holds.iter().map(|hold| hold.grant());
         if !self.span.is_disabled() {
@@ -130,7 +130,7 @@ impl Watch {
         self.ended(Outcome::Acquired, via);
     }
 
-    /// It ends with `error`.
+    /// The call ends with `error`.
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));
@@ -162,7 +162,7 @@ impl Drop for Watch {
     }
 }
 
-/// Who `meta` identifies, for people to read: place in the program, process and machine. Written only if somebody reads it.
+/// Shows the caller that `meta` identifies: place in the code, process and machine. The text is made only if it is needed.
 pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
 
 impl fmt::Display for CallerPlace<'_> {
@@ -174,7 +174,7 @@ impl fmt::Display for CallerPlace<'_> {
     }
 }
 
-/// Warns of a call that waited in vain, by the caller that `meta` identifies. One a second and client is logged.
+/// Warns of a call that gave up; `meta` identifies the caller. Logs at most one such warning a second for each client.
 #[cold]
 pub(crate) fn warn_of_timeout(member: &crate::queue::Member, meta: &str, error: &LockError) {
     let (LockError::Timeout { name, holder, .. } | LockError::TooManyAttempts { name, holder, .. }) =

@@ -27,9 +27,9 @@ pub(crate) struct Acquire {
     stage: Stage,
     /// How many more grants it may miss.
     misses: u32,
-    /// The call that this is, if it is one of its own and somebody watches.
+    /// Reports the call, if it is a call of its own and anybody wants reports.
     watch: Option<Box<Watch>>,
-    /// Whether a timeout is that of a call of its own, and logged.
+    /// Whether this is a call of its own, so that its timeout is logged.
     is_call: bool,
 }
 
@@ -176,7 +176,7 @@ impl Acquire {
         }
     }
 
-    /// Logs that the call of `waiter` waited in vain.
+    /// Logs that the call of `waiter` gave up.
     fn tell(&self, queue: &LockQueue, waiter: &Waiter, error: &LockError) {
         if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
             warn_of_timeout(queue.member(), &waiter.want.meta, error);

@@ -30,13 +30,13 @@ pub(super) struct Granted {
     pub(super) signal: Option<Arc<str>>,
 }
 
-/// How a caller came to its grant.
+/// How a caller got its grant.
 pub(super) struct How {
     pub(super) waited: Duration,
     pub(super) attempts: u32,
-    /// It took no request to the store.
+    /// The grant needed no request to the store.
     pub(super) local: bool,
-    /// Who held the name meanwhile, as far as that is known.
+    /// The holder while the caller waited, if known.
     pub(super) behind: Option<SharedStr>,
 }
 

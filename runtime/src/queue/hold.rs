@@ -47,11 +47,11 @@ pub(crate) struct Grant {
     pub(crate) attempts: u32,
     /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// What stands for the caller in figures.
+    /// The site label of the metrics.
     pub(crate) label: &'static str,
-    /// It took no request to the store.
+    /// The grant needed no request to the store.
     pub(crate) local: bool,
-    /// Who held the name while the caller waited, as far as that is known here: encoded like `meta`.
+    /// The holder while the caller waited, if known here; encoded like `meta`.
     pub(crate) behind: Option<SharedStr>,
     /// The thread of the single-threaded runtime that the holder's task runs on, if any.
     pub(crate) home: Option<ThreadId>,
@@ -67,11 +67,11 @@ impl Grant {
     }
 }
 
-/// How far the observer has followed a hold.
+/// The observer has not been told about the hold.
 const UNSEEN: u8 = 0;
-/// It counts as active.
+/// The hold counts as active.
 const ACTIVE: u8 = 1;
-/// Its end was told, or it ended before anybody had it.
+/// The observer was told about the end, or the hold ended before a caller had it.
 const OVER: u8 = 2;
 
 /// One grant of a name to this process.
@@ -92,7 +92,7 @@ pub(crate) struct Hold {
     units: AtomicU32,
     /// Guards that share this hold.
     guards: AtomicU32,
-    /// See [`begin`](Self::begin).
+    /// How much of the hold the observer was told about: see [`begin`](Self::begin).
     seen: AtomicU8,
     listeners: Listeners,
     /// Who took it by hand.
@@ -136,7 +136,7 @@ impl Hold {
         self.queue.member().observer()
     }
 
-    /// A caller has it now: from now on the observer counts it as active. Call this without a lock.
+    /// A caller has the hold now, so the observer counts it as active. Call this while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
         if let Some(observer) = self.observer()
@@ -149,7 +149,7 @@ impl Hold {
         }
     }
 
-    /// It has ended: tells the observer, once. Call this without a lock.
+    /// The hold has ended: tells the observer, once. Call this while no mutex is locked.
     #[inline]
     pub(crate) fn finish(&self) {
         if let Some(end) = self.take_end() {
@@ -157,14 +157,14 @@ impl Hold {
         }
     }
 
-    /// As [`finish`](Self::finish), when no lock is held any more.
+    /// Like [`finish`](Self::finish), but tells the observer later, when no mutex is locked.
     fn finish_later(&self, wakes: &mut DeferredWakes) {
         if let Some(end) = self.take_end() {
             wakes.observe(move || end.tell());
         }
     }
 
-    /// What to tell the observer about the end, unless it was told, or has nothing to hear.
+    /// The report of the end; `None` if it was already made, or nothing is to be reported.
     #[inline]
     fn take_end(&self) -> Option<End> {
         let observer = self.observer()?;
@@ -447,12 +447,12 @@ impl Hold {
     }
 }
 
-/// The end of a hold, for the observer.
+/// The report of the end of a hold to the observer.
 struct End {
     observer: SharedObserver,
     labels: LockLabels,
     held: Duration,
-    /// Why, if it was lost.
+    /// The cause, if the lock was lost.
     lost: Option<LossCause>,
 }
 

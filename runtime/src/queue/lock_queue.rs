@@ -88,7 +88,7 @@ pub(super) struct Query {
     pub(super) op: Op,
     /// When to ask again, if the store was busy.
     pub(super) again: Instant,
-    /// When it was sent last.
+    /// When it was last sent.
     pub(super) sent: Instant,
     pub(super) deadline: Instant,
     pub(super) promise: Answered,
@@ -262,7 +262,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Tells the observer that one more of `metric` was counted.
+    /// Tells the observer to increase the counter `metric` by one.
     pub(super) fn count(&mut self, metric: Metric, labels: LockLabels) {
         if let Some(observer) = self.queue.member.observer() {
             let observer = observer.clone();

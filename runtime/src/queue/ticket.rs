@@ -113,7 +113,7 @@ pub(super) struct Leaving {
     pub(super) unanswered: bool,
     /// When the store drops the ticket even if no release arrives.
     pub(super) over: Instant,
-    /// When the release was sent last.
+    /// When the release was last sent.
     pub(super) sent: Instant,
     /// The caller that waits for the answer, and its deadline.
     pub(super) unlocker: Option<Unlocker>,

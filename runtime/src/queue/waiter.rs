@@ -35,7 +35,7 @@ impl Patience {
         silence: Some(Duration::ZERO),
     };
 
-    /// Whether a call waits at all.
+    /// Whether a call may wait.
     pub(crate) fn waits(self) -> bool {
         !matches!(self, Self::Once { .. })
     }
@@ -65,7 +65,7 @@ pub(crate) struct Want {
     pub(crate) patience: Patience,
     /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// What stands for the caller in figures.
+    /// The site label of the metrics.
     pub(crate) label: &'static str,
     /// The thread of the single-threaded runtime that the caller's task runs on.
     pub(crate) home: Option<ThreadId>,

@@ -168,13 +168,13 @@ impl Site {
         (first.id == id).then_some(first)
     }
 
-    /// What stands for it in figures: its [`name`](Self::name), made once.
+    /// The site label of the metrics: the [`name`](Self::name), made once.
     #[inline]
     pub(crate) fn label(&'static self) -> &'static str {
         self.state.label.get_or_init(|| self.template())
     }
 
-    /// What its calls take.
+    /// The kind of the holds of its calls.
     pub(crate) fn hold_kind(&self) -> HoldKind {
         match self.attribute {
             Attribute::Mutex => HoldKind::Mutex,

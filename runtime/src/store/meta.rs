@@ -39,7 +39,8 @@ impl Owner {
 /// contains a comma. Clients that do not know of pods take the whole word for the host.)
 pub(crate) struct Meta;
 
-/// At most so many locks that a task holds are written down, and so many bytes of names: the record of a ticket stays small.
+/// Limits of the locks that are written down for a task: their number, and the bytes of their names. They keep the record
+/// of a ticket small.
 const MOST_HELD: usize = 8;
 const MOST_BYTES: usize = 1024;
 
@@ -72,7 +73,7 @@ impl Meta {
         format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
-    /// As `meta`, of a task that holds locks of these names; at most eight of them, and none that `meta` named before.
+    /// `meta` for a task that holds the locks `names`, within the limits above. These names replace those in `meta`.
     pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
         let known = meta.find(HOLDS);
         if names.is_empty() && known.is_none() {
@@ -90,7 +91,7 @@ impl Meta {
         text.into()
     }
 
-    /// `meta` without what its task holds and without its owner: the same for all calls of one place in one process.
+    /// `meta` without the owner and the locks of the task: the same for all calls of one place in one process.
     pub(crate) fn place(meta: &str) -> &str {
         let end = meta.match_indices(' ').nth(2);
         end.map_or(meta, |(end, _)| &meta[..end])
@@ -105,7 +106,7 @@ impl Meta {
         })
     }
 
-    /// As [`read`](Self::read), without the time.
+    /// Like [`read`](Self::read), without the time.
     pub(crate) fn caller(meta: &str) -> Option<Holder> {
         use crate::name::unescape;
         let mut words = meta.split(' ');
@@ -118,7 +119,7 @@ impl Meta {
         let site = unescape(words.next()?);
         let mut holds = Vec::new();
         for word in words {
-            // What a later version adds is left out.
+            // Skips words that a later version has added.
             let (key, value) = word.split_once(':')?;
             if key == HOLDS_KEY {
                 holds.push(value.to_owned());
@@ -247,7 +248,7 @@ mod tests {
             assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
             assert_eq!(Meta::names(&meta, "night shift"), owner.is_some());
             assert_eq!(Meta::place(&meta), &*plain);
-            // Said again, it replaces what was said before.
+            // New names replace the old ones.
             let again = Meta::holding(&meta, &names(&["other"]));
             assert_eq!(Meta::caller(&again).unwrap().holds, ["other"]);
             assert_eq!(

@@ -66,16 +66,16 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// A sync body that runs on this thread, until it is dropped: what it may re-enter, and its span.
+/// A sync body on this thread: the frame for re-entry, and the span. Dropping it ends both.
 ///
-/// The span ends first, so that what the subscriber is told then is told before the lock is released.
+/// The span ends first, so that the subscriber gets the end of the span before the lock is released.
 #[must_use]
 pub(crate) struct Body {
     _span: Option<EnteredBody>,
     _entered: Entered,
 }
 
-/// As [`enter`], for a sync body that begins now.
+/// Like [`enter`], for a sync body that begins now.
 #[inline]
 pub(crate) fn enter_body(holds: &Holds) -> Body {
     Body {

@@ -39,7 +39,7 @@ impl<F: Future> Future for Run<F> {
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Pending;
         };
-        // Until the body is dropped.
+        // Entered until the body is dropped.
         let _entered = this.span.enter();
         let polled = poll_under(this.holds, body, false, false, cx);
         let output = ready!(polled);

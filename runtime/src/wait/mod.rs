@@ -34,7 +34,7 @@ struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
     reports: Vec<aside::Job>,
-    figures: Vec<aside::Job>,
+    metrics: Vec<aside::Job>,
 }
 
 impl DeferredWakes {
@@ -59,9 +59,9 @@ impl DeferredWakes {
         self.rest().reports.push(Box::new(report));
     }
 
-    /// Runs `figure`, which tells an observer something, when no mutex is held.
-    pub(crate) fn observe(&mut self, figure: impl FnOnce() + Send + 'static) {
-        self.rest().figures.push(Box::new(figure));
+    /// Calls `report`, which reports a metric to an observer, when no mutex is held.
+    pub(crate) fn observe(&mut self, report: impl FnOnce() + Send + 'static) {
+        self.rest().metrics.push(Box::new(report));
     }
 
     fn rest(&mut self) -> &mut Rest {
@@ -95,7 +95,7 @@ impl DeferredWakes {
         std::mem::take(&mut rest.reports)
             .into_iter()
             .for_each(aside::tell_boxed);
-        std::mem::take(&mut rest.figures)
+        std::mem::take(&mut rest.metrics)
             .into_iter()
             .for_each(aside::observe);
     }

@@ -1,8 +1,9 @@
 //! Runs code of users that an engine's thread must not run: it may block, or panic, while leases must be renewed.
 //!
-//! That is wakers of tasks that were granted something, events for `tracing` subscribers, and figures for observers. An
-//! engine has a thread for each of the three, made when it is first needed, and ended with the engine. Wakers that are [`known`] not to block
-//! are called in place: most grants reach their tasks that way. On any other thread everything is done in place.
+//! That is wakers of tasks that were granted something, events for `tracing` subscribers, and metrics for observers. An
+//! engine has a thread for each of the three, made when it is first needed, and ended with the engine. Wakers that are
+//! [`known`] not to block are called in place: most grants reach their tasks that way. On any other thread everything is
+//! done in place.
 
 mod known;
 mod lane;
@@ -23,8 +24,8 @@ const EVENTS: usize = 1024;
 struct Aside {
     wakers: Lane,
     events: Lane,
-    /// None is left out: a gauge that misses a change is wrong for ever.
-    figures: Lane,
+    /// Without a limit, because a gauge that misses a change would stay wrong.
+    metrics: Lane,
 }
 
 thread_local! {
@@ -43,7 +44,7 @@ pub(crate) fn enter(runtime: &Runtime) -> Entered {
     ASIDE.set(Some(Aside {
         wakers: Lane::new("auto-mutex-wakes", usize::MAX),
         events: Lane::new("auto-mutex-tells", EVENTS),
-        figures: Lane::new("auto-mutex-figures", usize::MAX),
+        metrics: Lane::new("auto-mutex-metrics", usize::MAX),
     }));
     IS_ENGINE.set(true);
     Entered(std::marker::PhantomData)
@@ -96,11 +97,11 @@ pub(super) fn tell_boxed(event: Job) {
     }
 }
 
-/// Runs `figure`, which tells an observer something.
-pub(crate) fn observe(figure: Job) {
+/// Calls `report`, which reports a metric to an observer.
+pub(crate) fn observe(report: Job) {
     match IS_ENGINE.get() {
-        true => drop(with(|aside| aside.figures.push(figure))),
-        false => figure(),
+        true => drop(with(|aside| aside.metrics.push(report))),
+        false => report(),
     }
 }
 
