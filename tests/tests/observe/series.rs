@@ -233,6 +233,39 @@ async fn a_store_in_the_process_is_not_measured() {
     assert!(seen.series(Metric::StoreOperationDuration).is_empty());
 }
 
+/// Requests end at once without a server: that says nothing about the time that servers take.
+#[tokio::test]
+async fn a_store_that_is_not_connected_yet_is_not_measured() {
+    let (seen, redis) = (Seen::default(), Redis::start());
+    redis.kill9();
+    let config = Config::new(redis.url()).unwrap().store_timeout(0.2);
+    let client = Client::connect(config.connect_lazily().observer(seen.clone())).unwrap();
+    let known = |(labels, _): &(Vec<(&str, &str)>, _)| labels[0].1 == "of-many-keys:{key}";
+    assert!(seen.series(Metric::Active).iter().any(known), "zeros");
+    let mutex = client.mutex("m").metrics_label("here");
+    let failed = soon("it fails", mutex.lock()).await.map(drop);
+    assert!(
+        matches!(failed, Err(LockError::Unavailable { .. })),
+        "{failed:?}"
+    );
+    assert_eq!(seen.outcomes("here", "unavailable"), 1);
+    assert_eq!(seen.total(Metric::StoreConnected, &[]), 0);
+    redis.start_again();
+    becomes("it is connected", async || {
+        seen.total(Metric::StoreConnected, &[]) == 1
+    })
+    .await;
+    becomes("it grants", async || mutex.lock().await.is_ok()).await;
+    becomes("it is measured", async || {
+        seen.total(Metric::StoreOperationDuration, &[("operation", "release")]) > 0
+    })
+    .await;
+    for (labels, series) in seen.series(Metric::StoreOperationDuration) {
+        let by_server = series.values.iter().all(|took| !took.is_zero());
+        assert!(by_server, "{labels:?} {series:?}");
+    }
+}
+
 /// A client is observed by its own observer, and by no other.
 #[tokio::test]
 async fn observers_are_per_client() {
