@@ -105,7 +105,7 @@ fn collect(value: &Value, key: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn the_dashboard_shows_every_figure_and_asks_for_no_other() {
+fn the_dashboard_shows_every_metric_and_asks_for_no_other() {
     let dashboard: Value = serde_json::from_str(&document("dashboard.json")).unwrap();
     let mut expressions = Vec::new();
     collect(&dashboard, "expr", &mut expressions);

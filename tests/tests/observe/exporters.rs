@@ -35,7 +35,7 @@ fn all_names() -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_crate_metrics_gets_all_figures() {
+async fn the_crate_metrics_gets_all_metrics() {
     let recorder = DebuggingRecorder::new();
     let snapshots = recorder.snapshotter();
     recorder.install().expect("the only one");
@@ -162,7 +162,7 @@ fn points(exporter: &InMemoryMetricExporter) -> BTreeMap<String, Vec<(Vec<String
 }
 
 #[tokio::test]
-async fn opentelemetry_gets_all_figures() {
+async fn opentelemetry_gets_all_metrics() {
     let exporter = InMemoryMetricExporter::default();
     let reader = PeriodicReader::builder(exporter.clone()).build();
     let provider = SdkMeterProvider::builder().with_reader(reader).build();

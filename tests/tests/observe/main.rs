@@ -1,11 +1,11 @@
-//! What the library tells of itself: figures, spans, warnings, and the records of holders and waiters.
+//! The reports of the library about its locks: metrics, spans, warnings, and the records of holders and waiters.
 //!
-//! The figures are those of an observer of the test's own, or of the exporters that users have; the spans are those of a
-//! subscriber of its own.
+//! The metrics come from an observer of the tests, or from the exporters that users have. The spans come from a subscriber
+//! of the tests.
 
+mod counts;
 mod dashboards;
 mod exporters;
-mod figures;
 mod records;
 mod seen;
 mod series;
@@ -14,7 +14,7 @@ mod tree;
 mod warnings;
 
 auto_mutex_tests::conformance! {
-    figures:
+    counts:
         a_call_counts_as_waiting_then_as_active_and_then_no_more,
         each_end_of_a_call_has_its_outcome,
         a_loss_is_counted_with_its_cause,

@@ -1,4 +1,4 @@
-//! Figures where one store is enough: series, the store's own figures, hand-over, and what nobody observes.
+//! Metrics where one store is enough: series, the metrics of the store, handovers, and locks that nobody observes.
 
 use std::sync::Arc;
 use std::time::Duration;

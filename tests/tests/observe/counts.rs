@@ -1,4 +1,4 @@
-//! Figures on every store.
+//! Metrics on every store.
 
 use std::time::Duration;
 
