@@ -5,6 +5,7 @@
 
 mod aside;
 mod block_on;
+mod thread;
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -13,6 +14,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, tell};
 pub(crate) use block_on::block_on;
+pub(crate) use thread::on_thread;
 
 /// Locks a mutex. Poison is ignored: no code of users runs under our mutexes, so a panic leaves no broken state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

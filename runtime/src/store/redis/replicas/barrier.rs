@@ -187,20 +187,20 @@ impl Barrier {
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
-/// If the reply to a touch does not come within `patience`, the server is gone, and a new connection is tried.
+/// If the reply to a touch does not come within `reply_timeout`, the server is gone, and a new connection is tried.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
     batch: &[Answer],
     touches: &[Op],
-    patience: Duration,
+    reply_timeout: Duration,
 ) -> Result<Vec<u32>, String> {
     let lost = |error: std::io::Error| error.to_string();
     connection.send(question).await.map_err(lost)?;
     let mut holds = Vec::with_capacity(batch.len());
     let mut refused = None;
     for (answer, op) in batch.iter().zip(touches) {
-        let reply = timeout(patience, connection.reply()).await;
+        let reply = timeout(reply_timeout, connection.reply()).await;
         let result = reply::parse(&reply.map_err(late)?.map_err(lost)?, op);
         let token = granted(answer).map(|(_, token)| token);
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
