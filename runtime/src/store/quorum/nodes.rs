@@ -16,7 +16,7 @@ use crate::wait;
 pub(super) const NOBODY: u64 = 0;
 
 /// The maximum number of pending releases of a node.
-const MOST_PENDING: usize = 10_000;
+pub(super) const MOST_PENDING: usize = 10_000;
 /// The delay before refused releases are sent again, and how many are sent at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
@@ -263,6 +263,11 @@ impl Nodes {
     /// When to call [`retry`](Self::retry) next.
     pub(super) fn next_retry(&self) -> Option<Instant> {
         self.all.iter().filter_map(|node| node.retry).min()
+    }
+
+    #[cfg(test)]
+    pub(super) fn dropped(&self, node: usize) -> u64 {
+        self.all[node].dropped
     }
 
     #[cfg(repository)]
