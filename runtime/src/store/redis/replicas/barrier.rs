@@ -13,7 +13,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::super::command;
 use super::super::connect::error::{ConnectError, accept, accepted};
 use super::super::connect::{Connector, Ready, hello};
-use super::super::driver::first;
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
@@ -21,7 +20,7 @@ use crate::config::Replicas;
 use crate::credentials::Granted;
 use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
-use crate::wait;
+use crate::wait::{self, first};
 use crate::wire::{self, Connection, Value};
 
 /// How many grants share one WAIT at most.
