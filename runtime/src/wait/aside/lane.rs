@@ -8,8 +8,8 @@ use std::thread;
 /// Something to do on another thread.
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
-/// While `limit` jobs wait, new ones are left out, and counted. Once the lane is dropped, the thread runs what is left
-/// and ends.
+/// While `limit` jobs wait, new jobs are dropped and counted. When the lane is dropped, the thread runs the remaining
+/// jobs and ends.
 pub(super) struct Lane {
     name: &'static str,
     limit: usize,
