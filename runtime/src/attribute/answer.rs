@@ -118,7 +118,7 @@ pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
 
-/// A handler's answer. No `async fn`, which would store it twice.
+/// A handler's answer. This is not an `async fn`, because an `async fn` would store the answer twice.
 pub fn answer<M, R, A: Answer<M, R>>(handler: A) -> A::Future {
     handler.answer()
 }
