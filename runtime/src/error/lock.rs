@@ -221,7 +221,7 @@ pub enum LockError {
     InvalidOption {
         /// The option.
         option: &'static str,
-        /// What is wrong with its value.
+        /// Why the value is invalid.
         reason: &'static str,
     },
 }
