@@ -246,7 +246,8 @@ impl Config {
         self
     }
 
-    /// How long the first connection may take: 5 s by default.
+    /// How long an attempt to connect may take: 5 s by default. After attempts that ran out of time, the client gives a
+    /// reconnect up to 16 s, and the start of [`connect_lazily`](Self::connect_lazily) up to four times as long.
     pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
         self.connect_timeout = Some(duration::span(time));
         self
@@ -306,8 +307,8 @@ impl Config {
     /// Lets `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can start
     /// while Redis is down.
     ///
-    /// The client connects in the background, and tries again until it succeeds. It makes all checks of a set-up. Until
-    /// then:
+    /// The client connects in the background, and tries again until it succeeds. It makes all checks of a set-up (on a
+    /// cluster, at one of its nodes). Until then:
     ///
     /// - Calls wait as they do during an outage, and fail with
     ///   [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`.
