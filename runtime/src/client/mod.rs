@@ -8,7 +8,6 @@ mod scope;
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
-use std::thread;
 
 pub use drain::{Drained, Unfinished};
 pub use global::{blocking_drain, drain, drain_until};
@@ -23,7 +22,7 @@ use crate::guarantees::Guarantees;
 use crate::process;
 use crate::queue::Member;
 use crate::site;
-use crate::wait::{DeferredWakes, Promise};
+use crate::wait::on_thread;
 
 /// A connection to one store, with the default options of its locks.
 ///
@@ -137,7 +136,7 @@ impl Client {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one that is used inside `future`, in whatever task or thread `future` is polled.
+    /// Makes `future` use this client, in whatever task or thread `future` is polled.
     ///
     /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
     /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
@@ -164,14 +163,14 @@ impl Client {
         scope::Scoped::new(self.clone(), future)
     }
 
-    /// Makes this client the one that is used on this thread while `run` runs.
+    /// Makes this thread use this client while `run` runs.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         let _entered = scope::enter(self.clone());
         run()
     }
 
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
-    /// that still exist are lost. To let bodies end before, call [`drain`](Self::drain) instead.
+    /// that still exist are lost. To let bodies end first, call [`drain`](Self::drain) instead.
     ///
     /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
     /// lease ends.
@@ -180,20 +179,10 @@ impl Client {
     ///
     /// Dropping the future does not stop the shutdown.
     pub async fn shutdown(&self) {
-        let done = Arc::new(Promise::new());
-        let (client, signal) = (self.clone(), done.clone());
-        // On a thread of its own, since there may be no runtime.
-        let spawned = thread::Builder::new()
-            .name("auto-mutex-shutdown".to_owned())
-            .spawn(move || {
-                client.blocking_shutdown();
-                let mut wakes = DeferredWakes::default();
-                let _ = signal.complete((), &mut wakes);
-                wakes.wake();
-            });
-        match spawned {
-            Ok(_) => done.wait().await,
-            Err(_) => self.blocking_shutdown(),
+        let client = self.clone();
+        let shutdown = on_thread("auto-mutex-shutdown", move || client.blocking_shutdown());
+        if shutdown.await.is_err() {
+            self.blocking_shutdown();
         }
     }
 

@@ -40,7 +40,7 @@ fn without_the_features_there_is_no_crate_more() {
     assert_eq!(plain.iter().find(is_one), None);
     // The number that the document gives, with the library itself.
     let document = include_str!("../../../docs/architecture.md");
-    let said = format!("A user compiles {} crates with the library", plain.len());
+    let said = format!("a user compiles {} crates with the library", plain.len());
     assert!(document.contains(&said), "{said}: {plain:#?}");
     let metrics = crates(&["metrics"]);
     let otel = crates(&["otel"]);

@@ -4,7 +4,7 @@
 //!   a node, and redirects.
 //! - `slot.rs`, `slot_map.rs`, `primary.rs`: the slot of a name, and the node that serves it.
 //! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
-//!   reports.
+//!   reports. `pace.rs`: how often it is asked for.
 //! - `open.rs`, `connector.rs`: the first connections, and later ones. `epoch.rs`: the keys for the term notes of each node.
 //!
 //! This folder contains neither the lock rules nor the protocol of one node: see `store/redis`.
@@ -14,6 +14,7 @@ mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod open;
+mod pace;
 mod primary;
 mod redirector;
 mod refresher;
@@ -25,4 +26,4 @@ mod store;
 mod tests;
 mod topology;
 
-pub(super) use self::open::open;
+pub(super) use self::open::Opening;

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long slow nodes have to answer the last requests.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Runs the nodes and their quorum. When it ends, or its runtime does, the store is closed.
+/// Runs the nodes and their quorum. When the driver or its runtime ends, the store is closed.
 pub(crate) struct Driver {
     store: Arc<QuorumStore>,
     /// Each node, and whether it is connected already.
@@ -30,10 +30,12 @@ pub(crate) struct Driver {
     drivers: Vec<redis::Driver>,
 }
 
-/// Opens the nodes. A majority must connect within `connect_timeout`; the others may connect later.
+/// Opens the nodes. A majority must connect within `limit`; the others may connect later. Later connections have
+/// `connect_timeout`.
 pub(crate) async fn connect(
     nodes: &[RedisEndpoint],
     connect_timeout: Duration,
+    limit: Duration,
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
@@ -46,6 +48,7 @@ pub(crate) async fn connect(
                 Route::fixed(&node),
                 &node.access,
                 connect_timeout,
+                limit,
                 None,
                 member,
                 guard,

@@ -111,8 +111,7 @@ impl Connector {
         let end = Instant::now() + left;
         let opened = timeout_at(end, async {
             loop {
-                let left = end.saturating_duration_since(Instant::now());
-                let error = match self.attempt(left, probe).await {
+                let error = match self.attempt(end, probe).await {
                     Err(error) => error,
                     ready => return ready,
                 };
@@ -137,13 +136,14 @@ impl Connector {
     }
 
     /// One attempt at the first connection.
-    async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, ConnectError> {
+    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, ConnectError> {
+        let left = end.saturating_duration_since(Instant::now());
         let silence = match self.route {
             Route::Fixed(_) => left,
             // The service may move to another server during an attempt, so one attempt does not get all the time.
-            Route::Sentinel(_) => USUAL_SILENCE,
+            Route::Sentinel(_) => USUAL_SILENCE.min(left),
         };
-        let mut ready = self.open(Limits::new(left, silence)).await?;
+        let mut ready = self.open(Limits::until(end, silence)).await?;
         probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
         let facts = Facts::ask(&mut ready.connection, ready.term.lag).await?;
         self.facts.get_or_init(|| facts);
@@ -152,7 +152,9 @@ impl Connector {
 
     /// Makes the next connection after a loss. Gives up if the server is silent for longer than `silence`.
     pub(super) async fn again(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let limits = Limits::new(self.connect_timeout, silence);
+        // A busy server that is given more time for each reply needs more time for all of them.
+        let whole = self.connect_timeout.max(silence * 2);
+        let limits = Limits::new(whole, silence.min(whole));
         limits.within(self.open(limits)).await
     }
 
@@ -201,8 +203,8 @@ impl Connector {
                 .await
                 .then_some(TlsError::Required);
         }
-        let left = end.saturating_duration_since(Instant::now());
-        let opened = Connection::open(address, transport, Limits::new(left, USUAL_SILENCE)).await;
+        let limits = Limits::until(end, USUAL_SILENCE);
+        let opened = Connection::open(address, transport, limits).await;
         let error = match opened {
             Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,
