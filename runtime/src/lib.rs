@@ -30,6 +30,7 @@
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
+//! - [`operator`]: who holds and waits for which lock, from outside; the command `auto-mutex` is made of it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
@@ -61,6 +62,7 @@ mod member;
 mod multi;
 mod mutex;
 mod name;
+pub mod operator;
 mod process;
 mod queue;
 mod rw_lock;

@@ -83,6 +83,17 @@ impl AclRule {
         self
     }
 
+    /// The rule with what [`operator`](crate::operator) and the command `auto-mutex` need beside what locks need: to
+    /// list names, and to find keys without an end. It changes nothing for sentinels.
+    #[must_use]
+    pub fn operator(mut self) -> Self {
+        let more = rights::OPERATOR.iter().map(ToString::to_string);
+        self.commands.extend(more);
+        let commands = &self.commands;
+        self.optional.retain(|right| !commands.contains(right));
+        self
+    }
+
     /// The rule for the users of the sentinels, which have users of their own; `None` where there are no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {

@@ -25,6 +25,7 @@ chapters! {
     testing: "testing.md",
     moving: "moving.md",
     production: "production.md",
+    operator: "operator.md",
     troubleshooting: "troubleshooting.md",
     comparison: "comparison.md",
 }

@@ -20,12 +20,7 @@ pub(crate) struct Opened {
 
 /// Opens the store of a member, on the thread of its engine.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
-    if !cfg!(feature = "tls") && settings.endpoint.tls().is_some() {
-        return Err(SetupError::UnsupportedStore {
-            scheme: "rediss".to_owned(),
-            reason: "TLS needs the feature `tls` of the crate `auto-mutex`",
-        });
-    }
+    check_tls(settings)?;
     match &settings.endpoint {
         Endpoint::Memory { shared } => {
             let (store, driver) = MemoryStore::open(shared.as_deref(), member);
@@ -58,6 +53,17 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
             Ok(Opened::new(store, |events| keeper.run(events)))
         }
     }
+}
+
+/// Refuses TLS where this build has none.
+pub(super) fn check_tls(settings: &Settings) -> Result<(), SetupError> {
+    if !cfg!(feature = "tls") && settings.endpoint.tls().is_some() {
+        return Err(SetupError::UnsupportedStore {
+            scheme: "rediss".to_owned(),
+            reason: "TLS needs the feature `tls` of the crate `auto-mutex`",
+        });
+    }
+    Ok(())
 }
 
 async fn one_server(

@@ -48,6 +48,7 @@ impl Transition<'_> {
             } => (ticket, counter, hold, None),
             Op::Release { ticket, .. } => return self.answer_release(ticket, result),
             Op::Force { .. }
+            | Op::Kick { .. }
             | Op::Refresh { .. }
             | Op::Raise { .. }
             | Op::Signal { .. }

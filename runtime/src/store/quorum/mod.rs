@@ -10,6 +10,7 @@
 //!   of a majority.
 //! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
 //! - `acquire.rs`, `collision.rs`, `wake.rs`, `backoff.rs`: a round, what follows a lost one, waiting for a release, pauses.
+//! - `inspector.rs`: reads names, and changes nothing.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 
 mod acquire;
@@ -18,6 +19,7 @@ mod backoff;
 mod collision;
 mod condvar;
 mod driver;
+mod inspector;
 mod job;
 mod machine;
 mod merge;
@@ -37,3 +39,5 @@ mod votes;
 mod wake;
 
 pub(crate) use self::driver::connect;
+pub(super) use self::inspector::Inspector;
+pub(super) use self::wake::is_wake_queue;

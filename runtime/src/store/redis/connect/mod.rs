@@ -3,6 +3,7 @@
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
+//! - `inspect.rs`: a connection that changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -10,6 +11,7 @@ pub(super) mod error;
 pub(super) mod facts;
 pub(super) mod hello;
 pub(super) mod inquiry;
+pub(super) mod inspect;
 pub(super) mod loading;
 pub(super) mod probe;
 

@@ -1,0 +1,223 @@
+//! For operators: who holds and waits for which lock, and breaking exactly one hold. The command `auto-mutex` is made of it.
+//!
+//! An [`Operator`] looks at the locks of a store from outside, whatever kind they are and whoever made them. Reading changes
+//! nothing on the servers. Only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a
+//! runtime: in async code call them from `spawn_blocking`.
+//!
+//! ```
+//! use auto_mutex::{Client, operator::Operator};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect("memory://shop")?;
+//! let guard = client.mutex("orders").blocking_lock()?;
+//!
+//! let operator = Operator::connect("memory://shop")?;
+//! for names in operator.names("*") {
+//!     for lock in operator.inspect(&names?)?.into_iter().flatten() {
+//!         println!("{}: {} holders, {} waiters", lock.name, lock.holders.len(), lock.waiters.len());
+//!     }
+//! }
+//! let lock = operator.inspect(&["orders"])?.remove(0)?;
+//! assert!(operator.kick("orders", lock.holders[0].token)?); // that hold, and no newer one
+//! assert!(!operator.kick("orders", lock.holders[0].token)?);
+//! # drop(guard);
+//! # Ok(()) }
+//! ```
+//!
+//! A user of the servers needs [`AclRule::operator`](crate::AclRule::operator).
+
+mod hold;
+mod lock;
+mod names;
+mod sites;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::sync::OnceLock;
+
+pub use self::hold::{Hold, Wait, Who};
+pub use self::lock::{Kind, Lock};
+pub use self::names::{Key, Keys, Names};
+pub use self::sites::sites_json;
+use self::worker::Worker;
+use crate::client::Client;
+use crate::config::{Config, Settings};
+use crate::error::{LockError, SetupError, StoreError, StoreErrorKind};
+use crate::handle::freed;
+use crate::name::Name;
+use crate::store::{Inspector, Op};
+pub use crate::store::{Replica, Server};
+use crate::wait::block_on;
+
+/// Looks at the locks of a store, and breaks one hold at a time.
+///
+/// Its thread and its connections are its own; they end when it is dropped.
+pub struct Operator {
+    worker: Worker,
+    config: Config,
+    settings: Settings,
+    /// Made by the first kick: a client writes to the store.
+    client: OnceLock<Client>,
+}
+
+impl Operator {
+    /// Connects to a store: a URL or a [`Config`]. Of a quorum, a majority of the servers must be reached. (A private
+    /// `memory://` is always empty; one with a name is seen from its own process only.)
+    ///
+    /// Changes nothing on the servers but their scripts, which are loaded if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// A [`SetupError`] that says what is wrong with the URL, the options, the credentials or the server.
+    pub fn connect<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let config = config.try_into()?;
+        let settings = config.clone().validate()?;
+        let worker = Worker::start(Inspector::new(&settings)?)?;
+        worker.run(async |inspector| inspector.connect().await)??;
+        Ok(Self {
+            worker,
+            config,
+            settings,
+            client: OnceLock::new(),
+        })
+    }
+
+    /// The names that match `pattern`, in batches: those in use, and those that were used in the last ten minutes or
+    /// so. In no order, and a name may come twice if keys come and go meanwhile.
+    ///
+    /// A pattern is one of Redis: `*` is any text, `?` any character, `[ab]` one of these, and `\` comes before a plain
+    /// one. Names are as errors show them: beyond ASCII, and for spaces, braces and `%`, percent-encoded.
+    pub fn names(&self, pattern: &str) -> Names<'_> {
+        Names::new(self, pattern)
+    }
+
+    /// The state of each of these locks, in their order. A name that nobody uses is a lock without holders.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] if the store cannot be asked. For each name: [`LockError::InvalidName`],
+    /// [`LockError::ForeignKey`], [`LockError::Unavailable`].
+    pub fn inspect<N: AsRef<str>>(
+        &self,
+        names: &[N],
+    ) -> Result<Vec<Result<Lock, LockError>>, SetupError> {
+        let parsed: Vec<_> = names.iter().map(|name| parse(name.as_ref())).collect();
+        let asked: Vec<Name> = parsed.iter().flatten().cloned().collect();
+        let names = asked.clone();
+        let snapshot = self
+            .worker
+            .run(async move |inspector| inspector.inspect(&names).await)??;
+        let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
+            let record = state.map_err(|error| self.error_of(name, error))?;
+            Ok(Lock::new(name, &record, snapshot.now))
+        });
+        let states = parsed.into_iter().map(|name| {
+            name.and_then(|name| {
+                found
+                    .next()
+                    .unwrap_or_else(|| Ok(Lock::new(&name, &Default::default(), snapshot.now)))
+            })
+        });
+        Ok(states.collect())
+    }
+
+    /// Breaks the hold of `name` with this fencing token, and says whether it was there. Its holder is notified, as by
+    /// [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never hit: the store compares the token.
+    ///
+    /// A process may hand a hold on to its own waiters for some milliseconds without telling the store. Those are one
+    /// hold to the store; its token is the first one, and the token of any of them names it.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]; [`LockError::Unavailable`], also if the client that this
+    /// needs cannot be made: then the hold may or may not be broken.
+    pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
+        let name = parse(name)?;
+        let client = self.client().map_err(|error| self.failed(&name, &error))?;
+        let op = Op::Kick {
+            token: token / TOKENS_OF_A_GRANT,
+        };
+        let asked = client
+            .member()
+            .with_queue(&name, |local| local.query(&op))?;
+        Ok(freed(&block_on(asked.wait())?))
+    }
+
+    /// Each server of the store as it describes itself, or its address and why it cannot be asked.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] if the thread that asks has ended.
+    pub fn servers(&self) -> Result<Vec<Result<Server, (String, SetupError)>>, SetupError> {
+        self.worker
+            .run(async |inspector| inspector.describe().await)
+    }
+
+    /// All keys on the servers that begin as those of the library do, in batches.
+    pub fn keys(&self) -> Keys<'_> {
+        Keys::new(self)
+    }
+
+    /// The servers, as in the URL, without credentials.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.settings.endpoint.servers()
+    }
+
+    /// Whether the store is in this process (`memory://`), where no other process can see it.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.settings.endpoint.scheme() == "memory"
+    }
+
+    fn client(&self) -> Result<&Client, SetupError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = Client::connect(self.config.clone())?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    fn error_of(&self, name: &Name, source: StoreError) -> LockError {
+        let (name, server) = (name.to_string(), self.place());
+        match source.kind() {
+            StoreErrorKind::Foreign => LockError::ForeignKey { name },
+            _ => LockError::Unavailable {
+                name,
+                server,
+                source,
+            },
+        }
+    }
+
+    fn failed(&self, name: &Name, error: &SetupError) -> LockError {
+        let cause = std::error::Error::source(error).map(ToString::to_string);
+        let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+        self.error_of(name, StoreError::disconnected(format!("{error}{cause}")))
+    }
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operator")
+            .field("place", &self.place())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A grant of the store has so many fencing tokens: one for each time that it is handed on.
+const TOKENS_OF_A_GRANT: u64 = 1024;
+
+/// A name as errors show it, or as a user would give it to a handle.
+fn parse(name: &str) -> Result<Name, LockError> {
+    match Name::parse(name) {
+        Some(name) => Ok(name),
+        None => Name::verbatim(None, name),
+    }
+}

@@ -1,0 +1,264 @@
+//! [`Inspector`]: reads the names of a store of any kind, and changes nothing there: for the operator.
+//!
+//! A client of a store notes the server's term, tries all commands, and subscribes. An inspector does none of it: it scans,
+//! runs the inspection of the scripts, and asks servers about themselves.
+
+use std::time::Duration;
+
+use super::memory;
+use super::open::check_tls;
+use super::quorum;
+use super::redis::{self, Guard, Route, Scripts};
+use super::{NameRecord, cluster};
+use crate::config::{Access, Endpoint, Settings};
+use crate::error::{SetupError, StoreError};
+use crate::guarantees::Guarantees;
+use crate::name::Name;
+
+/// A part of a scan.
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    /// Where the scan of this server goes on; `None` at its end.
+    pub(crate) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    pub(super) fn empty() -> Self {
+        Self {
+            items: Vec::new(),
+            next: None,
+        }
+    }
+}
+
+/// Where a scan of the whole store goes on: at which server, and where there.
+#[derive(Clone, Debug)]
+pub(crate) struct Position {
+    server: usize,
+    cursor: String,
+}
+
+impl Position {
+    pub(crate) fn start() -> Self {
+        Self::at(0)
+    }
+
+    fn at(server: usize) -> Self {
+        Self {
+            server,
+            cursor: "0".to_owned(),
+        }
+    }
+
+    /// The position after a page, if there is more; the store has `servers`.
+    fn after(&self, next: Option<String>, servers: usize) -> Option<Self> {
+        match next {
+            Some(cursor) => Some(Self {
+                server: self.server,
+                cursor,
+            }),
+            None => (self.server + 1 < servers).then(|| Self::at(self.server + 1)),
+        }
+    }
+}
+
+/// The state of some names, and the store's time when it was asked, in microseconds.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) now: u64,
+    pub(crate) names: Vec<Result<NameRecord, StoreError>>,
+}
+
+/// A key that begins as those of the library do.
+#[derive(Debug)]
+pub(crate) struct KeyEnd {
+    pub(crate) key: String,
+    /// The name whose first key it is, if so.
+    pub(crate) name: Option<Name>,
+    /// It has no time to live.
+    pub(crate) never: bool,
+}
+
+/// A server of the store, as it describes itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Server {
+    /// Where it is, without credentials.
+    pub address: String,
+    /// Its version, if it says so.
+    pub version: Option<String>,
+    /// What locks are worth there.
+    pub guarantees: Guarantees,
+    /// By how many milliseconds its clock is ahead of ours, to about half of [`round_trip`](Self::round_trip).
+    pub clock_ahead_ms: Option<i64>,
+    /// How long it took to answer.
+    pub round_trip: Duration,
+    /// Whether it knew the scripts of this version of the library before this operator came.
+    pub knew_scripts: bool,
+    /// Its replicas.
+    pub replicas: Vec<Replica>,
+    /// The memory that it uses, in bytes.
+    pub used_memory: Option<u64>,
+    /// The most memory that it may use, in bytes; `None` without a limit.
+    pub max_memory: Option<u64>,
+}
+
+/// A replica of a server, as its primary describes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Replica {
+    /// Where it is.
+    pub address: String,
+    /// Whether it follows.
+    pub is_online: bool,
+    /// How long ago it was last heard, in whole seconds.
+    pub lag: Option<Duration>,
+}
+
+/// A reader of a store of any kind.
+pub(crate) enum Inspector {
+    Memory(memory::Inspector),
+    Server(Box<redis::Inspector>),
+    Cluster(Box<cluster::Inspector>),
+    Quorum(quorum::Inspector),
+}
+
+impl Inspector {
+    /// Does not connect.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, SetupError> {
+        check_tls(settings)?;
+        let server = |route, access, guard| reader(settings, route, access, guard);
+        let guard = Guard::of(settings);
+        Ok(match &settings.endpoint {
+            Endpoint::Memory { shared } => Self::Memory(memory::Inspector::new(shared.as_deref())),
+            Endpoint::Redis(endpoint) => {
+                let route = Route::fixed(endpoint);
+                Self::Server(Box::new(server(route, &endpoint.access, guard)))
+            }
+            Endpoint::Sentinel(endpoint) => {
+                let route = Route::by_sentinels(endpoint);
+                Self::Server(Box::new(server(route, &endpoint.access, guard)))
+            }
+            Endpoint::Cluster(endpoint) => {
+                Self::Cluster(Box::new(cluster::Inspector::new(endpoint, settings)))
+            }
+            Endpoint::Quorum(nodes) => {
+                let guard = guard.unreplicated();
+                let nodes = nodes.iter();
+                let readers =
+                    nodes.map(|node| server(Route::fixed(node), &node.access, guard.clone()));
+                Self::Quorum(quorum::Inspector::new(readers))
+            }
+        })
+    }
+
+    /// Connects to its servers. One of a cluster must be reached, and a majority of a quorum.
+    pub(crate) async fn connect(&mut self) -> Result<(), SetupError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Server(server) => server.connect().await,
+            Self::Cluster(cluster) => {
+                cluster.refresh().await?;
+                // What the others serve can be looked at.
+                let mut connected = Ok(());
+                for node in cluster.nodes() {
+                    match node.connect().await {
+                        Ok(()) => return Ok(()),
+                        error => connected = error,
+                    }
+                }
+                connected
+            }
+            Self::Quorum(quorum) => quorum.connect().await,
+        }
+    }
+
+    /// The next names that match `pattern`, a pattern as that of SCAN; and where it goes on. A name may come twice.
+    pub(crate) async fn names(
+        &mut self,
+        pattern: &str,
+        position: &Position,
+    ) -> Result<(Vec<Name>, Option<Position>), SetupError> {
+        let Position { server, cursor } = position;
+        let (page, servers) = match self {
+            Self::Memory(memory) => return Ok((memory.names(pattern), None)),
+            Self::Server(one) => (one.names(pattern, cursor).await?, 1),
+            Self::Cluster(cluster) => {
+                let servers = cluster.nodes().count();
+                match cluster.nodes().nth(*server) {
+                    Some(node) => (node.names(pattern, cursor).await?, servers),
+                    None => (Page::empty(), servers),
+                }
+            }
+            Self::Quorum(quorum) => {
+                let page = quorum.names(*server, pattern, cursor).await?;
+                (page, quorum.nodes().count())
+            }
+        };
+        let Page { mut items, next } = page;
+        // The probes of clients that are being set up; no name of a user begins like this.
+        items.retain(|name| !name.as_str().starts_with(':'));
+        Ok((items, position.after(next, servers)))
+    }
+
+    /// The state of each name.
+    pub(crate) async fn inspect(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.inspect(names)),
+            Self::Server(server) => server.inspect(names).await,
+            Self::Cluster(cluster) => cluster.inspect(names).await,
+            Self::Quorum(quorum) => quorum.inspect(names).await,
+        }
+    }
+
+    /// The next keys of the library on any server, each with its server's place; and where it goes on. One of several servers
+    /// that cannot be reached has none: [`describe`](Self::describe) tells of it.
+    pub(crate) async fn keys(
+        &mut self,
+        position: &Position,
+    ) -> Result<(Vec<(String, KeyEnd)>, Option<Position>), SetupError> {
+        let may_be_missing = matches!(self, Self::Cluster(_) | Self::Quorum(_));
+        let mut servers = self.servers();
+        let count = servers.len();
+        let Some(server) = servers.get_mut(position.server) else {
+            return Ok((Vec::new(), None));
+        };
+        let place = server.place();
+        let page = match server.keys(&position.cursor).await {
+            Err(SetupError::Unreachable { .. }) if may_be_missing => Page::empty(),
+            page => page?,
+        };
+        let keys = page.items.into_iter().map(|mut key| {
+            // The waiters of a name on a quorum: its state has them.
+            key.name.take_if(|name| quorum::is_wake_queue(name));
+            (place.clone(), key)
+        });
+        Ok((keys.collect(), position.after(page.next, count)))
+    }
+
+    /// Each server, or why it cannot be asked.
+    pub(crate) async fn describe(&mut self) -> Vec<Result<Server, (String, SetupError)>> {
+        let mut all = Vec::new();
+        for server in self.servers() {
+            let described = server.server().await;
+            all.push(described.map_err(|error| (server.place(), error)));
+        }
+        all
+    }
+
+    fn servers(&mut self) -> Vec<&mut redis::Inspector> {
+        match self {
+            Self::Memory(_) => Vec::new(),
+            Self::Server(server) => vec![server],
+            Self::Cluster(cluster) => cluster.nodes().collect(),
+            Self::Quorum(quorum) => quorum.nodes().collect(),
+        }
+    }
+}
+
+/// A reader of one server.
+fn reader(settings: &Settings, route: Route, access: &Access, guard: Guard) -> redis::Inspector {
+    let replicas = settings.replicas.map_or(0, |replicas| replicas.count);
+    let (scripts, timeout) = (Scripts::of_server(), settings.connect_timeout);
+    redis::Inspector::new(route, access, scripts, guard, replicas, timeout)
+}
