@@ -13,6 +13,9 @@ use crate::output::json::{self, Holder, Waiter};
 /// A process.
 pub(crate) type Party<'a> = (&'a str, u32);
 
+/// A lock by its number, who waits for it, and the hold that is waited for.
+type Step<'a> = (usize, &'a Wait, &'a Hold);
+
 pub(crate) fn party(who: &Who) -> Party<'_> {
     (&who.host, who.pid)
 }
@@ -72,7 +75,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The processes other than `who` that it waits for, each by the lock and its own wait.
-    fn blockers(&self, who: Party<'a>) -> impl Iterator<Item = (usize, &'a Wait, &'a Hold)> {
+    fn blockers(&self, who: Party<'a>) -> impl Iterator<Item = Step<'a>> {
         let wanted = self.wanted.get(&who).into_iter().flatten();
         wanted.flat_map(move |(index, wait)| {
             let holders = self.locks[*index].holders.iter();
@@ -127,8 +130,8 @@ impl<'a> Graph<'a> {
     }
 
     /// The shortest way from `start` back to it: each lock with the hold that is waited for, and who waits.
-    fn cycle_of(&self, start: Party<'a>) -> Option<Vec<(usize, &'a Wait, &'a Hold)>> {
-        let mut from: HashMap<Party<'a>, (Party<'a>, (usize, &'a Wait, &'a Hold))> = HashMap::new();
+    fn cycle_of(&self, start: Party<'a>) -> Option<Vec<Step<'a>>> {
+        let mut from: HashMap<Party<'a>, (Party<'a>, Step<'a>)> = HashMap::new();
         let mut next = VecDeque::from([start]);
         while let Some(who) = next.pop_front() {
             for step in self.blockers(who) {
@@ -153,7 +156,7 @@ impl<'a> Graph<'a> {
     }
 
     /// A cycle, with all that hangs on it.
-    fn ring(&self, steps: &[(usize, &'a Wait, &'a Hold)], done: &mut HashSet<usize>) -> Chain<'a> {
+    fn ring(&self, steps: &[Step<'a>], done: &mut HashSet<usize>) -> Chain<'a> {
         done.extend(steps.iter().map(|step| step.0));
         let mut inner: Vec<Branch<'a>> = Vec::new();
         for (index, wait, hold) in steps.iter().rev() {

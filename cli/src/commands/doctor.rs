@@ -105,7 +105,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
     for weakness in server.guarantees.weaknesses() {
         // `what: remedy`
         let text = weakness.to_string();
-        let (meaning, remedy) = text.rsplit_once(": ").unwrap_or((&text, ""));
+        let (meaning, remedy) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
         add(id_of(&weakness), meaning.to_owned(), remedy);
     }
     let doubt = server.round_trip / 2;

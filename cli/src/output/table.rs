@@ -12,7 +12,7 @@ use crate::exit::Failure;
 pub(crate) fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table
-        .load_preset(NOTHING)
+        .load_style(NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(headings.iter().copied());
     for column in table.column_iter_mut() {

@@ -20,8 +20,6 @@ const SHOWN_CHAINS: usize = 50;
 
 /// What the last look has found.
 pub(crate) struct Snapshot {
-    pub(crate) at: SystemTime,
-    pub(crate) place: String,
     pub(crate) locks: Vec<Lock>,
     pub(crate) chains: Vec<Document>,
     /// How long the look took.
@@ -67,9 +65,8 @@ impl Snapshot {
             .iter()
             .map(Document::of)
             .collect();
-        let at = SystemTime::now();
         let update = Update {
-            at: date(at),
+            at: date(SystemTime::now()),
             place: &place,
             trouble: trouble.as_deref(),
             count: locks.len(),
@@ -79,8 +76,6 @@ impl Snapshot {
         };
         let update = serde_json::to_string(&Versioned::new(update)).unwrap_or_default();
         Self {
-            at,
-            place,
             locks,
             chains,
             took,

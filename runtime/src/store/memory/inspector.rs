@@ -46,9 +46,9 @@ impl Inspector {
 }
 
 /// Whether `text` matches `pattern`, as on a server: `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
-fn matches(mut pattern: &[u8], mut text: &[u8]) -> bool {
+fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     // After the last star: what follows it, and how much of the text it has taken.
-    let mut retry: Option<(&[u8], &[u8])> = None;
+    let mut retry: Option<(&'a [u8], &'a [u8])> = None;
     loop {
         if let [b'*', rest @ ..] = pattern {
             (pattern, retry) = (rest, Some((rest, text)));
