@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::{Doctor, Format, Global};
 use crate::chains::{Document, Graph};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{self, List};
+use crate::output::json::List;
 use crate::output::words::{clean, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::look;
