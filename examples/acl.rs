@@ -1,11 +1,12 @@
 //! Prints the command that makes a user with the least rights that the locks need:
 //!
 //! ```text
-//! cargo run -p auto-mutex-examples --example acl -- redis://127.0.0.1:6379 locks [--least]
+//! cargo run -p auto-mutex-examples --example acl -- redis://127.0.0.1:6379 locks [--least] [--setinfo]
 //! ```
 //!
 //! The first argument is the URL that the program will use, the second the user's name. With `--least` what only helps to
-//! know more about the server is left out. Put a password in the place of PASSWORD, and paste it into redis-cli.
+//! know more about the server is left out. With `--setinfo`, for servers of version 7.2 and above, `CLIENT LIST` shows this
+//! library. Put a password in the place of PASSWORD, and paste it into redis-cli.
 
 use std::error::Error;
 
@@ -21,6 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rule = auto_mutex::acl_rule(url)?;
     if options.iter().any(|option| option == "--least") {
         rule = rule.without_optional();
+    }
+    if options.iter().any(|option| option == "--setinfo") {
+        rule = rule.with_setinfo();
     }
     println!("on each server:");
     println!("ACL SETUSER {user} reset on >PASSWORD {rule}");

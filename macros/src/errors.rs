@@ -8,7 +8,8 @@ use quote::ToTokens;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds an error, unless it was added before: an option of a block is checked for each of its functions.
+    /// Adds an error, unless the same error was added already: an option of a block is checked for each function of
+    /// the block.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => {
@@ -41,7 +42,8 @@ impl Errors {
         self.0.is_none()
     }
 
-    /// One `compile_error!` for each. Without the `::core::` before it: crates of edition 2015 would search that in themselves.
+    /// One `compile_error!` for each error. The path has no `::core::`, which edition 2015 would look up in the
+    /// user's crate.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         let errors = self.0.map(syn::Error::into_compile_error);
         let is_path = |token: &TokenTree| match token {

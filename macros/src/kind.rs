@@ -1,4 +1,4 @@
-//! Which of the attributes it is.
+//! Which of the attributes was written.
 
 use proc_macro2::{Ident, Span};
 use syn::Attribute;

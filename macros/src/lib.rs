@@ -1,8 +1,8 @@
-//! The attributes of `auto-mutex`. Use them through that crate: it re-exports them, and what they expand to
-//! calls into it.
+//! The attributes of `auto-mutex`. Use them through `auto-mutex`, which re-exports them: their expansions call that
+//! crate.
 //!
 //! A pipeline: `args` reads the options, `item` what was annotated, `flavor` how its body runs, and
-//! `expand` writes the protected function. Errors are collected on the way; if there are any, `fallback`
+//! `expand` writes the protected function. Each step adds its errors to a list; if there are any, `fallback`
 //! reports them all and emits the user's item as it was.
 
 #![forbid(unsafe_code)]

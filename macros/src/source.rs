@@ -5,7 +5,8 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 /// Input:  `expire   = 100 , key = (a,  b)` over several lines
 /// Output: `expire = 100 , key = (a, b)`
 ///
-/// Tokens that were apart are separated by a space. The compiler's own text of tokens varies between versions.
+/// Tokens that had space between them are separated by one space. This does not use the compiler's own text of
+/// tokens, which varies between versions.
 pub(crate) fn text(tokens: TokenStream) -> String {
     let mut text = Text::default();
     text.add(tokens);

@@ -41,7 +41,7 @@ pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
     }
 }
 
-/// As [`private`], with errors about the path shown at `span`.
+/// Like [`private`], with errors about the path shown at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let span = ours(span);
     let Some(path) = runtime else {
@@ -51,7 +51,7 @@ pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     quote_spanned!(span=> #path::__private)
 }
 
-/// The same tokens at another place. They still resolve as the user's (`$crate`).
+/// The same tokens at another place. Their names still resolve as in the user's code (`$crate`).
 pub(crate) fn moved(tokens: TokenStream, span: Span) -> TokenStream {
     let token = |mut token: TokenTree| {
         token.set_span(token.span().located_at(span));

@@ -1,6 +1,6 @@
 //! A distributed lock on Redis: annotate a function, and it runs on one machine of the cluster at a time.
 //!
-//! [`setup`] connects once, [`#[auto_mutex]`](macro@auto_mutex) protects functions:
+//! [`setup`] connects the program once; [`#[auto_mutex]`](macro@auto_mutex) protects functions:
 //!
 //! ```no_run
 //! use auto_mutex::{LockError, auto_mutex};
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A call takes the lock, runs the body, and releases the lock, however the body ends. Without a `key`, all instances
-//! of a type share one lock. Sync and async functions work, under any executor or none.
+//! of a type share one lock. Functions may be sync or async, with any executor or none.
 //!
 //! # Where to go on
 //!
@@ -33,8 +33,19 @@
 //! - [`operator`]: who holds and waits for which lock, from outside; the command `auto-mutex` is made of it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! It runs on Redis 6.2 or newer, and for tests in the process itself (`memory://`), on Linux and macOS. Each client
-//! has a thread that owns its connection and its timers, so no runtime is needed, and one that ends does no harm.
+//! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
+//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so it needs no
+//! async runtime.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it adds | more crates |
+//! |---|---|---|
+//! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
+//! | `tls-no-provider` | the same without `ring`: the program installs a cryptography provider for `rustls` | 9 |
+//! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 
 #[cfg(not(unix))]
 compile_error!(
@@ -47,6 +58,7 @@ mod client;
 mod clock;
 mod condvar;
 mod config;
+mod credentials;
 #[cfg(repository)]
 #[cfg(test)]
 mod dice;
@@ -76,16 +88,22 @@ mod wire;
 
 pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
-pub use client::{Client, blocking_shutdown, client, setup, shutdown};
+pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+pub use client::{blocking_drain, drain, drain_until};
+pub use client::{blocking_ping, health, is_connected, ping};
+pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, IntoDuration};
+#[cfg(feature = "redis-1")]
+pub use credentials::Redis1Credentials;
+pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use error::{HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
-pub use process::release_on_termination;
+pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
@@ -95,7 +113,7 @@ pub use site::{Site, sites};
 #[path = "guide/mod.rs"]
 pub mod _guide;
 
-/// What the attributes expand to. Not for direct use.
+/// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;

@@ -1,32 +1,8 @@
 //! Functions that derive the same name: told once. The log is taken process-wide, so this is a program of its own.
 #![allow(dead_code)]
 
-use std::io::Write;
-use std::sync::{Mutex, PoisonError};
-
 use auto_mutex::{Client, LockError, auto_mutex};
-
-static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-struct Log;
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
-        log.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What was logged since the last call.
-fn log() -> String {
-    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
-    String::from_utf8(std::mem::take(&mut *log)).expect("text")
-}
+use auto_mutex_tests::log;
 
 mod cash {
     pub(super) struct Ledger;
@@ -83,14 +59,10 @@ impl goods::Till {
 
 #[test]
 fn a_name_that_two_functions_derive_is_told_once() {
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::WARN)
-        .with_ansi(false)
-        .with_writer(|| Log)
-        .init();
+    log::take_warnings();
 
     let client = Client::connect("memory://").expect("memory needs nothing");
-    let told = log();
+    let told = log::told();
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.contains("WARN"), "{told}");
     assert!(
@@ -102,7 +74,7 @@ fn a_name_that_two_functions_derive_is_told_once() {
 
     let other = auto_mutex::Config::new("memory://").expect("a good URL");
     let other = Client::connect(other.namespace("prod")).expect("memory needs nothing");
-    assert_eq!(log(), "", "known already");
+    assert_eq!(log::told(), "", "known already");
 
     // Only a call knows these types.
     client
@@ -114,7 +86,7 @@ fn a_name_that_two_functions_derive_is_told_once() {
     client
         .blocking_scope(|| goods::Till.count())
         .expect("the lock");
-    assert_eq!(log(), "", "each alone, or meant");
+    assert_eq!(log::told(), "", "each alone, or meant");
     for _ in 0..2 {
         client
             .blocking_scope(|| goods::Register.open())
@@ -123,7 +95,7 @@ fn a_name_that_two_functions_derive_is_told_once() {
             .blocking_scope(|| goods::Register.open())
             .expect("the lock");
     }
-    let told = log();
+    let told = log::told();
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(
         told.contains("name=auto-mutex-tests:Register:open"),

@@ -4,12 +4,15 @@
 
 use std::fmt::Debug;
 use std::io::Write;
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::{becomes, eventually, soon};
+use auto_mutex::{Client, Config, Credentials, CredentialsProvider, ServerAddress, ServerKind};
+use auto_mutex_tests::chain;
+use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::sentinel::Service;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 const CANARY: &str = "kanarienvogel";
@@ -267,4 +270,141 @@ async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
     let told = |line: &&str| line.contains("renewal failed") && line.contains("many:m");
     let told: Vec<_> = text.lines().filter(told).collect();
     assert!(!told.is_empty() && told.len() <= seconds + 2, "{told:#?}");
+}
+
+/// What the provider of a rotating password gives out.
+#[derive(Clone, Default)]
+struct Rotating {
+    fails: Arc<AtomicBool>,
+    wrong: Arc<AtomicBool>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl CredentialsProvider for Rotating {
+    async fn credentials(
+        &self,
+        _: &ServerAddress,
+    ) -> Result<Credentials, Box<dyn std::error::Error + Send + Sync>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.fails.load(Ordering::SeqCst) {
+            return Err("the vault of the secrets test is shut".into());
+        }
+        let password = match self.wrong.load(Ordering::SeqCst) {
+            true => format!("{CANARY}-wrong"),
+            false => PASSWORD.to_owned(),
+        };
+        Ok(Credentials::new(format!("{CANARY}-user"), password).valid_for(1.5))
+    }
+}
+
+/// Waits until this is a warning.
+async fn is_warned_of(words: &str) {
+    becomes(words, async || {
+        let text = LOG.text();
+        text.lines()
+            .any(|line| line.contains("WARN") && line.contains(words))
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
+    LazyLock::force(&LOG);
+    let credentials = Credentials::new(CANARY, PASSWORD).expires_at(SystemTime::now());
+    hides_all("Credentials", &credentials);
+    hides_all(
+        "Credentials",
+        &Credentials::password(PASSWORD).valid_for("x"),
+    );
+    let user = format!("{CANARY}-user");
+    let options = Options::default().password("admin");
+    let redis = Redis::with(options.user(&user, PASSWORD, "~* &* +@all"));
+    let provider = Rotating::default();
+    let url = format!("redis://127.0.0.1:{}", redis.port());
+    let config = Config::new(&url).unwrap().namespace("rotating").lease(LONG);
+    let config = config.store_timeout(0.5).credentials(provider.clone());
+    hides_all("Config", &config);
+    // At set-up.
+    for flag in [&provider.fails, &provider.wrong] {
+        flag.store(true, Ordering::SeqCst);
+        let error = Client::connect(config.clone()).map(drop).unwrap_err();
+        hides_error("SetupError", &error);
+        flag.store(false, Ordering::SeqCst);
+    }
+    let client = Client::connect(config).unwrap();
+    hides_all("Client", &client);
+    becomes("it is renewed", async || {
+        LOG.text().contains("logged in with new credentials")
+    })
+    .await;
+    // On a living connection: the server refuses, then the provider fails.
+    provider.wrong.store(true, Ordering::SeqCst);
+    is_warned_of("are not renewed yet, trying again").await;
+    is_warned_of("WRONGPASS").await;
+    provider.fails.store(true, Ordering::SeqCst);
+    is_warned_of("failed: the vault of the secrets test is shut").await;
+    // After a loss.
+    redis.kill_clients();
+    is_warned_of("no connection to the lock store, trying again").await;
+    becomes("calls say so", async || {
+        match soon("an answer", client.mutex("m").lock()).await {
+            Ok(_) => false,
+            Err(error) => {
+                hides_error("Unavailable", &error);
+                chain(&error).contains("the vault of the secrets test is shut")
+            }
+        }
+    })
+    .await;
+    provider.fails.store(false, Ordering::SeqCst);
+    let asked = provider.asked.load(Ordering::SeqCst);
+    becomes("it is asked for a connection that is refused", async || {
+        provider.asked.load(Ordering::SeqCst) > asked + 1
+    })
+    .await;
+    provider.wrong.store(false, Ordering::SeqCst);
+    becomes("it is connected again", async || {
+        client.mutex("m").lock().await.is_ok()
+    })
+    .await;
+    soon("shut down", client.shutdown()).await;
+    hides("the log", &LOG.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_fails_for_sentinels_alone_is_warned_of() {
+    LazyLock::force(&LOG);
+    let service = Service::start();
+    let fails = Arc::new(AtomicBool::new(false));
+    let flag = fails.clone();
+    let provider = move |server: ServerAddress| {
+        let fails = flag.load(Ordering::SeqCst) && server.kind() == ServerKind::Sentinel;
+        async move {
+            match fails {
+                true => Err("nobody knows the sentinels' password".into()),
+                // They ask for none, and take any.
+                false => Ok(Credentials::password(PASSWORD)),
+            }
+        }
+    };
+    let config = Config::new(service.url()).unwrap().restart_guard(false);
+    let config = config.connect_timeout(60).lease(LONG);
+    let client = Client::connect(config.credentials(provider)).unwrap();
+    fails.store(true, Ordering::SeqCst);
+    let warned = async || {
+        for sentinel in service.sentinels() {
+            sentinel.kill_clients();
+        }
+        let text = LOG.text();
+        let mut lines = text.lines();
+        lines.any(|line| {
+            line.contains("WARN")
+                && line.contains("no connection to a sentinel")
+                && line.contains("nobody knows the sentinels' password")
+        })
+    };
+    becomes("it is warned of", warned).await;
+    // The connection to the server is as good as before.
+    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+    hides("the log", &LOG.text());
 }

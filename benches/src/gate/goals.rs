@@ -224,6 +224,8 @@ fn idle() -> Vec<Goal> {
     let many = |name| figure("S6 100k", Split, AutoMutexLocal, name);
     let held = |name| figure("S9", Split, AutoMutex, name);
     let herd = |name| figure("S10", Both, AutoMutex, name);
+    let by_sentinels = |name| figure("S10 sentinel", Both, AutoMutex, name);
+    let in_cluster = |name| figure("S10 cluster", Both, AutoMutex, name);
     vec![
         count(
             "S6: requests/s",
@@ -275,6 +277,17 @@ fn idle() -> Vec<Goal> {
             "S10: KB sent per client",
             AtMost(20.0),
             herd("kb_per_client"),
+        ),
+        time("S10: start of all, s", AtMost(30.0), herd("start_s")),
+        time(
+            "S10, Sentinel: clients not served",
+            AtMost(0.0),
+            by_sentinels("not_served"),
+        ),
+        time(
+            "S10, Cluster: clients not served",
+            AtMost(0.0),
+            in_cluster("not_served"),
         ),
     ]
 }

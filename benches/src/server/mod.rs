@@ -2,7 +2,7 @@
 
 mod stats;
 
-use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::resp::Connection;
 
 pub(crate) use stats::Stats;
@@ -24,29 +24,6 @@ impl Server {
             connection: redis.connect(),
             redis,
         })
-    }
-
-    /// The same, with its data on a disk.
-    pub(crate) fn persistent() -> Result<Self, Failure> {
-        let redis = Redis::with(Options::default().persistent());
-        pin::server(redis.pid())?;
-        Ok(Self {
-            connection: redis.connect(),
-            redis,
-        })
-    }
-
-    /// Kills it and starts it again. All counts begin anew.
-    pub(crate) fn restart(&mut self) -> Result<(), Failure> {
-        self.redis.restart();
-        pin::server(self.redis.pid())?;
-        self.connection = self.redis.connect();
-        Ok(())
-    }
-
-    /// A number that INFO tells; 0 if it does not.
-    pub(crate) fn figure(&self, name: &str) -> u64 {
-        self.redis.info(name).parse().unwrap_or(0)
     }
 
     pub(crate) fn url(&self) -> String {

@@ -3,7 +3,7 @@
 //! | line out | line in |
 //! |---|---|
 //! | `ready`, when it is connected | `go START UNTIL`, in nanoseconds of the common clock |
-//! | `waiting JSON`, when all waiters wait | |
+//! | `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters wait | |
 //! | `done JSON`, at the end | the input closes: it ends |
 
 mod calls;
@@ -16,7 +16,7 @@ use std::io::{self, BufRead, Write};
 use serde::Serialize;
 
 pub(crate) use calls::{Caller, Calls, Kind};
-pub(crate) use herd::Herded;
+pub(crate) use herd::{Herded, Started};
 pub(crate) use names::{Drained, Waiting};
 
 use crate::Failure;

@@ -161,6 +161,7 @@ fn id_of(weakness: &Weakness) -> &'static str {
         Weakness::RestartForgetsLast => "restart-forgets-last",
         Weakness::RestartForgets => "restart-forgets",
         Weakness::OldPrimaryGoesOn => "old-primary-goes-on",
+        Weakness::FailoverUnnoticed => "failover-unnoticed",
         Weakness::Unknown { .. } => "unknown",
         _ => "weakness",
     }

@@ -1,5 +1,5 @@
-//! How the fixed texts of a name are escaped. The runtime escapes what varies (`runtime/src/name`); its tests include this file
-//! and compare both for every character.
+//! How the fixed texts of a name are escaped. The runtime escapes the other parts (`runtime/src/name`). The runtime's
+//! tests include this file, and compare both escapings for every character.
 
 /// One part of a name, as the runtime escapes it: each byte but the graphic ones of ASCII without `:`, `{`, `}` and `%`.
 pub(super) fn escape(part: &str) -> String {

@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use syn::{Error, Expr, ExprClosure, ExprPath, Result};
 
+use super::word;
 use crate::tokens::bare_expr;
 
 /// The value of `on_timeout` or `on_error`.
@@ -31,6 +32,13 @@ impl Handler {
             Expr::Path(path) if path.path.is_ident("panic") => {
                 Ok(Self::Panic(path.path.segments[0].ident.span()))
             }
+            Expr::Path(path) if path.path.is_ident("None") => Err(Error::new_spanned(
+                &value,
+                format!(
+                    "`None` is a value, not a function: write `{}`",
+                    closure(option)
+                ),
+            )),
             Expr::Path(path) => Ok(Self::Path {
                 path: path.clone(),
                 own: None,
@@ -40,7 +48,8 @@ impl Handler {
                 &value,
                 match bare_expr(&call.func) {
                     Expr::Path(_) => format!(
-                        "name the function without calling it, or write a closure: `{option} = || …`"
+                        "name the function without calling it, or write a closure: `{}`",
+                        closure(option)
                     ),
                     _ => forms(option),
                 },
@@ -48,7 +57,9 @@ impl Handler {
             Expr::Field(_) | Expr::MethodCall(_) => Err(Error::new_spanned(
                 &value,
                 format!(
-                    "name a method by its path, as in `{option} = Self::busy`, or write a closure: `{option} = || …`"
+                    "name a method by its path, as in `{}`, or write a closure: `{}`",
+                    word::example(option).unwrap_or_default(),
+                    closure(option)
                 ),
             )),
             _ => Err(Error::new_spanned(&value, forms(option))),
@@ -62,5 +73,14 @@ pub(crate) fn is_awaited(closure: &ExprClosure) -> bool {
 }
 
 fn forms(option: &str) -> String {
-    format!("`{option}` takes the path of a function, a closure, `skip` or `panic`")
+    let closure = closure(option);
+    format!("`{option}` takes the path of a function, a closure (`{closure}`), `skip` or `panic`")
+}
+
+/// A closure for the option.
+fn closure(option: &str) -> String {
+    match option {
+        "on_error" => "on_error = |error| …".to_owned(),
+        _ => format!("{option} = || …"),
+    }
 }

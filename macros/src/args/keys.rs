@@ -135,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Whether the expression is a place in memory. The body may use it too, so it is only borrowed.
+/// Whether the expression is a place in memory. The body may use that place too, so the expansion only borrows it.
 pub(crate) fn is_place(value: &Expr) -> bool {
     match value {
         Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,

@@ -27,7 +27,7 @@ pub(crate) enum Count {
 /// The shortest time that an option accepts. The resolution of a store is a millisecond.
 #[derive(Clone, Copy)]
 pub(crate) enum Least {
-    /// Zero is allowed: it means not to wait.
+    /// Zero is allowed: with zero a call does not wait.
     Zero,
     Milliseconds(u32),
 }

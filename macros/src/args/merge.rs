@@ -44,7 +44,7 @@ impl Options {
     fn rules_out(&self, word: &str, block: &Self) -> bool {
         let given = |word| self.word(word).is_some();
         let excluded = match word {
-            // Queueing and polling exclude each other, so the function's option wins.
+            // Queueing and polling exclude each other, so the function's choice replaces that of the block.
             "block" => given("retries") || given("interval"),
             "retries" | "interval" => given("block"),
             "key" => given("keys"),
@@ -73,7 +73,7 @@ impl Options {
                     "was" => left.was = None,
                     "owner" => left.owner = None,
                     "permits" => left.permits = None,
-                    // Overridden by `over`, or not for functions.
+                    // `over` overrides these, or they are not for functions.
                     _ => {}
                 }
             }

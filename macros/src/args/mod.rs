@@ -3,6 +3,7 @@
 //! Each option is parsed on its own, so that one wrong option does not hide the next. Conflicts between options are
 //! checked here too; whether an option suits the function is not.
 
+mod elsewhere;
 mod escape;
 mod handler;
 mod key;
@@ -29,7 +30,7 @@ pub(crate) use keys::{Key, Keys, is_place};
 pub(crate) use length::{Count, Length};
 pub(crate) use word::DONE;
 
-/// The options of one attribute, or of one function after its block's defaults were added.
+/// The options of one attribute, or those of one function together with the defaults of its block.
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) kind: Kind,
@@ -63,7 +64,7 @@ pub(crate) struct Options {
     pub(crate) done: bool,
 }
 
-/// What stands for the namespace at the beginning of an old name. The runtime replaces it.
+/// Stands for the namespace at the beginning of an old name. The runtime replaces it.
 const NAMESPACE: &str = "{namespace}:";
 
 /// An option as it was written.

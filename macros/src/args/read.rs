@@ -14,7 +14,7 @@ use crate::kind::Kind;
 use crate::source;
 use crate::tokens::bare_expr;
 
-/// A shorter hold would end before it could be used. The runtime refuses it too.
+/// A shorter hold would end before it could be used. The runtime has the same limit.
 const EXPIRE: Least = Least::Milliseconds(10);
 
 /// The next number is the capacity of a readers-writer lock.
@@ -53,10 +53,7 @@ impl Options {
     /// `word = value`, or a bare word.
     fn option(&mut self, input: ParseStream) -> Result<()> {
         if !input.peek(Ident::peek_any) {
-            return Err(Error::new(
-                input.span(),
-                "expected an option, as in `expire = 100`",
-            ));
+            return Err(Error::new(input.span(), word::missing(input)));
         }
         let word = input.call(Ident::parse_any)?;
         let text = word.to_string();
@@ -69,7 +66,7 @@ impl Options {
                     before.written()
                 ),
             };
-            // Skip the value, so that only this is reported.
+            // Skips the value, so that only this error is reported.
             if input.parse::<Option<Token![=]>>()?.is_some() {
                 input.parse::<Expr>()?;
             }

@@ -1,8 +1,10 @@
 //! The names of options, an example of each, and the errors for other words.
 
 use proc_macro2::Ident;
-use syn::Error;
+use syn::parse::ParseStream;
+use syn::{Error, LitFloat, LitInt, LitStr};
 
+use super::elsewhere;
 use crate::kind::Kind;
 use crate::suggest;
 
@@ -31,72 +33,12 @@ const KNOWN: &[(&str, &str)] = &[
 /// The option without a value, for blocks.
 pub(crate) const EXPLICIT: &str = "explicit";
 
-/// Marks attributes that were expanded already. They stay on the item so that the compiler counts the user's import of
-/// the attribute as used. Never written by users.
+/// Marks attributes that were already expanded. They stay on the item, so that the compiler counts the user's import
+/// of the attribute as used. Users never write this word.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
 /// Options that may be written in two ways: the second word is the option's name elsewhere in this crate.
 const ALIASES: &[(&str, &str)] = &[("namespace", "ns")];
-
-const WAIT: &str = "say `block = …` for how long to wait";
-const HOLD: &str = "say `expire = …` for how long to hold at most";
-
-/// Words from other libraries.
-const ELSEWHERE: &[(&str, &str)] = &[
-    (
-        "timeout",
-        "say `block = …` for how long to wait, `expire = …` for how long to hold at most",
-    ),
-    ("wait", WAIT),
-    ("wait_timeout", WAIT),
-    ("wait_time", WAIT),
-    ("acquire_timeout", WAIT),
-    ("max_wait", WAIT),
-    ("blocking_timeout", WAIT),
-    ("ttl", HOLD),
-    ("hold", HOLD),
-    ("max_hold", HOLD),
-    ("lock_at_most_for", HOLD),
-    ("lease_time", HOLD),
-    ("lock_timeout", HOLD),
-    ("duration", HOLD),
-    (
-        "lock_at_least_for",
-        "say `at_least = …` for how long to hold at least",
-    ),
-    (
-        "min_hold",
-        "say `at_least = …` for how long to hold at least",
-    ),
-    (
-        "retry",
-        "say `retries = …` for how often to ask again, `block = …` for how long to wait",
-    ),
-    (
-        "retry_delay",
-        "say `interval = …` for the time between `retries`",
-    ),
-    (
-        "id",
-        "say `key = …` for a lock per value, `name = …` for the lock's name",
-    ),
-    (
-        "resource",
-        "say `key = …` for a lock per value, `name = …` for the lock's name",
-    ),
-    (
-        "fallback",
-        "say `on_timeout = …` for what a call returns that does not get the lock",
-    ),
-    (
-        "reentrant",
-        "calls of the same task always re-enter: leave it out",
-    ),
-    (
-        "lease",
-        "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",
-    ),
-];
 
 /// The option that `word` stands for.
 pub(crate) fn option(word: &str) -> &str {
@@ -112,6 +54,20 @@ pub(crate) fn example(word: &str) -> Option<&'static str> {
         .map(|(_, example)| *example)
 }
 
+/// The error for a value or another token in the place of an option.
+pub(crate) fn missing(input: ParseStream) -> &'static str {
+    let number = input.peek(LitInt) || input.peek(LitFloat);
+    match input.peek(LitStr) {
+        true => {
+            "say what the text is: `name = \"…\"` for the lock's name, `key = \"{id}\"` for a lock per value"
+        }
+        false if number => {
+            "say what the number is: `expire = …` for how long to hold at most, `block = …` for how long to wait"
+        }
+        false => "expected an option, as in `expire = 100`",
+    }
+}
+
 /// The error for an option that this attribute does not accept; `None` if it does.
 pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
     Some(match (word, kind) {
@@ -125,7 +81,7 @@ pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
             "`keys` takes several mutexes at once, so it is for `#[auto_mutex]`: name a single lock with `key`"
         }
         ("was", Kind::Semaphore | Kind::Read | Kind::Write) => {
-            "`was` also takes the mutex of an old name, so it is for `#[auto_mutex]`: keep the old name with `name = …`"
+            "`was` also takes the mutex of an old name, so it is for `#[auto_mutex]`: to keep the old name, write `name = \"…\"`"
         }
         ("owner", Kind::Semaphore | Kind::Read | Kind::Write) => {
             "only a mutex has an owner, so `owner` is for `#[auto_mutex]`: leave it out"
@@ -137,23 +93,18 @@ pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
 /// The error for a word that is not an option.
 pub(crate) fn unknown(word: &Ident, kind: Kind) -> Error {
     let text = word.to_string();
-    if let Some((_, message)) = ELSEWHERE.iter().find(|(known, _)| *known == text) {
-        return Error::new(word.span(), message);
-    }
     let names = || {
         let names = KNOWN.iter().map(|(name, _)| *name).chain([EXPLICIT]);
         names.filter(|name| misplaced(name, kind).is_none())
     };
     let aliases = ALIASES.iter().map(|(alias, _)| *alias);
-    let hint = match suggest::nearest(&text, names().chain(aliases)) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!(
-            "the options are {}",
-            names()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ),
+    let hint = if let Some(hint) = elsewhere::hint(&text, kind) {
+        hint
+    } else if let Some(name) = suggest::nearest(&text, names().chain(aliases)) {
+        format!("did you mean `{name}`?")
+    } else {
+        let names: Vec<_> = names().map(|name| format!("`{name}`")).collect();
+        format!("the options are {}", names.join(", "))
     };
     Error::new(word.span(), format!("unknown option `{text}`: {hint}"))
 }

@@ -1,8 +1,9 @@
-//! What a call returns if the lock was not obtained or was lost: the answer of a handler, or the error in the return
+//! The result of a call that did not get the lock, or lost it: the answer of a handler, or the error in the return
 //! type.
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::{Error, ExprPath, Result};
 
 use crate::args::{Handler, Options};
@@ -17,6 +18,10 @@ pub(crate) struct Answers<'a> {
     /// The function's own arguments.
     pub(crate) arguments: Vec<Argument>,
     pub(crate) has_self: bool,
+    /// `self`, if it is certainly available when a function handles `on_error`.
+    pub(crate) this: Option<TokenStream>,
+    /// Whether a handler may be an `unsafe fn`.
+    pub(crate) is_unsafe: bool,
     /// Whether the answer is given in a future.
     pub(crate) awaits: bool,
 }
@@ -45,14 +50,14 @@ impl Answers<'_> {
         }
     }
 
-    /// The arm for a timeout, if its answer differs from that to other errors.
+    /// The arm for a timeout, if a timeout has another answer than other errors.
     fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
     ) -> Result<Option<TokenStream>> {
         let answer = match &self.options.on_timeout {
             Some(handler) => self.handle("on_timeout", handler)?,
-            // `on_error` answers every error but this one.
+            // `on_error` answers every other error, but not a timeout.
             None if self.options.on_error.is_some() => {
                 self.carried("FromTimeout", "from_timeout")?
             }
@@ -89,7 +94,7 @@ impl Answers<'_> {
         let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
         let (by, make) = (Ident::new(by, span), Ident::new(make, span));
-        Ok(quote_spanned!(span=> <#ty as #private::#by>::#make(__error)))
+        Ok(quote_spanned!(span=> <#ty as #private::#by<_>>::#make(__error)))
     }
 
     fn handle(&self, option: &str, handler: &Handler) -> Result<TokenStream> {
@@ -121,6 +126,7 @@ impl Answers<'_> {
     /// Output: `return { Self::busy(self, month) }`; in a future `answer(Self::busy(self, month)).await`
     ///
     /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside of the block.
+    /// For `on_error`, a function of a type may be a method: `on_error(Self::failed, self, __error)`.
     fn call(
         &self,
         option: &str,
@@ -147,21 +153,37 @@ impl Answers<'_> {
             }
             None => path.to_token_stream(),
         };
+        let call = if option == "on_error" && is_of_type(path) && !self.is_unsafe {
+            let this = match &self.this {
+                Some(this) => this.clone(),
+                None => quote_spanned!(ours(span)=> #private::NoSelf),
+            };
+            quote_spanned!(ours(span)=> #private::on_error(#handler, #this, __error))
+        } else {
+            quote!(#handler #list)
+        };
         if !self.awaits {
-            // Returned, so that an answer of another type is compared with the return type.
-            return Ok(returned(quote!(#handler #list)));
+            // With `return`, the compiler compares the type of the answer with the return type of the function.
+            return Ok(returned(call));
         }
         let span = ours(span);
         let ty = match &self.returns.ty {
             Some(ty) => ty.clone(),
             None => quote_spanned!(span=> _),
         };
-        Ok(quote_spanned!(span=> #private::answer::<_, #ty, _>(#handler #list).await))
+        Ok(quote_spanned!(span=> #private::answer::<_, #ty, _>(#call).await))
     }
 
     pub(super) fn private_at(&self, span: Span) -> TokenStream {
         private_at(self.options.runtime.as_ref(), span)
     }
+}
+
+/// Whether the path names a function of a type, not of a module: `Self::failed`, `<T as Trait>::failed`, `Ledger::failed`.
+fn is_of_type(path: &ExprPath) -> bool {
+    let of = path.path.segments.iter().rev().nth(1);
+    let is_type = |name: String| name.starts_with(char::is_uppercase);
+    path.qself.is_some() || of.is_some_and(|of| is_type(of.ident.unraw().to_string()))
 }
 
 /// Whether an answer to a timeout may use what the body consumes.

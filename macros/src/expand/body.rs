@@ -46,8 +46,8 @@ impl Expansion<'_> {
             #probe
             match #private::Lock::blocking_acquire(__request) {
                 #private::Ok(__guard) => {
-                    let __scope = #private::enter(&__guard);
                     #guard
+                    let __scope = #private::enter(&__guard);
                     #body
                 }
                 #arms
@@ -71,7 +71,7 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body is pinned where it is made: each move of a future copies all that it stores, and its own copy needs stack.
+    /// The body is pinned in place: each move of a future copies everything that it stores, and each copy needs stack.
     /// If the answer to a timeout may use what the body consumes, or the body uses the guard, the lock is acquired in a
     /// separate step.
     pub(super) fn in_future(
@@ -125,8 +125,8 @@ impl Expansion<'_> {
         })
     }
 
-    /// Takes the lock and runs the future `body` under it. The result is a variable since in old editions what an expression
-    /// borrows must outlive the block that it ends.
+    /// Takes the lock and runs the future `body` under it. The result is stored in a variable, because in old
+    /// editions the last expression of a block must not borrow from that block.
     fn under(&self, before: TokenStream, body: TokenStream) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let under = if self.finishes() {
@@ -142,7 +142,7 @@ impl Expansion<'_> {
                 __result
             }
         };
-        // In an arm of the `match`, what is made of `__error` and awaited would be stored beside the body.
+        // If the handler were awaited in an arm of the `match`, the future would store it beside the body.
         if matches!(self.options.on_error, Some(Handler::Path { .. })) {
             let (timeout, error) = self.answers.both(returned)?;
             return Ok(quote_spanned! {*span=>
@@ -249,16 +249,21 @@ impl Expansion<'_> {
         request(function, self.options, self.owner, quote!(#prelude #edge))
     }
 
-    /// `let g = &__guard;`
+    /// `use Borrowed as _; let g = &__guard;`
     fn guard(&self) -> TokenStream {
         let Some(guard) = &self.options.guard else {
             return TokenStream::new();
         };
-        let span = self.span;
+        let Self { private, span, .. } = self;
         let ident = &guard.ident;
-        // Inherited from the block, the guard need not be used by every function.
+        // If the guard is inherited from the block, some functions need not use it.
         let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
-        quote_spanned!(span=> #allow let #ident = &__guard;)
+        quote_spanned! {*span=>
+            #[allow(unused_imports)]
+            use #private::Borrowed as _;
+            #allow
+            let #ident = &__guard;
+        }
     }
 
     /// Rejects a return type that is a future under another name.

@@ -7,7 +7,7 @@ use syn::{Error, Expr, ExprClosure, Pat, Result, ReturnType};
 use super::answer::{Answers, returned};
 use crate::args::is_awaited;
 use crate::item::Argument;
-use crate::tokens::{bare_expr, braced, ours, start};
+use crate::tokens::{bare_expr, braced, moved, ours, start};
 
 impl Answers<'_> {
     /// Input:  `|month| Err(Busy(month))` for `on_timeout`
@@ -26,7 +26,7 @@ impl Answers<'_> {
         }
         let span = Span::mixed_site();
         let bindings = self.bindings(option, closure)?;
-        // Awaited in place, an async block runs as part of this future.
+        // An async block that is awaited in place runs as a part of the protected future.
         let body = match bare_expr(&closure.body) {
             Expr::Async(block) => quiet(&block.block),
             Expr::Block(block) if block.label.is_none() => quiet(&block.block),
@@ -55,13 +55,14 @@ impl Answers<'_> {
             let input = &inputs[0];
             return Ok(quote_spanned!(span=> let #input = __error;));
         }
-        // A parameter that may not be there is no argument, as the closure's own could not be conditional. The body sees it.
+        // A parameter with `#[cfg(…)]` is not passed, because the closure's list of parameters cannot be conditional.
+        // The closure's body can use it nevertheless.
         let arguments: Vec<&Argument> = self
             .arguments
             .iter()
             .filter(|argument| argument.conditions.is_empty())
             .collect();
-        // It sees `self` anyway, too, so a closure may leave it out.
+        // The closure's body can use `self` too, so the closure may leave out that argument.
         let behind_self = &arguments[usize::from(self.has_self)..];
         let arguments = match inputs.len().checked_sub(usize::from(is_error)) {
             Some(n) if n == arguments.len() => &arguments,
@@ -75,8 +76,11 @@ impl Answers<'_> {
             }
         };
         let mut values: Vec<TokenStream> = error.into_iter().collect();
-        for argument in arguments {
-            values.push(argument.for_closure()?);
+        let first = usize::from(is_error);
+        for (argument, input) in arguments.iter().zip(inputs.iter().skip(first)) {
+            // The compiler reports the error at the closure's parameter: if the body has consumed the argument, the
+            // mistake is here.
+            values.push(moved(argument.for_closure()?, start(input)));
         }
         let mut patterns = Vec::new();
         let mut types = Vec::new();

@@ -1,6 +1,8 @@
 //! Checks and expands a protected function.
 
 use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use syn::{ReceiverKind, Safety, Type};
 
 use super::answer::Answers;
 use super::body::Expansion;
@@ -9,7 +11,7 @@ use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{Flavor, Returns};
 use crate::item::{Arguments, Function, Params, forwarded, is_mark, second_mark};
-use crate::tokens::{braced, private};
+use crate::tokens::{bare_type, braced, find_word, private};
 
 /// A function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
@@ -43,7 +45,7 @@ pub(crate) fn protect(
     check_flavor(&flavor, options, errors);
     check_later(&returns, errors);
 
-    // Parameters need names only for handlers that get them.
+    // Parameters need names only if a handler gets them.
     let needs_arguments = options
         .handlers()
         .any(|(_, handler)| matches!(handler, Handler::Path { .. } | Handler::Closure(_)));
@@ -60,6 +62,8 @@ pub(crate) fn protect(
             returns: &returns,
             arguments: arguments.values,
             has_self: function.sig.receiver().is_some(),
+            this: this(&function, &flavor),
+            is_unsafe: matches!(function.sig.safety, Safety::Unsafe(_)),
             awaits: !flavor.is_sync(),
         },
         prelude: arguments.prelude,
@@ -77,6 +81,26 @@ pub(crate) fn protect(
         Some(tokens) => function.with_body(braced(tokens, body.span)),
         None => TokenStream::new(),
     }
+}
+
+/// `self`, if it is available when `on_error` is handled. In a future, the body may have consumed everything except
+/// shared references. A future whose body does not use `self` may outlive `self`.
+fn this(function: &Function, flavor: &Flavor) -> Option<TokenStream> {
+    let receiver = function.sig.receiver()?;
+    let is_shared = match &receiver.kind {
+        ReceiverKind::Reference(_, _, mutability) => mutability.is_none(),
+        ReceiverKind::Typed(_, ty) => {
+            matches!(bare_type(ty), Type::Reference(reference) if reference.mutability.is_none())
+        }
+        _ => false,
+    };
+    let is_there = match flavor {
+        Flavor::Sync => true,
+        Flavor::Async => is_shared,
+        Flavor::Block(block) => is_shared && find_word(block.body.tokens.clone(), "self").is_some(),
+        Flavor::Made { .. } => false,
+    };
+    is_there.then(|| receiver.self_token.to_token_stream())
 }
 
 fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
@@ -97,7 +121,7 @@ fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
     }
 }
 
-/// Refuses what would run when the lock is free again.
+/// Refuses return types that contain something that would run only after the lock is released.
 fn check_later(returns: &Returns, errors: &mut Errors) {
     if let Some((span, what)) = returns.later {
         let instead = match what {

@@ -1,8 +1,8 @@
 //! Handlers that are functions of the same block. Such a function takes no lock: it would wait for the lock that its
 //! caller did not get, and its own handler would call it again.
 //!
-//! That applies only if the path certainly means the block's function. If it could mean another one, the user has to
-//! say which.
+//! That applies only if the path certainly means the block's function. If the path could mean another function, the
+//! user has to write an unambiguous path.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -80,12 +80,14 @@ pub(super) fn refuse_circle(
                 same_name
                     && match header.named_by(path) {
                         Named::This | Named::OfType => true,
-                        // The function is protected in any case.
+                        // The path may or may not mean this function. It is refused only where a function with its own
+                        // attribute inherits it: for functions without one, `answering` has already reported it.
                         Named::Unclear => inherited && candidate.marks.options.is_some(),
                         Named::Another => false,
                     }
             }
-            // In a closure on the function itself, the call is intended.
+            // If the closure is in the function's own attribute, it calls the function on purpose. Only a closure
+            // inherited from the block is refused.
             Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
             Handler::Skip(_) | Handler::Panic(_) => false,
         };
@@ -117,7 +119,7 @@ pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut
         if [format!("Self::{name}"), format!("<Self>::{name}")].contains(&spelled) {
             refuse(option, &name, handler, errors);
         } else if spelled != name || !function.knows_self() {
-            // A single word is a free function, and no method.
+            // A single word names a free function, not a method.
             errors.on(path, format!(
                 "if this is the annotated `{name}` itself, it would answer for itself, again and again: name another function as its `{option}`; \
                  if it is another `{name}`, call it in a closure"
@@ -144,7 +146,7 @@ fn last(path: &ExprPath) -> Option<&Ident> {
 fn calls(closure: &ExprClosure, option: &str, function: &Function) -> bool {
     let name = function.sig.ident.unraw().to_string();
     let mut callers = vec!["self.".to_owned(), "Self::".to_owned()];
-    // The error comes first.
+    // The error is the first argument of the closure.
     let errors = usize::from(option == "on_error");
     if function.sig.receiver().is_some()
         && closure.inputs.len() == function.sig.inputs.len() + errors

@@ -17,7 +17,6 @@ use crate::tokens::{ours, private, private_at, whole};
 ///     static __SITE: Site = Site { owner: Owner::Type("Ledger"), function: "close_month", … };
 ///     Request::<Mutex>::new(&__SITE)
 /// };
-/// Request::expire(&mut __request, Duration::from_secs(100));
 /// Request::part(&mut __request, &(month));
 /// ```
 ///
@@ -66,9 +65,9 @@ fn settings(options: &Options) -> TokenStream {
         ("interval", &options.interval),
     ];
     for (option, length) in lengths {
-        if let Some(length) = length {
-            let (value, span) = duration(length, options);
-            settings.set(option, value, span);
+        // Only expressions are set here: a length that is known at compile time is already part of the site.
+        if let Some(Length::Given(value)) = length {
+            settings.set(option, value.to_token_stream(), whole(value));
         }
     }
     for (option, count) in [("retries", &options.retries), ("permits", &options.permits)] {
@@ -94,11 +93,11 @@ fn settings(options: &Options) -> TokenStream {
             }
         }
         (_, Some(Keys::Each(values))) => {
-            let value = match is_place(values) {
-                true => borrowed(values),
-                false => values.to_token_stream(),
+            let (by, value) = match is_place(values) {
+                true => ("each_of", borrowed(values)),
+                false => ("each", values.to_token_stream()),
             };
-            settings.set("each", value, whole(values));
+            settings.set(by, value, whole(values));
         }
         (Some(Key::Parts(parts)), None) => settings.parts(parts),
         _ => {}
@@ -152,19 +151,4 @@ impl Settings<'_> {
 fn borrowed(value: &impl ToTokens) -> TokenStream {
     let span = ours(whole(value));
     quote_spanned!(span=> &(#value))
-}
-
-fn duration(length: &Length, options: &Options) -> (TokenStream, Span) {
-    match length {
-        Length::Known(length) => {
-            let span = Span::mixed_site();
-            let private = private(options.runtime.as_ref());
-            let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
-            (
-                quote_spanned!(span=> #private::Duration::new(#seconds, #nanos)),
-                span,
-            )
-        }
-        Length::Given(value) => (value.to_token_stream(), whole(value)),
-    }
 }

@@ -1,10 +1,12 @@
 //! The static description of an annotated function, submitted to the list of all.
 
+use std::time::Duration;
+
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::ext::IdentExt;
 
-use crate::args::{Key, Options, Part};
+use crate::args::{Key, Length, Options, Part};
 use crate::item::Function;
 use crate::source;
 use crate::tokens::private;
@@ -41,6 +43,20 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     };
     let attribute = options.kind.ident();
     let text = options.text();
+    let lengths = [
+        &options.expire,
+        &options.block,
+        &options.at_least,
+        &options.interval,
+    ];
+    let lengths = lengths.map(|length| {
+        let (is_literal, length) = match length {
+            Some(Length::Known(length)) => (true, *length),
+            Some(Length::Given(_)) | None => (false, Duration::ZERO),
+        };
+        let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
+        quote_spanned!(span=> (#is_literal, #seconds, #nanos))
+    });
     quote_spanned! {span=>
         static __SITE: #private::Site = #private::Site {
             package: ::core::option_env!("CARGO_PKG_NAME"),
@@ -53,6 +69,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             namespace: #namespace,
             key: &[#(#parts),*],
             options: #text,
+            lengths: [#(#lengths),*],
             state: #private::State::NEW,
         };
         #private::submit! { #private::Listed(&__SITE) }

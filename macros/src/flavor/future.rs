@@ -1,4 +1,4 @@
-//! Recognizes return types that are spelled as futures. The compiler finds the others.
+//! Recognizes return types that are written as futures. Futures under other names are found by the compiler.
 
 use syn::{GenericArgument, PathArguments, Type, TypeParamBound, TypePath};
 

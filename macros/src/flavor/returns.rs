@@ -1,4 +1,4 @@
-//! What a body returns.
+//! The return type of a body.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -7,7 +7,7 @@ use syn::{GenericArgument, Path, PathArguments, Token, Type, TypeParamBound};
 
 use crate::tokens::{bare_type, ours, whole};
 
-/// What the body returns.
+/// The return type of the body.
 pub(crate) struct Returns {
     /// The type, with `_` for each `impl Trait`; `None` if that is all there is, or for `!`, which cannot be named.
     pub(crate) ty: Option<TokenStream>,
@@ -55,7 +55,7 @@ impl Returns {
     }
 }
 
-/// The first place in a return type where something is spelled that runs after the call: a future or a stream.
+/// The first place in a return type that names something that runs after the call: a future or a stream.
 fn later(ty: &Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match path.segments.last()?.ident.to_string().as_str() {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),

@@ -71,10 +71,10 @@ impl Function {
         quote!(#(#attrs)* #visibility #default #sig #body)
     }
 
-    /// Whether the signature shows that there is a `Self`.
+    /// Whether the signature shows that the function has a `Self`.
     ///
-    /// The body does not count, since editing a body must not rename a lock. What `#[async_trait]` adds depends on the
-    /// body, so it does not count either.
+    /// The body does not count, since editing a body must not rename a lock. Additions of `#[async_trait]` to the
+    /// signature depend on the body, so they do not count either.
     pub(crate) fn knows_self(&self) -> bool {
         let sig = &self.sig;
         if sig.receiver().is_some() {

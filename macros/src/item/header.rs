@@ -25,7 +25,7 @@ pub(crate) enum Header {
     Trait(TokenStream),
 }
 
-/// What a path means that ends in the name of a function of the block.
+/// The meaning of a path that ends in the name of a function of the block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
     /// The function of the block.
@@ -87,7 +87,7 @@ impl Header {
         (!is_parameter).then_some(name)
     }
 
-    /// What `path` means, whose last word is the name of a function of this block.
+    /// The meaning of `path`, whose last word is the name of a function of this block.
     pub(crate) fn named_by(&self, path: &ExprPath) -> Named {
         let segments = &path.path.segments;
         let (leading, last) = (path.path.leading_colon, segments.len() - 1);
@@ -96,7 +96,7 @@ impl Header {
             quote!(#leading #(#segments)::*)
         };
         match &path.qself {
-            // An associated function cannot be imported.
+            // Without a type before it, the word names another function: an associated function cannot be imported.
             None if last == 0 => Named::Another,
             None if self.is_own_path(&before(last)) => self.of_type(),
             None => Named::Unclear,
@@ -126,7 +126,7 @@ impl Header {
         }
     }
 
-    /// As [`path_of`](Self::path_of), for a message.
+    /// Like [`path_of`](Self::path_of), for a message.
     pub(crate) fn spelled(&self, function: &str) -> String {
         match self.own_trait() {
             Some(path) => format!("<Self as {}>::{function}", words(path).concat()),

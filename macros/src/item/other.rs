@@ -119,7 +119,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
                 if before.as_ref().is_none_or(comes_before_a_value) {
                     return Some(bar.span());
                 }
-                // The second bar of `||`, which is an `or` here.
+                // Skips the second bar of `||`, which is the operator here.
                 if bar.spacing() == Spacing::Joint {
                     tokens.next();
                 }

@@ -54,7 +54,7 @@ impl Params {
 pub(crate) struct Arguments {
     /// In order, `self` first.
     pub(crate) values: Vec<Argument>,
-    /// Statements that take references apart, which are parameters of their own now.
+    /// Statements that take references apart; each of these references is now a parameter with a name.
     pub(crate) prelude: TokenStream,
 }
 
@@ -124,7 +124,8 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
                 if matches!(&*param.pat, Pat::Wild(_)) {
                     name(param, i);
                 } else if is_reference && !is_name {
-                    // What the pattern binds depends on what is behind the reference; the reference itself can be copied.
+                    // The pattern binds parts of the value behind the reference. The reference itself can be copied
+                    // for the handler.
                     name(param, i);
                     let ident = &param.pat;
                     let prelude = quote_spanned!(ours(start(&pattern))=> #(#conditions)* let #pattern = #ident;);
@@ -146,7 +147,7 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
 /// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
 /// Output: `{ let __whole: (u32, Pair) = (a, b); __whole }`
 ///
-/// Behind a reference that is hidden in the type, what the pattern binds makes up something else: that does not compile.
+/// If the type hides a reference, the parts that the pattern binds have other types, so this does not compile.
 fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     let ty = &param.ty;
     let is_simple = matches!(&*param.pat, Pat::Ident(_) | Pat::Paren(_));

@@ -7,12 +7,13 @@ use crate::config::{Config, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::store::rights;
 
-/// The ACL rule for a user that may do exactly what this library does with this [`Config`] or URL, on each server; that
-/// for sentinels is [`AclRule::sentinels`]. Does not connect.
+/// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
+/// URL. [`AclRule::sentinels`] is the rule for sentinels. This function does not connect.
 ///
 /// # Errors
 ///
-/// As [`Config::new`], and for options that cannot work.
+/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](crate::SetupError::InvalidOption) for options
+/// that cannot work.
 ///
 /// ```
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -29,7 +30,7 @@ where
     Ok(AclRule::of(&config.try_into()?.validate()?))
 }
 
-/// What [`acl_rule`] returns. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
+/// The result of [`acl_rule`]. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
 /// commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AclRule {
@@ -73,28 +74,51 @@ impl AclRule {
         }
     }
 
-    /// The rule without its optional commands. `CONFIG GET` is for [`Client::guarantees`](crate::Client::guarantees)
-    /// and the warnings of set-up, but also lets the user read passwords in the configuration; without it, guarantees
-    /// that depend on it are `Unknown`. The shard channels of a cluster save work for its nodes; servers before Redis 7
-    /// do not have them.
+    /// The rule without its optional commands. The library uses `CONFIG GET` for
+    /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But a user with that right can
+    /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
+    /// configuration are `Unknown`. Also optional are the commands for the shard channels of a cluster. They save
+    /// work for its nodes; servers before Redis 7 do not have them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();
         self
     }
 
-    /// The rule with what [`operator`](crate::operator) and the command `auto-mutex` need beside what locks need: to
-    /// list names, and to find keys without an end. It changes nothing for sentinels.
+    /// The rule with the commands that [`operator`](crate::operator) and the command `auto-mutex` need in addition: to list
+    /// names, and to find keys that never expire. The rule for sentinels stays the same.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("redis://127.0.0.1:6379")?.operator();
+    /// assert!(rule.commands().any(|command| command == "scan"));
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn operator(mut self) -> Self {
         let more = rights::OPERATOR.iter().map(ToString::to_string);
         self.commands.extend(more);
-        let commands = &self.commands;
-        self.optional.retain(|right| !commands.contains(right));
         self
     }
 
-    /// The rule for the users of the sentinels, which have users of their own; `None` where there are no sentinels.
+    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above. Older servers refuse this rule. With this
+    /// right, `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves
+    /// an entry in the server's `ACL LOG`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("valkey://127.0.0.1:6379")?.with_setinfo();
+    /// assert!(rule.commands().any(|command| command == "client|setinfo"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_setinfo(mut self) -> Self {
+        let more = rights::INTRODUCTION.iter().map(ToString::to_string);
+        self.optional.extend(more);
+        self
+    }
+
+    /// The rule for the user on the sentinels, which have users of their own. `None` if the URL names no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {
         self.sentinels.as_deref()

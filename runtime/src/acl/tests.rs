@@ -58,3 +58,24 @@ fn what_is_optional_can_be_left_out() {
     let least = rule("redis-cluster://h").without_optional();
     assert!(has(&least, "asking") && !has(&least, "spublish"));
 }
+
+#[test]
+fn setinfo_is_in_the_rule_where_it_is_asked_for() {
+    let whole = rule("redis://h");
+    assert!(!has(&whole, "client|setinfo"));
+    assert!(has(&whole.clone().with_setinfo(), "client|setinfo"));
+    assert_eq!(
+        whole.with_setinfo().without_optional(),
+        rule("redis://h").without_optional()
+    );
+}
+
+#[test]
+fn an_operator_needs_two_commands_more() {
+    let whole = rule("redis://h");
+    let operator = whole.clone().operator();
+    let added: Vec<_> = operator.commands().filter(|it| !has(&whole, it)).collect();
+    assert_eq!(added, ["pttl", "scan"]);
+    let least = operator.without_optional();
+    assert!(has(&least, "scan") && !has(&least, "config|get"));
+}

@@ -5,14 +5,14 @@ use std::future::{Future, Ready, ready};
 
 use crate::error::LockError;
 
-/// Marks a type that is what is asked for.
+/// Marks a type that is the requested type itself.
 #[derive(Debug)]
 pub struct AtOnce(());
-/// Marks a type that has what is asked for inside: a future, a `Result`, a reference.
+/// Marks a type that contains the requested type: a future, a `Result`, a reference.
 #[derive(Debug)]
 pub struct Inside(());
 
-/// What a handler of an async function returns: `R`, or a future of `R`. `M` tells the two apart.
+/// The result of a handler of an async function: `R`, or a future of `R`. `M` distinguishes the two.
 #[diagnostic::on_unimplemented(
     message = "the handler returns `{Self}`, but the function returns `{R}`",
     label = "must return `{R}`, or a future of it",
@@ -40,6 +40,64 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
     fn answer(self) -> F {
         self
     }
+}
+
+/// Marks a handler that gets `self` before the error.
+#[derive(Debug)]
+pub struct WithSelf(());
+/// Marks a handler that gets `&self` before the error, where the method has `&mut self`.
+#[derive(Debug)]
+pub struct Reborrowed(());
+/// Replaces `self` if there is none, or if the body may have consumed it.
+#[derive(Debug)]
+pub struct NoSelf;
+
+/// A function of a type that handles `on_error`, for a method whose `self` is `S`. `M` distinguishes the ways to call
+/// it.
+#[diagnostic::on_unimplemented(
+    message = "this function does not take what `on_error` gives",
+    label = "takes neither a `LockError` alone, nor `self` and a `LockError`",
+    note = "`self` is given in a sync method, and in an async one with `&self`: elsewhere the body may have consumed it",
+    note = "for anything else write a closure, which sees `self` and the parameters: `on_error = |error| …`"
+)]
+pub trait OnError<M, S> {
+    /// The type that the function returns.
+    type Answer;
+
+    /// Calls the function.
+    fn call(self, this: S, error: LockError) -> Self::Answer;
+}
+
+#[diagnostic::do_not_recommend]
+impl<S, A, F: FnOnce(LockError) -> A> OnError<AtOnce, S> for F {
+    type Answer = A;
+
+    fn call(self, _: S, error: LockError) -> A {
+        self(error)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<S, A, F: FnOnce(S, LockError) -> A> OnError<WithSelf, S> for F {
+    type Answer = A;
+
+    fn call(self, this: S, error: LockError) -> A {
+        self(this, error)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, S: ?Sized, A, F: FnOnce(&'a S, LockError) -> A> OnError<Reborrowed, &'a mut S> for F {
+    type Answer = A;
+
+    fn call(self, this: &'a mut S, error: LockError) -> A {
+        self(this, error)
+    }
+}
+
+/// Calls the function that `on_error` names.
+pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -> F::Answer {
+    handler.call(this, error)
 }
 
 /// Whether a handler is `F`, the function of the same name in the block.

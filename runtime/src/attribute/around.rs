@@ -36,14 +36,14 @@ pub fn finish<G: Guard, F: Future>(
 pin_project! {
     /// A lock that is being taken, then held.
     ///
-    /// The expansion declares it before the body, so it is dropped after the body: what the body owns is gone when the lock is
-    /// released.
+    /// The expansion declares it before the body, so it is dropped after the body. So the body's own values are dropped
+    /// before the lock is released.
     #[must_use = "the lock is taken by `under`"]
     pub struct Locking<A, G> {
         #[pin]
         acquire: Option<A>,
         guard: Option<G>,
-        // It was polled before, so the lock is not fresh.
+        // The call waited for the lock in an earlier poll, so the body must check for a loss.
         waited: bool,
     }
 }
@@ -61,7 +61,7 @@ pub fn locking<L: Lock>(
 
 /// Takes the lock, then [`run`]s `body`.
 ///
-/// Both stay where they are: a future that is moved into another one is copied in a debug build, with all that it stores.
+/// Both are pinned in place: in a debug build, moving a future into another one copies everything that it stores.
 pub fn under<'a, A, G, F>(
     lock: Pin<&'a mut Locking<A, G>>,
     body: Pin<&'a mut F>,
@@ -103,7 +103,8 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let mut lock = this.lock.as_mut().project();
-        // A lock that was granted during this poll is not lost yet, and reading the clock is a good part of a call.
+        // A lock that was granted during this poll needs no check for a loss. The check reads the clock, which would
+        // be a good part of the call's time.
         let mut fresh = false;
         if let Some(acquire) = lock.acquire.as_mut().as_pin_mut() {
             fresh = !std::mem::replace(lock.waited, true);

@@ -1,5 +1,7 @@
 //! How a return type carries a [`LockError`] that no handler answers.
 
+use super::answer::{AtOnce, Inside};
+use super::value::Nothing;
 use crate::error::LockError;
 
 /// A return type that can carry a [`LockError`].
@@ -11,12 +13,12 @@ use crate::error::LockError;
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`",
     note = "in an annotated block, a function that needs no lock gets `#[no_auto_mutex]`"
 )]
-pub trait FromLockError {
+pub trait FromLockError<M> {
     /// The error, as this type.
     fn from_lock_error(error: LockError) -> Self;
 }
 
-impl<T, E: ErrorFromLockError> FromLockError for Result<T, E> {
+impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
     fn from_lock_error(error: LockError) -> Self {
         Err(E::error_from_lock_error(error))
     }
@@ -26,17 +28,24 @@ impl<T, E: ErrorFromLockError> FromLockError for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "the error type `{Self}` cannot be made from a `LockError`",
     label = "needs `From<auto_mutex::LockError>`",
-    note = "implement `From<auto_mutex::LockError>` for `{Self}`",
+    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound)",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
 )]
-pub trait ErrorFromLockError {
+pub trait ErrorFromLockError<M> {
     /// The error, as this type.
     fn error_from_lock_error(error: LockError) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: From<LockError>> ErrorFromLockError for E {
+impl<E: From<LockError>> ErrorFromLockError<AtOnce> for E {
+    fn error_from_lock_error(error: LockError) -> Self {
+        error.into()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Nothing + From<LockError>> ErrorFromLockError<Inside> for E {
     fn error_from_lock_error(error: LockError) -> Self {
         error.into()
     }
@@ -49,13 +58,13 @@ impl<E: From<LockError>> ErrorFromLockError for E {
     note = "add `on_timeout = …`: a function, a closure, `skip` or `panic`",
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
-pub trait FromTimeout {
+pub trait FromTimeout<M> {
     /// The error, as this type.
     fn from_timeout(error: LockError) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
-impl<R: FromLockError> FromTimeout for R {
+impl<M, R: FromLockError<M>> FromTimeout<M> for R {
     fn from_timeout(error: LockError) -> Self {
         R::from_lock_error(error)
     }
@@ -68,13 +77,13 @@ impl<R: FromLockError> FromTimeout for R {
     note = "add `on_error = …`: a function, a closure, `skip` or `panic`",
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
-pub trait FromOtherError {
+pub trait FromOtherError<M> {
     /// The error, as this type.
     fn from_other_error(error: LockError) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
-impl<R: FromLockError> FromOtherError for R {
+impl<M, R: FromLockError<M>> FromOtherError<M> for R {
     fn from_other_error(error: LockError) -> Self {
         R::from_lock_error(error)
     }

@@ -1,4 +1,4 @@
-//! What expansions ask the compiler about types: is it a future, and what does the body return?
+//! Questions of the expansions about types: is it a future, and what does the body return?
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ impl<R: Future> Probe<R> {
     }
 }
 
-/// Has the method that is found for what is no future.
+/// Has the method that the compiler finds for types that are not futures.
 pub trait Otherwise {
     /// The answer.
     fn __auto_mutex_kind(&self) -> IsValue {
@@ -37,7 +37,7 @@ pub trait Otherwise {
 
 impl<R> Otherwise for Probe<R> {}
 
-/// What the return type of a sync function must be.
+/// A valid return type of a sync function.
 #[diagnostic::on_unimplemented(
     message = "this function returns a future, so the lock would only protect its making",
     label = "a future under another name",

@@ -1,4 +1,4 @@
-//! [`Lock`]: what each attribute takes.
+//! [`Lock`]: the lock that an attribute takes.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -19,22 +19,22 @@ pub trait Lock: Guard + Sized {
     ///
     /// # Errors
     ///
-    /// Those of the lock, and an unusable key.
+    /// The errors of the lock, and an error for an unusable key.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send;
 
-    /// As [`acquire`](Self::acquire), blocking the thread.
+    /// Like [`acquire`](Self::acquire), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire), and [`LockError::Deadlock`].
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::Deadlock`].
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
-/// A call for one lock. It begins when it is first polled; the request is gone while it waits.
+/// A call for one lock. It begins when it is first polled; after that it does not keep the request.
 enum Call<L> {
     Asked(Request<L>),
     Begun(Taking),
@@ -59,7 +59,7 @@ impl<L> Call<L> {
     }
 }
 
-/// Writes [`Lock`] for the guard of one name, of which `$demand` says how much is taken.
+/// Implements [`Lock`] for the guard of one name. `$demand` says how much of the name to take.
 macro_rules! single {
     ($guard:ident, $demand:expr) => {
         impl Lock for $guard {

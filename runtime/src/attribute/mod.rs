@@ -1,11 +1,13 @@
-//! What the attributes expand to calls of, re-exported as `auto_mutex::__private`.
+//! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`.
 //!
-//! [`Site`] describes an annotated function, [`request`] collects what a call asks for, [`value`] says what options
-//! accept, [`lock`] takes the lock, [`around`] runs the body under it, [`carry`] and [`answer`] say what a call returns
-//! that does not get it. Nothing here is covered by semantic versioning: the macro crate requires exactly this version.
+//! [`Site`] describes an annotated function. [`request`] collects the options of a call, [`value`] has the types that
+//! options accept, [`lock`] takes the lock, and [`around`] runs the body under it. [`borrowed`] limits the body's use
+//! of its guard. [`carry`] and [`answer`] produce the result of a call that does not get the lock. Semantic versioning
+//! does not apply to this module, because each version of the macro crate requires exactly this version.
 
 mod answer;
 mod around;
+mod borrowed;
 mod carry;
 mod kind;
 mod lock;
@@ -16,20 +18,25 @@ pub use std::boxed::Box;
 pub use std::option::Option::{None, Some};
 pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
-pub use std::time::Duration;
 
 pub use crate::handle::Guard;
 pub use crate::multi::MultiGuard as Multi;
 pub use crate::mutex::MutexGuard as Mutex;
 pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
-pub use answer::{Answer, AtOnce, Inside, IsOwn, Skip, answer, own, panic};
+pub use answer::{
+    Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Reborrowed, Skip, WithSelf, answer, on_error,
+    own, panic,
+};
 pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing};
+pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
 pub use lock::Lock;
 pub use request::Request;
-pub use value::{IsDuration, IsPermits, KeyList, KeyPart, OwnerName};
+pub use value::{
+    Behind, IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, Nothing, OwnerName,
+};
 
 pub use crate::site::{Attribute, Listed, Owner, Site, State};
 pub use inventory::submit;

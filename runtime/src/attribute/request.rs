@@ -1,10 +1,10 @@
-//! [`Request`]: what one call of an annotated function asks for.
+//! [`Request`]: the request of one call of an annotated function.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use super::value::{IsDuration, IsPermits, KeyList, KeyPart, OwnerName};
+use super::value::{IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Demand, Options, Taking};
@@ -15,13 +15,13 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, SharedStr};
 
-/// What stands for the namespace at the beginning of `was`; nothing, where there is none.
+/// At the beginning of `was`, the namespace replaces this text. Without a namespace, nothing does.
 const NAMESPACE: &str = "{namespace}:";
 
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a call asks for. It borrows nothing, so it may be kept across an await.
+/// The request of a call. It borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
     site: &'static Site,
@@ -33,7 +33,7 @@ pub struct Request<L> {
     several: bool,
     /// The `Display` of some part failed.
     key_failed: bool,
-    /// Without `retries`.
+    /// All options except `retries` and `interval`.
     options: Options,
     retries: Option<u32>,
     interval: Option<Duration>,
@@ -53,6 +53,7 @@ impl<L> Request<L> {
     /// The request of a function of the type `T`.
     #[must_use]
     pub fn of<T: ?Sized>(site: &'static Site) -> Self {
+        let [expire, block, at_least, interval] = site.lengths();
         Self {
             site,
             self_type: std::any::type_name::<T>(),
@@ -61,11 +62,14 @@ impl<L> Request<L> {
             several: false,
             key_failed: false,
             options: Options {
+                expire,
+                block,
+                at_least: at_least.unwrap_or_default(),
                 reentrant: true,
                 ..Options::default()
             },
             retries: None,
-            interval: None,
+            interval,
             permits: 0,
             was: None,
             owner: None,
@@ -74,21 +78,21 @@ impl<L> Request<L> {
     }
 
     /// `client = …`
-    pub fn client(&mut self, client: &Client) {
-        self.client = Some(client.clone());
+    pub fn client<M, C: IsClient<M> + ?Sized>(&mut self, client: &C) {
+        self.client = Some(client.client().clone());
     }
 
-    /// `expire = …`
+    /// `expire = …`, an expression
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
         self.options.expire = self.options.length("expire", expire.length());
     }
 
-    /// `block = …`
+    /// `block = …`, an expression
     pub fn block<D: IsDuration>(&mut self, block: D) {
         self.options.block = self.options.length("block", block.block());
     }
 
-    /// `at_least = …`
+    /// `at_least = …`, an expression
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let at_least = self.options.length("at_least", at_least.length());
         self.options.at_least = at_least.unwrap_or_default();
@@ -99,18 +103,18 @@ impl<L> Request<L> {
         self.retries = Some(retries);
     }
 
-    /// `interval = …`
+    /// `interval = …`, an expression
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
         self.interval = self.options.length("interval", interval.length());
     }
 
     /// Adds a part to the key.
-    pub fn part<P: KeyPart + ?Sized>(&mut self, part: &P) {
+    pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, part: &P) {
         self.affixed("", part, "");
     }
 
     /// Adds a part to the key, between two texts.
-    pub fn affixed<P: KeyPart + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
+    pub fn affixed<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let mut text = before.to_owned();
         self.key_failed |= !part.write(&mut text);
         text.push_str(after);
@@ -161,7 +165,7 @@ impl<L> Request<L> {
         self.site.called(client.namespace(), self.self_type)
     }
 
-    /// What the site has cached for `client`, if that called it first.
+    /// The site's cache for `client`, if the site was first called with this client.
     #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || OfClient {
@@ -186,7 +190,7 @@ impl<L> Request<L> {
 
     fn write_meta(&self, client: &Client) -> SharedStr {
         let member = client.member();
-        Meta::write(member.host(), member.pid(), &self.site.place(), None)
+        Meta::write(member.machine(), member.pid(), &self.site.place(), None)
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
@@ -203,7 +207,7 @@ impl<L> Request<L> {
 
 impl Request<MutexGuard> {
     /// `owner = …`
-    pub fn owner<N: OwnerName + ?Sized>(&mut self, owner: &N) {
+    pub fn owner<M, N: OwnerName<M> + ?Sized>(&mut self, owner: &N) {
         // An owner whose `Display` fails is refused like an empty one.
         self.owner = Some(owner.name().unwrap_or_default());
     }
@@ -232,19 +236,32 @@ impl Request<MultiGuard> {
     }
 
     /// Adds a key of one part for each of `keys`.
-    pub fn each<M, K>(&mut self, keys: K)
+    pub fn each<M, N, K>(&mut self, keys: K)
     where
         K: KeyList<M>,
-        K::Key: KeyPart,
+        K::Key: KeyPart<N>,
     {
+        self.all(keys.list());
+    }
+
+    /// Does the same as [`each`](Self::each), for a place.
+    pub fn each_of<'p, M, N, K>(&mut self, keys: &'p K)
+    where
+        K: KeyPlace<'p, M> + ?Sized,
+        K::Key: KeyPart<N>,
+    {
+        self.all(keys.list());
+    }
+
+    fn all<N, K: KeyPart<N>>(&mut self, keys: impl Iterator<Item = K>) {
         self.several = true;
-        for key in keys.list() {
+        for key in keys {
             self.keys.push(Vec::new());
             self.part(&key);
         }
     }
 
-    /// The locks that are asked for, and how.
+    /// The requested locks, and how to take them.
     pub(super) fn targets(mut self) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
         let (client, options) = self.terms()?;
         client.member().check()?;

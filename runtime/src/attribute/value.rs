@@ -1,41 +1,58 @@
-//! What options accept. These are traits of their own so that the compiler can explain what is wrong with other types.
+//! The types that options accept. These are separate traits, so that the compiler can explain what is wrong with other
+//! types.
 
 use std::fmt::{Display, Write as _};
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::time::Duration;
 
 use super::answer::{AtOnce, Inside};
+use crate::client::Client;
 use crate::config::{self, IntoDuration};
 
-/// What can be a part of a key.
+/// Implemented for no type.
+///
+/// A trait with a marker `M` has an implementation for `Nothing`, so that the compiler always has two implementations
+/// to choose from. With a single one, the compiler would report the missing bounds of that one, and propose traits of
+/// this module.
+pub trait Nothing {}
+
+/// A type that can be a part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
     label = "needs `Display`",
-    note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display`"
+    note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display` (a type parameter needs the bound)"
 )]
-pub trait KeyPart {
+pub trait KeyPart<M> {
     /// Returns `false` if the `Display` failed; then `text` is incomplete.
     fn write(&self, text: &mut String) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Display + ?Sized> KeyPart for T {
+impl<T: Display + ?Sized> KeyPart<AtOnce> for T {
     fn write(&self, text: &mut String) -> bool {
         write!(text, "{self}").is_ok()
     }
 }
 
-/// What `keys` accepts. Expressions that are places are borrowed, so `M` tells values from references to references.
+#[diagnostic::do_not_recommend]
+impl<T: Nothing + ?Sized> KeyPart<Inside> for T {
+    fn write(&self, _: &mut String) -> bool {
+        false
+    }
+}
+
+/// The types that `keys` accepts by value.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
-    note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)",
-    note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
+    note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)"
 )]
 pub trait KeyList<M> {
     /// A key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
     type Key;
 
-    /// All of them.
+    /// All keys.
     fn list(self) -> impl Iterator<Item = Self::Key>;
 }
 
@@ -49,33 +66,133 @@ impl<T: IntoIterator> KeyList<AtOnce> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'a, T: ?Sized> KeyList<Inside> for &&'a T
+impl<T: Nothing> KeyList<Inside> for T {
+    type Key = T;
+
+    fn list(self) -> impl Iterator<Item = T> {
+        std::iter::empty()
+    }
+}
+
+/// The types that `keys` accepts as a place, which is only borrowed. `M` distinguishes values from references.
+#[diagnostic::on_unimplemented(
+    message = "`keys` cannot iterate over `{Self}`",
+    label = "not a list",
+    note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)",
+    note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
+)]
+pub trait KeyPlace<'p, M> {
+    /// The same as in [`KeyList`].
+    type Key;
+
+    /// All keys.
+    fn list(&'p self) -> impl Iterator<Item = Self::Key>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'p, T: ?Sized + 'p> KeyPlace<'p, AtOnce> for T
+where
+    &'p T: IntoIterator,
+{
+    type Key = <&'p T as IntoIterator>::Item;
+
+    fn list(&'p self) -> impl Iterator<Item = Self::Key> {
+        self.into_iter()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'p, 'a: 'p, T: ?Sized> KeyPlace<'p, Inside> for &'a T
 where
     &'a T: IntoIterator,
 {
     type Key = <&'a T as IntoIterator>::Item;
 
-    fn list(self) -> impl Iterator<Item = Self::Key> {
+    fn list(&'p self) -> impl Iterator<Item = Self::Key> {
         (*self).into_iter()
     }
 }
 
-/// What can name an owner.
+#[diagnostic::do_not_recommend]
+impl<'p, 'a: 'p, T: ?Sized> KeyPlace<'p, Behind<Inside>> for &'a mut T
+where
+    &'p T: IntoIterator,
+{
+    type Key = <&'p T as IntoIterator>::Item;
+
+    fn list(&'p self) -> impl Iterator<Item = Self::Key> {
+        let shared: &'p T = self;
+        shared.into_iter()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
+    type Key = &'p T;
+
+    fn list(&'p self) -> impl Iterator<Item = &'p T> {
+        std::iter::empty()
+    }
+}
+
+/// A type that can name an owner.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
     label = "needs `Display`",
-    note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display`"
+    note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display` (a type parameter needs the bound)"
 )]
-pub trait OwnerName {
+pub trait OwnerName<M> {
     /// `None` if the `Display` failed.
     fn name(&self) -> Option<String>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Display + ?Sized> OwnerName for T {
+impl<T: Display + ?Sized> OwnerName<AtOnce> for T {
     fn name(&self) -> Option<String> {
         let mut name = String::new();
         write!(name, "{self}").is_ok().then_some(name)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Nothing + ?Sized> OwnerName<Inside> for T {
+    fn name(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A `Client`, or a type that dereferences to one in any number of steps: `M` counts the steps.
+#[diagnostic::on_unimplemented(
+    message = "`client` takes a `Client`, not `{Self}`",
+    label = "not a `Client`",
+    note = "it is only borrowed, and may be what dereferences to one (`Arc<Client>`, `State<Client>`)"
+)]
+pub trait IsClient<M> {
+    /// The client.
+    fn client(&self) -> &Client;
+}
+
+/// Marks a type that dereferences to a type with the mark `M`.
+#[derive(Debug)]
+pub struct Behind<M>(PhantomData<M>);
+
+impl IsClient<AtOnce> for Client {
+    fn client(&self) -> &Client {
+        self
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<M, T: Deref<Target: IsClient<M>> + ?Sized> IsClient<Behind<M>> for T {
+    fn client(&self) -> &Client {
+        (**self).client()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Nothing + IsClient<AtOnce> + ?Sized> IsClient<Inside> for T {
+    fn client(&self) -> &Client {
+        IsClient::<AtOnce>::client(self)
     }
 }
 
@@ -89,7 +206,7 @@ pub trait IsDuration {
     /// Its length, or what is wrong with it.
     fn length(self) -> Result<Duration, &'static str>;
 
-    /// As [`length`](Self::length), for `block`.
+    /// Like [`length`](Self::length), for `block`.
     fn block(self) -> Result<Duration, &'static str>;
 }
 

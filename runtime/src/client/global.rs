@@ -1,27 +1,30 @@
 //! The global client, made once by [`setup`].
 
 use std::borrow::Cow;
+use std::future::Future;
+use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 
-use super::{Client, scope};
-use crate::config::Config;
+use super::{Client, Drained, Health, scope};
+use crate::config::{Config, IntoDuration};
 use crate::error::{LockError, SetupError};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();
-/// Held during set-up, so that the second of two at once does not connect in vain.
+/// Held during set-up, so that of two simultaneous calls of `setup` the second does not connect in vain.
 static SETTING_UP: Mutex<()> = Mutex::new(());
 
 /// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
 /// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
+/// With [`Config::connect_lazily`] it does not block.
 ///
 /// # Errors
 ///
 /// A [`SetupError`] that says what is wrong; [`SetupError::AlreadySetUp`] if there is a global client already, which
-/// stays in force. After any other error it may be called again.
+/// then stays in force. After any other error, `setup` may be called again.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,16 +46,45 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The client in force here: the one of the innermost [`Client::scope`], else the global one.
+/// Does the same as [`setup`] without blocking the thread, for programs that are async from the start. See
+/// [`Client::connect_async`], also for the name.
 ///
 /// # Errors
 ///
-/// [`LockError::NotSetUp`] if there is neither.
+/// The same as for [`setup`]. If two calls run at the same time, one of them gets [`SetupError::AlreadySetUp`], perhaps
+/// after it has connected.
+///
+/// # Cancel safety
+///
+/// If the future is dropped, the connection is given up and nothing is set up.
+///
+/// ```no_run
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// auto_mutex::setup_async("redis://127.0.0.1:6379").await?;
+/// # Ok(()) }
+/// ```
+pub async fn setup_async<C>(config: C) -> Result<(), SetupError>
+where
+    C: TryInto<Config>,
+    SetupError: From<C::Error>,
+{
+    if GLOBAL.get().is_some() {
+        return Err(SetupError::AlreadySetUp);
+    }
+    let client = Client::connect_async(config).await?;
+    GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
+}
+
+/// The client in force here: that of the innermost [`Client::scope`], or else the global one.
+///
+/// # Errors
+///
+/// [`LockError::NotSetUp`] if there is neither a scope nor a global client.
 pub fn client() -> Result<Client, LockError> {
     in_force().map(Cow::into_owned)
 }
 
-/// As [`client`], without cloning the global one.
+/// Like [`client`], without cloning the global one.
 #[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     let current = scope::current().map(Cow::Owned);
@@ -60,7 +92,8 @@ pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
     current.ok_or(LockError::NotSetUp)
 }
 
-/// Shuts the global client down, if there is one: see [`Client::shutdown`]. It cannot be set up again.
+/// Shuts the global client down, if there is one: see [`Client::shutdown`]. After that, [`setup`] cannot make another
+/// global client.
 ///
 /// # Cancel safety
 ///
@@ -71,9 +104,83 @@ pub async fn shutdown() {
     }
 }
 
-/// As [`shutdown`], blocking the thread.
+/// Like [`shutdown`], but blocks the thread.
 pub fn blocking_shutdown() {
     if let Some(client) = GLOBAL.get() {
         client.blocking_shutdown();
     }
+}
+
+/// Drains the global client, if there is one, and shuts it down: see [`Client::drain`].
+///
+/// # Errors
+///
+/// Those of [`Client::drain`].
+///
+/// # Cancel safety
+///
+/// If the future is dropped, the client still drains.
+pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
+    match GLOBAL.get() {
+        Some(client) => client.drain(limit).await,
+        None => Ok(Drained::nothing()),
+    }
+}
+
+/// Drains like [`drain`], until the future `end` is ready: see [`Client::drain_until`].
+///
+/// # Cancel safety
+///
+/// Dropping the future also ends the drain.
+pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
+    match GLOBAL.get() {
+        Some(client) => client.drain_until(end).await,
+        None => Drained::nothing(),
+    }
+}
+
+/// Does the same as [`drain`], and blocks the thread.
+///
+/// # Errors
+///
+/// The same as for [`Client::drain`].
+pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
+    match GLOBAL.get() {
+        Some(client) => client.blocking_drain(limit),
+        None => Ok(Drained::nothing()),
+    }
+}
+
+/// The state of the client in force here: see [`Client::health`].
+///
+/// # Errors
+///
+/// [`LockError::NotSetUp`] if there is none.
+pub fn health() -> Result<Health, LockError> {
+    Ok(in_force()?.health())
+}
+
+/// Whether there is a client in force here and its store is connected: see [`Client::is_connected`].
+#[must_use]
+pub fn is_connected() -> bool {
+    in_force().is_ok_and(|client| client.is_connected())
+}
+
+/// Sends a ping to the store of the client in force here, and returns how long the answer took: see [`Client::ping`].
+///
+/// # Errors
+///
+/// The same as for [`Client::ping`], and [`LockError::NotSetUp`] if there is no client.
+///
+/// # Cancel safety
+///
+/// Dropping the future has no effect on any lock.
+pub async fn ping() -> Result<Duration, LockError> {
+    let client = client()?;
+    client.ping().await
+}
+
+/// Does the same as [`ping`], and blocks the thread. The errors are the same.
+pub fn blocking_ping() -> Result<Duration, LockError> {
+    client()?.blocking_ping()
 }

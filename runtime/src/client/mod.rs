@@ -1,29 +1,35 @@
 //! [`Client`]: one connected store plus defaults; which client is in force where.
 
+mod drain;
 mod global;
+mod health;
 mod scope;
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::thread;
 
-pub use global::{blocking_shutdown, client, setup, shutdown};
+pub use drain::{Drained, Unfinished};
+pub use global::{blocking_drain, drain, drain_until};
+pub use global::{blocking_ping, health, is_connected, ping};
+pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
+pub use health::{Health, LastError, ServerHealth};
 
 use crate::config::Config;
 use crate::engine;
 use crate::error::{LockError, SetupError};
-use crate::guarantees::{Guarantees, Weakness};
+use crate::guarantees::Guarantees;
 use crate::process;
 use crate::queue::Member;
 use crate::site;
 use crate::wait::{DeferredWakes, Promise};
 
-/// One connected store, plus the defaults of its locks.
+/// A connection to one store, with the default options of its locks.
 ///
-/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]; make more for other
-/// stores, or for tests. It works in any runtime and in none: a thread of its own talks to the store, and ends when the
-/// last clone and the last guard are dropped.
+/// Cheap to clone; all clones are the same client. Most programs have one client, made by [`setup`]; make more for
+/// other stores, or for tests. A client works in any runtime and without one: a background thread of its own talks to
+/// the store. The thread ends when the last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,9 +60,10 @@ impl Drop for Shared {
 impl Client {
     /// Connects to a store: a URL or a [`Config`].
     ///
-    /// Blocks until the store is connected and checked, for `connect_timeout` at most. Works with and
-    /// without a runtime. Logs a warning (by `tracing`) for each [`Weakness`] that it finds. That the store is
-    /// `memory://` it says once in a process, at level INFO: tests make many such clients.
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most. With [`Config::connect_lazily`]
+    /// it does not block. Works with and without a runtime. Logs a warning (by `tracing`) for each
+    /// [`Weakness`](crate::Weakness) that it finds. For `memory://` it logs instead a single line per process, at level
+    /// INFO, because tests make many such clients.
     ///
     /// # Errors
     ///
@@ -67,38 +74,75 @@ impl Client {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        let member = engine::start(settings)?;
-        process::watch(&member);
-        for weakness in member.store().guarantees().weaknesses() {
-            warn(&weakness);
-        }
-        site::find_duplicates(member.settings().namespace.as_deref());
-        Ok(Self {
-            shared: Arc::new(Shared { member }),
-        })
+        engine::start(settings)?.blocking_wait().map(Self::started)
     }
 
-    /// The namespace that the configuration gives to names.
+    /// Does the same as [`connect`](Self::connect) without blocking the thread, for programs that are async from the
+    /// start.
+    ///
+    /// `setup` and `Client::connect` block, although their names have no prefix, because most programs call them before
+    /// there is a runtime. So their async versions have the suffix `_async`. For all other functions, the blocking
+    /// version has the prefix `blocking_`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the connection is closed, and its thread ends.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let client = auto_mutex::Client::connect_async("memory://").await?;
+    /// drop(client.mutex("reports").lock().await?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn connect_async<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let settings = config.try_into()?.validate()?;
+        engine::start(settings)?.wait().await.map(Self::started)
+    }
+
+    fn started(member: Arc<Member>) -> Self {
+        process::watch(&member);
+        let settings = member.settings();
+        // Otherwise no guarantee is known yet: the weaknesses are logged once the store is connected.
+        if !settings.lazily {
+            member.store().guarantees().warn();
+        }
+        site::find_duplicates(settings.namespace.as_deref());
+        Self {
+            shared: Arc::new(Shared { member }),
+        }
+    }
+
+    /// The namespace of this client, from its configuration.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the locks of this client are worth on the servers that it uses, as found at set-up.
+    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
+    /// all guarantees are unknown before the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one in force inside `future`, whatever task or thread polls it.
+    /// Makes this client the one that is used inside `future`, in whatever task or thread `future` is polled.
     ///
     /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
-    /// The returned future borrows nothing from the client, and is `Send` if `future` is. A thread gets it by
+    /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
     /// [`blocking_scope`](Self::blocking_scope).
     ///
     /// # Cancel safety
     ///
-    /// As that of `future`.
+    /// The same as that of `future`.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -117,16 +161,17 @@ impl Client {
         scope::Scoped::new(self.clone(), future)
     }
 
-    /// Makes this client the one in force while `run` runs, on this thread.
+    /// Makes this client the one that is used on this thread while `run` runs.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         let _entered = scope::enter(self.clone());
         run()
     }
 
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
-    /// that still exist are lost.
+    /// that still exist are lost. To let bodies end before, call [`drain`](Self::drain) instead.
     ///
-    /// Waits for the store for `store_timeout` at most. Locks whose release it does not answer end with their lease.
+    /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
+    /// lease ends.
     ///
     /// # Cancel safety
     ///
@@ -149,11 +194,13 @@ impl Client {
         }
     }
 
-    /// As [`shutdown`](Self::shutdown), blocking the thread.
+    /// Like [`shutdown`](Self::shutdown), but blocks the thread.
     pub fn blocking_shutdown(&self) {
         let store_timeout = self.member().settings().store_timeout;
         if !self.member().shut_down(store_timeout) {
-            tracing::warn!("shut down without an answer to every release; leases free the rest");
+            tracing::warn!(
+                "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
+            );
         }
     }
 
@@ -170,14 +217,6 @@ impl Client {
 
     pub(crate) fn member(&self) -> &Arc<Member> {
         &self.shared.member
-    }
-}
-
-fn warn(weakness: &Weakness) {
-    static OF_MEMORY: Once = Once::new();
-    match weakness {
-        Weakness::InProcessOnly => OF_MEMORY.call_once(|| tracing::info!("{weakness}")),
-        _ => tracing::warn!("{weakness}"),
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn current() -> Option<Client> {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // Dropped after the borrow: the last clone of a client ends its engine.
+        // Dropped after the borrow has ended, because dropping the last clone of a client ends its engine.
         let client = STACK.try_with(|stack| stack.borrow_mut().pop());
         drop(client);
     }

@@ -13,7 +13,7 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// How much earlier a grant counts as over here, since clocks drift: 1 % and 2 ms.
+/// Because clocks drift, a grant counts as over here earlier than in the store, by 1 % and 2 ms.
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
@@ -58,7 +58,7 @@ impl Instant {
         Duration::from_nanos(later.0.saturating_sub(self.0))
     }
 
-    /// Until when a grant of `lease` is valid here that was asked for at `self`, with the allowance for drift.
+    /// Until when a grant of `lease` that was requested at `self` is valid here, with the allowance for drift.
     #[inline]
     pub(crate) fn validity(self, lease: Duration) -> Self {
         let shortened = lease.saturating_sub(lease / DRIFT_DIVISOR + DRIFT_FLOOR);

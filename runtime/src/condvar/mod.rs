@@ -16,14 +16,14 @@ use crate::handle::{AcquireTarget, Address};
 
 pub use wait::WaitTimeoutResult;
 
-/// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process says that what the lock protects has changed.
+/// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
-/// Waiting releases the lock, and takes it again before it returns. The waiter registers before the release, so no
-/// notification is lost; if the store forgets the waiter (a restart without data, a process that was suspended for
-/// longer than its lease), the wait returns. Waiters are woken in order. As with every condition variable, **a wait may
-/// return without a notification**: check the condition again, in a loop.
+/// [`wait`](Self::wait) releases the lock, and takes it again before it returns. The waiter registers before it
+/// releases the lock, so no notification is lost. If the store forgets the waiter (after a restart without data, or
+/// if the process was suspended for longer than its lease), `wait` returns. Waiters are woken in order. With this as
+/// with every condition variable, **`wait` may return without a notification**: check the condition in a loop.
 ///
-/// All waiters should use the same mutex. The condition variable may have the same name as the mutex.
+/// All waiters should use the same mutex. The mutex and the condition variable may have the same name.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -69,7 +69,8 @@ impl Client {
 }
 
 impl Condvar {
-    /// A condition variable called `name`, of the client in force where it is used: see [`Client::condvar`].
+    /// A condition variable called `name`, of the client that is in force where the condition variable is used: see
+    /// [`Client::condvar`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -77,7 +78,7 @@ impl Condvar {
         }
     }
 
-    /// The name that its waiters queue for. It differs from the name of a lock that is called the same.
+    /// The name that its waiters queue for. A lock with the same name has another name in the store.
     fn target(&self) -> Result<AcquireTarget<'_>, LockError> {
         let mut target = self.address.resolve()?;
         target.name = Cow::Owned(target.name.beside("condvar"));

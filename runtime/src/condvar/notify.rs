@@ -8,14 +8,14 @@ use crate::store::{Op, Reply, Signal, Ticket};
 impl Condvar {
     /// Wakes the waiter that has waited longest; `false` if nobody waits. The caller need not hold the mutex.
     ///
-    /// If the waiter does not take the notification within two seconds (its process died), the next waiter gets it less
-    /// than a second later. The same happens if the waiter is dropped, or dies and its lease ends, before it has the
-    /// lock again.
+    /// If that waiter does not take the notification within two seconds (its process died), the next waiter gets the
+    /// notification less than a second later. The next waiter also gets it if the first waiter is dropped, or dies
+    /// and its lease ends, before it has taken the lock again.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then a waiter may or may not have been woken. [`LockError::ForeignKey`], and those
-    /// of an unusable client or name.
+    /// [`LockError::Unavailable`]: the call may or may not have woken a waiter. [`LockError::ForeignKey`], and the
+    /// errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -24,29 +24,29 @@ impl Condvar {
         Ok(count(&self.notify(Signal::One)?.wait().await?) > 0)
     }
 
-    /// As [`notify_one`](Self::notify_one), blocking the thread. The errors are the same.
+    /// Like [`notify_one`](Self::notify_one), but blocks the thread. The errors are the same.
     pub fn blocking_notify_one(&self) -> Result<bool, LockError> {
         Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
     }
 
-    /// Wakes all waiters, and returns how many. They continue one after another, as they get the mutex.
+    /// Wakes all waiters, and returns their number. They continue one after another, each when it gets the mutex.
     ///
     /// # Errors
     ///
-    /// Those of [`notify_one`](Self::notify_one).
+    /// The errors of [`notify_one`](Self::notify_one).
     ///
     /// # Cancel safety
     ///
-    /// As [`notify_one`](Self::notify_one).
+    /// Like [`notify_one`](Self::notify_one).
     pub async fn notify_all(&self) -> Result<u64, LockError> {
         Ok(count(&self.notify(Signal::All)?.wait().await?))
     }
 
-    /// As [`notify_all`](Self::notify_all), blocking the thread.
+    /// Like [`notify_all`](Self::notify_all), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`notify_one`](Self::notify_one).
+    /// The errors of [`notify_one`](Self::notify_one).
     pub fn blocking_notify_all(&self) -> Result<u64, LockError> {
         Ok(count(&self.notify(Signal::All)?.blocking_wait()?))
     }

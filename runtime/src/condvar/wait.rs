@@ -12,12 +12,12 @@ use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
-/// Whether [`Condvar::wait_timeout`] returned because its time was over.
+/// Whether [`Condvar::wait_timeout`] returned because its `timeout` was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was over before this waiter was notified.
+    /// Whether the `timeout` was over before this waiter was notified.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
@@ -30,38 +30,40 @@ const SIGNALS_ONLY: u32 = 0;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
-    /// Releases the lock, waits for a notification, and takes the lock again, however long that takes, with a new
-    /// fencing token. It may also return without a notification: check the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again with a new fencing token. The wait for
+    /// the lock has no limit. The call may also return without a notification: check the condition again.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share its hold
-    /// (re-entry): releasing this one would release nothing. [`LockError::Unavailable`] and the others of
+    /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share the
+    /// lock (re-entry), because then `wait` could not release it. [`LockError::Unavailable`] and the other errors of
     /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
-    /// [`cluster_owner`](crate::Mutex::cluster_owner) only this process has released it: the owner's other processes
-    /// still hold it.)
+    /// [`cluster_owner`](crate::Mutex::cluster_owner), the owner's other processes still hold it.)
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue and releases the lock. If a notification had come, the next waiter gets it.
+    /// Dropping the future leaves the queue, and releases the lock. If this waiter was already notified, the next
+    /// waiter gets the notification.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
 
-    /// As [`wait`](Self::wait), blocking the thread. The errors are the same.
+    /// Like [`wait`](Self::wait), but blocks the thread. The errors are the same.
     pub fn blocking_wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
 
-    /// As [`wait`](Self::wait), for `timeout` at most; taking the lock again may take longer.
+    /// Like [`wait`](Self::wait), but waits for a notification for `timeout` at most. The call may last longer than
+    /// `timeout`, because it must also take the lock again.
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is no length of time.
+    /// The errors of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is not a length of
+    /// time.
     ///
     /// # Cancel safety
     ///
-    /// As [`wait`](Self::wait).
+    /// Like [`wait`](Self::wait).
     pub async fn wait_timeout(
         &self,
         guard: MutexGuard,
@@ -71,11 +73,11 @@ impl Condvar {
         self.wait_at_most(guard, Some(timeout), false).await
     }
 
-    /// As [`wait_timeout`](Self::wait_timeout), blocking the thread.
+    /// Like [`wait_timeout`](Self::wait_timeout), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`wait`](Self::wait).
+    /// The errors of [`wait`](Self::wait).
     pub fn blocking_wait_timeout(
         &self,
         guard: MutexGuard,
@@ -97,7 +99,7 @@ impl Condvar {
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
-        // If the call is dropped meanwhile, the notification goes to the next waiter.
+        // If the call is dropped while it waits, the notification goes to the next waiter.
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
             // If the store fails or has lost the place in its queue, the caller checks the condition again. The
@@ -106,7 +108,8 @@ impl Condvar {
             Err(error) => return Err(error),
         };
         let hold = take_again(&released, blocking)?.await?;
-        // Only now: a call that gives up on the lock, or dies, has not used the notification.
+        // Dropped only after the lock is taken: a call that gives up before that, or dies, has not used the
+        // notification.
         drop(notification.map(Holding::leave));
         let holding = Holding::again(hold, origin, blocking);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
@@ -138,7 +141,14 @@ impl Condvar {
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
         target.join(&Want {
             relies: true,
-            ..want(share, terms, patience, target.meta(), blocking)
+            ..want(
+                target.client.id(),
+                share,
+                terms,
+                patience,
+                target.meta(),
+                blocking,
+            )
         })
     }
 }
@@ -153,7 +163,14 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let (terms, patience) = (released.terms(), Patience::Queue(None));
     let want = Want {
         owner: grant.owner.clone(),
-        ..want(share, terms, patience, grant.meta.clone(), blocking)
+        ..want(
+            released.client_id(),
+            share,
+            terms,
+            patience,
+            grant.meta.clone(),
+            blocking,
+        )
     };
     let member = released.local().member();
     member.with_queue(released.name(), |local| local.enter(&want))?

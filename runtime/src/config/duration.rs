@@ -12,11 +12,12 @@ use crate::error::LockError;
 /// |---|---|
 /// | `10`, `0.25` | seconds: every integer type up to 64 bits, `f32` and `f64` |
 /// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
-/// | `Duration::from_millis(250)` | itself |
+/// | `Duration::from_millis(250)` | that duration |
 ///
-/// It holds for the options of [`Config`](super::Config), of handles and of the attributes. An unusable value (negative, NaN,
-/// an unknown unit, more than a hundred years) is an error, never a panic: of `setup` and
-/// `Client::connect`, or [`LockError::InvalidOption`] of the call that would use it.
+/// The options of [`Config`](super::Config), of handles and of the attributes accept the same values. An unusable
+/// value (negative, NaN, an unknown unit, more than a hundred years) causes an error, never a panic. For `Config`,
+/// `setup` and `Client::connect` return the error. For a handle or an attribute, the call that uses the value returns
+/// [`LockError::InvalidOption`].
 ///
 /// The trait is sealed.
 ///
@@ -65,8 +66,8 @@ pub(crate) fn argument(
     length(value).map_err(|reason| LockError::InvalidOption { option, reason })
 }
 
-/// For `block`: as [`length`], and warns once of a long time without a unit. It may be meant, since a program can compute it, so
-/// it is no error.
+/// For `block`: as [`length`], and warns once of a long time without a unit. Such a number may be intended, because a
+/// program can compute it, so it is no error.
 pub(crate) fn block(value: impl IntoDuration) -> Span {
     static WARNED: Once = Once::new();
     let has_unit = value.has_unit();
@@ -89,7 +90,7 @@ mod sealed {
     pub trait ToDuration: Sized {
         fn to_duration(self) -> Result<Duration, &'static str>;
 
-        /// Whether it says its unit.
+        /// Whether the value has a unit.
         fn has_unit(&self) -> bool {
             true
         }

@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use super::dialer::Dialer;
 use super::secret::Secret;
+use crate::credentials::{Given, Granted, ServerKind, Source};
+use crate::error::StoreError;
 
 /// Where the locks live.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,15 +69,26 @@ pub(crate) struct Access {
     pub(crate) db: u32,
     /// `None`: plain TCP.
     pub(crate) tls: Option<Tls>,
+    /// `None`: the library connects by itself.
+    pub(crate) dialer: Option<Dialer>,
 }
 
-/// A user and password.
+/// How a connection is made, without its login.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Transport<'a> {
+    pub(crate) tls: Option<&'a Tls>,
+    pub(crate) dialer: Option<&'a Dialer>,
+}
+
+/// A user and password, or the provider that returns them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
     /// `None`: the default user.
     pub(crate) user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
+    /// The provider, which is called for each connection instead of using the two.
+    pub(crate) source: Option<Source>,
 }
 
 /// Which certificates to trust, and which one to present.
@@ -106,6 +121,64 @@ impl Endpoint {
         }
     }
 
+    fn accesses_mut(&mut self) -> Vec<&mut Access> {
+        match self {
+            Self::Memory { .. } => Vec::new(),
+            Self::Redis(server) => vec![&mut server.access],
+            Self::Sentinel(service) => vec![&mut service.access],
+            Self::Cluster(cluster) => vec![&mut cluster.access],
+            Self::Quorum(nodes) => nodes.iter_mut().map(|node| &mut node.access).collect(),
+        }
+    }
+
+    /// Uses `dialer` for all connections by TCP.
+    pub(super) fn set_dialer(&mut self, dialer: &Dialer) {
+        for access in self.accesses_mut() {
+            access.dialer = Some(dialer.clone());
+        }
+    }
+
+    /// Whether any server is reached by TCP.
+    pub(super) fn has_tcp(&self) -> bool {
+        let is_tcp = |server: &RedisEndpoint| matches!(server.address, Address::Tcp { .. });
+        match self {
+            Self::Memory { .. } => false,
+            Self::Redis(server) => is_tcp(server),
+            Self::Quorum(nodes) => nodes.iter().any(is_tcp),
+            Self::Sentinel(_) | Self::Cluster(_) => true,
+        }
+    }
+
+    /// How to log in at each of the store's servers, and the roles of these servers.
+    fn logins(&mut self) -> Vec<(&mut Login, ServerKind)> {
+        match self {
+            Self::Memory { .. } => Vec::new(),
+            Self::Redis(server) => vec![(&mut server.access.login, ServerKind::Server)],
+            Self::Sentinel(service) => vec![
+                (&mut service.access.login, ServerKind::Server),
+                (&mut service.login, ServerKind::Sentinel),
+            ],
+            Self::Cluster(cluster) => vec![(&mut cluster.access.login, ServerKind::ClusterNode)],
+            Self::Quorum(nodes) => {
+                let logins = nodes.iter_mut().map(|node| &mut node.access.login);
+                logins.map(|it| (it, ServerKind::QuorumMember)).collect()
+            }
+        }
+    }
+
+    /// Takes all credentials from a provider. `Err`: the endpoint has credentials already.
+    pub(super) fn ask(&mut self, provider: Given) -> Result<(), ()> {
+        // All share a thread, a new one for each client.
+        let source = Source::new(provider, ServerKind::Server);
+        for (login, kind) in self.logins() {
+            if login.user.is_some() || login.password.is_some() {
+                return Err(());
+            }
+            login.source = Some(source.of_kind(kind));
+        }
+        Ok(())
+    }
+
     /// Its servers, for errors: as in its URL, without credentials.
     pub(crate) fn servers(&self) -> String {
         let listed = |addresses: &mut dyn Iterator<Item = &Address>| {
@@ -125,7 +198,7 @@ impl Endpoint {
         }
     }
 
-    /// The database; 0 only if every server uses that one.
+    /// A database that is not 0, if a server uses one; otherwise 0.
     pub(crate) fn db(&self) -> u32 {
         let databases = self.accesses().into_iter().map(|access| access.db);
         databases.max().unwrap_or(0)
@@ -138,13 +211,40 @@ impl Endpoint {
     }
 }
 
+impl Access {
+    pub(crate) fn transport(&self) -> Transport<'_> {
+        Transport {
+            tls: self.tls.as_ref(),
+            dialer: self.dialer.as_ref(),
+        }
+    }
+}
+
 impl Login {
-    /// A user without a password logs in with an empty one, which suits a `nopass` user.
+    /// A user without a password logs in with an empty password, which suits a `nopass` user.
     pub(super) fn new(user: Option<Secret>, password: Option<Secret>) -> Self {
         let empty = || user.as_ref().map(|_| Secret::new(""));
         Self {
             password: password.or_else(empty),
             user,
+            source: None,
+        }
+    }
+
+    /// The credentials for a connection to `address`. A provider gets `limit` to return them. Cancel safe.
+    pub(crate) async fn granted(
+        &self,
+        address: &Address,
+        limit: Duration,
+    ) -> Result<Granted, StoreError> {
+        match &self.source {
+            Some(source) => source.ask(address, limit).await,
+            None => Ok(Granted {
+                user: self.user.clone(),
+                password: self.password.clone(),
+                expires: None,
+                recalled: None,
+            }),
         }
     }
 }

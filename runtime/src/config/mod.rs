@@ -2,27 +2,41 @@
 //!
 //! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
 
+mod dialer;
 mod duration;
 mod endpoint;
 mod environment;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod secret;
 mod settings;
 mod unit;
 mod url;
 
+use std::future::Future;
+use std::io;
+
+pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
 pub(crate) use duration::{Span, argument, block, length};
+#[cfg(feature = "tls-no-provider")]
+pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Tls,
+    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
+pub(crate) use secret::Secret;
 pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::credentials::{CredentialsProvider, Given};
 use crate::error::SetupError;
 
-/// Which store to use, and the defaults of its locks.
+/// Which store to use, and the default options of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is accepted. Lengths of time are numbers of seconds, texts like
-/// `"250ms"`, or `Duration`s: see [`IntoDuration`]. A value that cannot work is reported by `setup` and `Client::connect`.
+/// A URL alone is enough wherever a `Config` is accepted. A length of time is a number of seconds, a text like
+/// `"250ms"`, or a `Duration`: see [`IntoDuration`]. `setup` and `Client::connect` return an error for values that
+/// cannot work.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -44,7 +58,8 @@ use crate::error::SetupError;
 /// | `memory://name` | in this process, shared by all clients with that URL |
 /// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the default port is 6379 |
 /// | `rediss://…` | the same by TLS (feature `tls`) |
-/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`) |
+/// | `valkey://…`, `valkeys://…` | other names of `redis://` and `rediss://` |
+/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`) |
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
 /// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
 /// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… |
@@ -55,26 +70,34 @@ use crate::error::SetupError;
 /// |---|---|---|
 /// | `tls=true` | every scheme over TCP | use TLS for all servers and sentinels, like `rediss://` |
 /// | `ca=/path` | TLS | trust the certificate authorities in this file instead of the system's |
-/// | `cert=/path`, `key=/path` | TLS | the client certificate (with intermediate ones) and its private key, if the server asks for one (`tls-auth-clients`) |
+/// | `cert=/path`, `key=/path` | TLS | the client certificate (with its intermediate certificates) and its private key, if the server asks for one (`tls-auth-clients`) |
 /// | `server_name=…` | TLS | the name that every server's certificate must have, instead of the host in the URL |
-/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login for the sentinels; the one before the `@` is for the servers |
+/// | `sentinel_user=…`, `sentinel_pass=…` | `redis-sentinel://` | the login for the sentinels; the login before the `@` is for the servers |
 /// | `db=…` | `unix://` | the database; with other schemes it is in the path |
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
-/// | `protocol=resp3` | all but `memory://` | no effect, it is always RESP3; accepted so that other libraries can use the same URL |
+/// | `protocol=resp3` | all but `memory://` | no effect, because the library always uses RESP3; accepted so that other libraries can use the same URL |
 ///
-/// Special characters of a user, password, path or parameter are percent-encoded. No Debug output or error shows a
+/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs also work
+/// with Valkey.
+///
+/// Percent-encode special characters of a user, password, path or parameter. No `Debug` output and no error shows a
 /// user, a password or the content of a file.
 ///
 /// # TLS
 ///
-/// Needs the feature `tls` of this crate, which is off unless asked for, since it needs a C compiler. TLS 1.2 and 1.3.
-/// The files are in PEM; they are read at set-up, and again for each new connection, so a renewed certificate needs no
-/// restart. The system's authorities are found where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). A
-/// certificate is always checked. What is wrong is told by [`TlsError`](crate::TlsError).
+/// TLS 1.2 and 1.3. This needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). The files are
+/// in PEM. They are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The
+/// system's authorities are looked for where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). The server's
+/// certificate is always checked. If TLS fails, [`TlsError`](crate::TlsError) says why.
+///
+/// The library uses the `rustls::crypto::CryptoProvider` that the program has installed, or else `ring`. The feature
+/// `tls-no-provider` is `tls` without `ring`: then the program must install a provider, for example a validated one
+/// (FIPS).
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
     endpoint: Endpoint,
+    dialer: Option<Dialer>,
     namespace: Option<String>,
     lease: Option<Span>,
     expire: Option<Span>,
@@ -88,6 +111,8 @@ pub struct Config {
     failover_guard: bool,
     longest_lease: Option<Span>,
     replicas: Option<(u32, Span)>,
+    credentials: Option<Given>,
+    lazily: bool,
 }
 
 impl Config {
@@ -101,8 +126,8 @@ impl Config {
         url::parse(url.as_ref()).map(Self::at)
     }
 
-    /// A quorum of independent servers, each with a URL of its own: for servers with different credentials, databases
-    /// or sockets. Otherwise `redlock://h1,h2,h3` is shorter.
+    /// A quorum of independent servers, each with a URL of its own. Use it if the servers have different credentials,
+    /// databases or sockets; otherwise the URL `redlock://h1,h2,h3` is shorter.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -127,6 +152,7 @@ impl Config {
     fn at(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
+            dialer: None,
             namespace: None,
             lease: None,
             expire: None,
@@ -140,22 +166,24 @@ impl Config {
             failover_guard: true,
             longest_lease: None,
             replicas: None,
+            credentials: None,
+            lazily: false,
         }
     }
 
-    /// From the environment: the URL in `AUTO_MUTEX_URL`, the namespace, if any, in `AUTO_MUTEX_NAMESPACE`.
+    /// Reads the URL from `AUTO_MUTEX_URL`, and the namespace, if any, from `AUTO_MUTEX_NAMESPACE`.
     ///
     /// # Errors
     ///
-    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and those of
+    /// [`SetupError::Environment`] if the URL is not set or a variable is not UTF-8, and the errors of
     /// [`Config::new`].
     pub fn from_env() -> Result<Self, SetupError> {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// The first part of every name. It lets several environments share a store. The package of an annotated function
-    /// comes after it, so the programs of one namespace share only the locks that they name alike (`name = "…"`,
-    /// handles).
+    /// The first part of every name. Environments with different namespaces can share a store. After the namespace
+    /// comes the package of an annotated function. So two programs in one namespace share only those locks to which
+    /// both give the same name (`name = "…"`, handles).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
@@ -182,18 +210,23 @@ impl Config {
         self
     }
 
-    /// How long to wait for a lock: as long as it takes by default. `0` does not wait. A number above an hour should have
-    /// a unit (`"2h"`): without one it is taken as seconds, and a warning asks once whether milliseconds were meant.
+    /// How long to wait for a lock: without a limit by default. With `0` a call does not wait. A number above an hour
+    /// should have a unit (`"2h"`): without a unit it is taken as seconds, and one warning asks whether milliseconds
+    /// were meant.
     pub fn block(mut self, time: impl IntoDuration) -> Self {
         self.block = Some(duration::block(time).and_then(duration::span));
         self
     }
 
-    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) says so: 30 s by default. It
-    /// comes again at each doubling (60 s, 120 s…), and up to a third of a `lease` late. It names the lock, the place in the
-    /// program (`file:line` of an annotated function), and for a call the holder and its place in line. `0` turns it off.
+    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
+    /// default. `0` turns the warning off.
     ///
-    /// By default a call waits as long as it takes, and a body may hold a lock for a day. So this is how a hang shows.
+    /// The warning is logged again at each doubling of this time (60 s, 120 s…), each time up to a third of a `lease`
+    /// late. It names the lock and the site in the program (`file:line` of an annotated function). For a call that
+    /// waits, it also gives the holder and the place in line.
+    ///
+    /// By default a call waits without a limit, and a body may hold a lock for a day. So only this warning shows that
+    /// a call or a body hangs.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -205,9 +238,9 @@ impl Config {
         self
     }
 
-    /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not wait
-    /// tolerates a second at most. After a process was stopped for a while (its machine slept), the store gets another
-    /// second to answer.
+    /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
+    /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
+    /// second to answer after the process continues.
     pub fn store_timeout(mut self, time: impl IntoDuration) -> Self {
         self.store_timeout = Some(duration::span(time));
         self
@@ -219,13 +252,90 @@ impl Config {
         self
     }
 
-    /// How often, and for how long after the store's grant, a released lock goes directly to the next waiter of the
-    /// same process, before it is the turn of other processes: 100 times and 5 ms by default, 1023 times at most. `0`
-    /// times turns this off.
+    /// How the program itself connects to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
+    /// library. `dial` returns any stream of bytes (tokio's `AsyncRead` and `AsyncWrite`). The client calls it for every
+    /// TCP connection, at set-up and later: to servers, sentinels, nodes of a cluster and members of a quorum. The client
+    /// opens socket files (`unix://`) without it.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::Config;
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    /// use tokio::net::TcpStream;
+    ///
+    /// // By an HTTP proxy, with TLS from here to Redis.
+    /// let config = Config::new("rediss://locks.example:6380")?.dialer(|host, port| async move {
+    ///     let mut stream = TcpStream::connect("proxy.example:3128").await?;
+    ///     let connect = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
+    ///     stream.write_all(connect.as_bytes()).await?;
+    ///     let mut answer = Vec::new();
+    ///     while !answer.ends_with(b"\r\n\r\n") {
+    ///         answer.push(stream.read_u8().await?);
+    ///     }
+    ///     match answer.starts_with(b"HTTP/1.1 200") {
+    ///         true => Ok(stream),
+    ///         false => Err(std::io::Error::other("the proxy refuses")),
+    ///     }
+    /// });
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. This library does
+    ///   not resolve it, so that a proxy can. An IPv6 address has no brackets.
+    /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts the data on the stream, and checks the
+    ///   certificate for the host. If `dial` encrypts by itself, write `redis://`.
+    /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not
+    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), and get twice the time if that
+    ///   was too short.
+    /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
+    ///   logs. So it must not contain a secret. A panic counts as an error.
+    /// - **Threads**: each call of `dial` runs on a thread of its own, in a tokio runtime (`enable_all`). So it may
+    ///   block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
+    ///   must not block. A request and its reply each take one more thread switch.
+    /// - **Keepalive** is left to the dialer. This library sends a `PING` every three seconds on an idle connection.
+    pub fn dialer<F, R, S>(mut self, dial: F) -> Self
+    where
+        F: Fn(String, u16) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        self.dialer = Some(Dialer::new(dial));
+        self
+    }
+
+    /// Lets `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can start
+    /// while Redis is down.
+    ///
+    /// The client connects in the background, and tries again until it succeeds. It makes all the checks of a set-up.
+    /// Until then:
+    ///
+    /// - Calls wait as they do during an outage, and fail with
+    ///   [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`.
+    /// - [`guarantees`](crate::Client::guarantees) are unknown; [`health`](crate::Client::health) has the last error.
+    /// - Faults that set-up would have refused (a wrong password, a missing right, another kind of server) are logged
+    ///   at level ERROR. The client tries again at least every ten seconds.
+    /// - A server that cannot be reached is logged as a warning.
+    ///
+    /// Once connected, the client logs the weaknesses of the store like a set-up.
+    ///
+    /// If the URL or an option is invalid, `setup` still fails.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// auto_mutex::setup(auto_mutex::Config::new("redis://127.0.0.1:6379")?.connect_lazily())?;
+    /// # Ok(()) }
+    /// ```
+    pub fn connect_lazily(mut self) -> Self {
+        self.lazily = true;
+        self
+    }
+
+    /// A released lock goes directly to the next waiter of the same process, before the waiters of other processes.
+    /// This happens at most `times` times in a row, and for at most `time` after the store granted the lock: 100 times
+    /// and 5 ms by default, 1023 times at most. `0` times turns it off.
     ///
     /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
-    /// waiters of one process are served in order. With `unlock`, which waits for the store's word, nothing is handed
-    /// over.
+    /// waiters of one process are served in order.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -237,22 +347,23 @@ impl Config {
         self
     }
 
-    /// Whether a restarted server grants nothing until every lease has ended that it may have granted before. That
-    /// takes as long as after a failover, since the server may have been promoted just before (`longest_lease` and a
-    /// second for a server of a quorum). Without this guard, a server that has lost its data grants locks again that
-    /// clients still hold.
+    /// Whether a restarted server grants nothing until every lease that it may have granted before the restart has
+    /// ended. Without this guard, a server that has lost its data may grant locks that clients still hold.
     ///
-    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica has
-    /// become the primary, nothing is granted for the same time, whatever this option says. Calls that give up
-    /// meanwhile get [`LockError::Unavailable`](crate::LockError::Unavailable), which says for how long. A store in
-    /// this process does not outlive its clients and needs no guard.
+    /// The server waits as long as after a failover, because it may have been promoted just before the restart. A
+    /// server of a quorum waits only for `longest_lease` and a second. Calls that give up during this time get
+    /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says how much of the time is left.
+    ///
+    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica
+    /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
+    /// process (`memory://`) does not outlive its clients, so it needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.restart_guard = Some(on);
         self
     }
 
-    /// Removes the guard against failovers: two clients may then hold the same lock after one. Only for the tests that
-    /// show this.
+    /// Removes the failover guard: after a failover two clients may then hold the same lock. Only for tests that show
+    /// this.
     #[doc(hidden)]
     pub fn without_failover_guard(mut self) -> Self {
         self.failover_guard = false;
@@ -260,10 +371,11 @@ impl Config {
     }
 
     /// The longest `lease` of any client of this store: 30 s by default and at most. After a failover, and after a
-    /// restart with [`restart_guard`](Self::restart_guard), nothing is granted for this time. A longer `lease` is
-    /// refused.
+    /// restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. A
+    /// `lease` that is longer is an error.
     ///
-    /// The server remembers the longest value that any client has given.
+    /// The server uses the longest value that any client has given it, until no client has had that value for one to
+    /// two weeks.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -278,14 +390,17 @@ impl Config {
         self
     }
 
-    /// A grant counts only once `count` replicas of the server have it, for which a call waits up to `timeout` (WAIT).
-    /// Off by default.
+    /// A grant counts only when `count` replicas of the server have it. A call waits for the replicas for at most
+    /// `timeout` (the command `WAIT`). Off by default.
     ///
-    /// With fewer replicas the lock is released again and the call fails with
-    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
-    /// replica that has it takes over. Together with `min-replicas-to-write` on the server, which stops a primary that
-    /// is cut off from granting, that is the most that one primary with replicas can guarantee; it is not consensus.
-    /// Costs a second connection and another round trip for each grant of the store; renewals cost nothing extra.
+    /// If fewer replicas have the grant by then, the lock is released again, and the call fails with
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if
+    /// a replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is
+    /// cut off from its replicas grants nothing. More than these two settings a primary with replicas cannot
+    /// guarantee; together they are still no consensus.
+    ///
+    /// This option costs a second connection, and one more round trip for each grant by the store. It does not make
+    /// renewals slower.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -294,6 +409,31 @@ impl Config {
     /// ```
     pub fn replicas(mut self, count: u32, timeout: impl IntoDuration) -> Self {
         self.replicas = Some((count, duration::span(timeout)));
+        self
+    }
+
+    /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it
+    /// for tokens that expire and passwords that rotate. See [`CredentialsProvider`].
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::{Config, Credentials};
+    ///
+    /// // A file that is rewritten when the password changes.
+    /// let provider = |_| async {
+    ///     let password = std::fs::read_to_string("/run/secrets/redis")?;
+    ///     Ok(Credentials::new("locks", password.trim()).valid_for("10m"))
+    /// };
+    /// auto_mutex::setup(Config::new("rediss://10.0.0.1")?.credentials(provider))
+    /// # }
+    /// ```
+    ///
+    /// With a provider, a user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is a
+    /// [`SetupError::InvalidOption`]. For `memory://` the provider is not called. If the provider fails, or takes
+    /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
+    /// again.
+    pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
+        self.credentials = Some(Given::new(provider));
         self
     }
 

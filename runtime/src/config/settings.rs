@@ -10,7 +10,7 @@ use super::unit;
 use crate::error::SetupError;
 use crate::store::limits::LONGEST_LEASE;
 
-/// A shorter grant would mostly be over when it arrives.
+/// A shorter grant would mostly have ended when its reply arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) expire: Option<Duration>,
     /// How long to wait for a lock; `None`: as long as it takes.
     pub(crate) block: Option<Duration>,
-    /// After which time a wait or a hold is warned of; `None`: never.
+    /// How long a wait or a hold may last before a warning; `None`: no warnings.
     pub(crate) slow: Option<Duration>,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,
@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) longest_lease: Duration,
     /// How many replicas must have a grant.
     pub(crate) replicas: Option<Replicas>,
+    /// Whether set-up returns before the store is connected.
+    pub(crate) lazily: bool,
 }
 
 /// How many replicas must have a grant, and how soon.
@@ -55,7 +57,7 @@ pub(crate) struct Replicas {
     pub(crate) timeout: Duration,
 }
 
-/// How often a process may hand a lock on before it is the turn of other processes.
+/// How often a process may hand a lock on before other processes get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocalHandoff {
     /// Zero: never.
@@ -72,7 +74,13 @@ impl LocalHandoff {
 }
 
 impl Settings {
-    pub(super) fn check(config: Config) -> Result<Self, SetupError> {
+    pub(super) fn check(mut config: Config) -> Result<Self, SetupError> {
+        if let Some(dialer) = &config.dialer {
+            if !config.endpoint.has_tcp() {
+                return Err(invalid("dialer", "no server of the URL is reached by TCP"));
+            }
+            config.endpoint.set_dialer(dialer);
+        }
         let longest_lease = longest_lease(config.longest_lease)?;
         let lease = lease(config.lease, longest_lease)?;
         check_namespace(config.namespace.as_deref())?;
@@ -85,11 +93,18 @@ impl Settings {
             Endpoint::Memory { .. } | Endpoint::Redis(_)
         );
         let replicas = replicas(config.replicas, &config.endpoint, lease)?;
+        let mut endpoint = config.endpoint;
+        if let Some(provider) = config.credentials {
+            let both = "the URL has a user or a password, too: leave that to the provider";
+            endpoint
+                .ask(provider)
+                .map_err(|()| invalid("credentials", both))?;
+        }
         Ok(Self {
             restart_guard: config.restart_guard.unwrap_or(several),
             failover_guard: config.failover_guard,
             longest_lease,
-            endpoint: config.endpoint,
+            endpoint,
             namespace: config.namespace,
             lease,
             expire,
@@ -99,6 +114,7 @@ impl Settings {
                 .unwrap_or(lease),
             handover: handover(config.handover)?,
             replicas,
+            lazily: config.lazily,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })
@@ -134,7 +150,7 @@ fn too_short(option: &'static str, lease: Duration) -> SetupError {
     invalid(option, format!("{words} is shorter than 100 ms"))
 }
 
-/// A number that would be a lease in milliseconds was probably meant as such.
+/// A number that would be a valid lease in milliseconds was probably meant in milliseconds.
 fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
     let seconds = lease.as_secs_f64();
     let in_millis = lease / 1000;
@@ -176,7 +192,7 @@ fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
     }
 }
 
-/// A fencing token has 10 bits for them.
+/// A fencing token has 10 bits for the number of the handoff.
 const MOST_HANDOVERS: u32 = 1023;
 
 fn handover(given: Option<(u32, Span)>) -> Result<LocalHandoff, SetupError> {

@@ -155,3 +155,49 @@ fn no_debug_output_shows_credentials() {
         );
     }
 }
+
+#[test]
+fn a_provider_and_a_password_in_the_url_exclude_each_other() {
+    let config = |url: &str| {
+        let provider = |_| async { Ok(crate::Credentials::password("p")) };
+        let config = Config::new(url).unwrap().credentials(provider);
+        config.validate()
+    };
+    for url in [
+        "redis://user:canary@h",
+        "redis://:canary@h",
+        "unix:///s?pass=canary",
+        "redis-sentinel://:canary@h/s",
+        "redis-sentinel://h/s?sentinel_pass=canary",
+        "redis-cluster://user@h",
+        "redlock://:canary@a,b,c",
+    ] {
+        let error = config(url).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.starts_with("invalid `credentials`: the URL has "),
+            "{text}"
+        );
+        assert!(!format!("{error:?}").contains("canary"));
+    }
+    for url in [
+        "memory://",
+        "redis://h",
+        "rediss://h",
+        "unix:///s",
+        "redis-sentinel://h/s",
+        "redis-cluster://h",
+        "redlock://a,b,c",
+    ] {
+        let settings = config(url).unwrap();
+        let text = format!("{settings:?}");
+        let has_one = text.contains("source: Some(CredentialsProvider)");
+        assert_eq!(has_one, url != "memory://", "{text}");
+    }
+}
+
+#[test]
+fn a_configuration_may_cross_a_caught_panic_with_a_callbacks_too() {
+    fn crosses<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe + Send + Sync>() {}
+    crosses::<Config>();
+}

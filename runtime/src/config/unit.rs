@@ -1,5 +1,5 @@
-//! Texts with a unit of time, as in `"250ms"`, lengths of time in words, and the longest one. The macros have a link to
-//! this file (`macros/src/args/unit.rs`), since the two crates can share no code.
+//! Texts with a unit of time, as in `"250ms"`, lengths of time in words, and the longest one. The macros have a
+//! symbolic link to this file (`macros/src/args/unit.rs`), because the two crates cannot share code.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
 //! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
-//! dies. Nobody outside runs on it, and no code of users: wakers and subscribers have threads of their own (`wait/aside`).
+//! dies. No code of users runs on this thread: wakers and subscribers have threads of their own (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -16,24 +16,28 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
 use crate::queue::Member;
-use crate::store::{self, MemberId, Opened};
-use crate::wait;
+use crate::store::{self, MemberId, Store};
+use crate::wait::{self, DeferredWakes, Promise};
 
-/// After a suspend, timers of the system are late by as long as it slept: look again this often.
+/// After a suspend, the system's timers are late by the length of the suspend, so the engine looks at least this
+/// often.
 const NAP: Duration = Duration::from_secs(1);
 
-/// How long the answers to the last releases may take, when the process ends: it waits for little longer.
+/// How long the answers to the last releases may take when the process ends. The end of the process waits for a
+/// little longer than this.
 const ANSWERS: Duration = Duration::from_millis(400);
-/// How long subscribers may take then.
+/// How long subscribers may take when the process ends.
 const WORDS: Duration = Duration::from_millis(50);
-/// How often is looked for either: so often in any case, since a machine that has stood still has not waited.
+/// The pause between two looks for the answers and for the subscribers.
 const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
 
 /// Runs the store and the timers until the member is closed.
-async fn run(opened: Opened, member: Arc<Member>) {
-    let store = opened.store().clone();
-    let driver = opened.run(member.clone());
+async fn run(
+    store: Arc<dyn Store>,
+    driver: impl Future<Output = ()> + Send + 'static,
+    member: Arc<Member>,
+) {
     let ending = Ending(member.clone());
     let driver = tokio::spawn(async move {
         driver.await;
@@ -73,7 +77,7 @@ async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
     .await;
 }
 
-/// The process ends: releases everything, and waits for the answers, but not for long.
+/// Called when the process ends: releases all locks, and waits for the answers, but not for long.
 async fn end(member: &Member) {
     member.start_closing();
     let flushed = || {
@@ -82,15 +86,17 @@ async fn end(member: &Member) {
     };
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
-            tracing::warn!("not every release was answered before the end; leases free the rest");
+            tracing::warn!(
+                "the client ended before the store had answered all releases; a lock without an answer is free when its lease ends"
+            );
         });
     }
-    // Subscribers get to say what was lost, but not to block.
+    // Gives subscribers time to write their last events, but does not let them block the end.
     look_for(WORDS, wait::has_told).await;
     member.close();
 }
 
-/// Looks again and again whether something is `done`, until `limit`. Whether it is.
+/// Looks again and again until something is `done`, or until `limit`. Returns whether it is done.
 async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     let ends = Instant::now().after(limit);
     for look in 0.. {
@@ -105,7 +111,7 @@ async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Tells the member when the thread or the driver ends for whatever reason: nobody must wait for it then.
+/// Tells the member when the thread or the driver ends, for whatever reason, so that no caller waits for it.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {
@@ -114,35 +120,109 @@ impl Drop for Ending {
     }
 }
 
+/// An engine that opens its store. If it is dropped before the end of [`wait`](Self::wait), it gives up.
+#[must_use = "dropped, it gives up"]
+pub(crate) struct Starting {
+    result: Arc<Promise<Started>>,
+    given_up: Arc<Promise<()>>,
+}
+
+type Started = Result<Arc<Member>, SetupError>;
+
+impl Starting {
+    /// The member, once the store is open: within the connect timeout.
+    pub(crate) async fn wait(self) -> Started {
+        self.result.wait().await
+    }
+
+    /// Does the same as [`wait`](Self::wait), and blocks the thread.
+    pub(crate) fn blocking_wait(self) -> Started {
+        self.result.blocking_wait()
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let mut wakes = DeferredWakes::default();
+        if let Some(Ok(member)) = self.result.close(&mut wakes) {
+            member.orphan();
+        }
+        let _ = self.given_up.complete((), &mut wakes);
+        wakes.wake();
+    }
+}
+
+/// The engine's side of [`Starting`].
+struct Starter {
+    result: Arc<Promise<Started>>,
+    given_up: Arc<Promise<()>>,
+}
+
+impl Starter {
+    /// `false`: no caller waits for the engine any more.
+    fn send(&self, result: Started) -> bool {
+        let mut wakes = DeferredWakes::default();
+        let sent = self.result.complete(result, &mut wakes).is_ok();
+        wakes.wake();
+        sent
+    }
+}
+
+impl Drop for Starter {
+    fn drop(&mut self) {
+        // Without effect after another result.
+        self.send(Err(failed("it ended at once")));
+    }
+}
+
+fn failed(reason: impl ToString) -> SetupError {
+    SetupError::Engine {
+        reason: reason.to_string(),
+    }
+}
+
+/// The output of `opening`; `None` if the caller gave up before.
+async fn unless_given_up<T>(opening: impl Future<Output = T>, given_up: &Promise<()>) -> Option<T> {
+    let mut opening = pin!(opening);
+    poll_fn(|cx| match given_up.poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => opening.as_mut().poll(cx).map(Some),
+    })
+    .await
+}
+
 /// Opens the store, hands out the member, and runs the engine until its end.
-fn serve(
-    runtime: &Runtime,
-    settings: Settings,
-    starter: &mpsc::SyncSender<Result<Arc<Member>, SetupError>>,
-) {
+fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     let id = MemberId::random();
-    let opened = match runtime.block_on(store::open(&settings, id)) {
-        Ok(opened) => opened,
-        Err(error) => {
-            let _ = starter.send(Err(error));
+    let opening = unless_given_up(store::open(&settings, id), &starter.given_up);
+    let opened = match runtime.block_on(opening) {
+        Some(Ok(opened)) => opened,
+        Some(Err(error)) => {
+            starter.send(Err(error));
             return;
         }
+        None => return,
     };
-    let member = Member::new(settings, opened.store().clone());
-    if starter.send(Ok(member.clone())).is_ok() {
+    let store = opened.store().clone();
+    let member = Member::new(settings, store.clone());
+    // Before any caller gets the member: a store that connects later (`connect_lazily`) first marks it as not
+    // connected.
+    let driver = opened.run(member.clone());
+    if starter.send(Ok(member.clone())) {
+        drop(starter);
         let ending = Ending(member.clone());
-        runtime.block_on(run(opened, member));
+        runtime.block_on(run(store, driver, member));
         drop(ending);
     }
 }
 
-/// Opens the store on a new thread and leaves the thread to it. Blocks until the store is open, for the
-/// connect timeout at most.
-pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
-    let failed = |error: std::io::Error| SetupError::Engine {
-        reason: error.to_string(),
+/// Opens the store on a new thread, which then runs the engine.
+pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
+    let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
+    let starter = Starter {
+        result: result.clone(),
+        given_up: given_up.clone(),
     };
-    let (starter, result) = mpsc::sync_channel(1);
     let body = move || {
         let runtime = match tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -150,13 +230,14 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         {
             Ok(runtime) => runtime,
             Err(error) => {
-                let _ = starter.send(Err(failed(error)));
+                starter.send(Err(failed(error)));
                 return;
             }
         };
         let aside = wait::enter(&runtime);
-        serve(&runtime, settings, &starter);
-        // What the end of the runtime brings up is no exception.
+        serve(&runtime, settings, starter);
+        // Dropping the runtime may log events or wake tasks. The other threads must handle these too, so they are
+        // still there.
         drop(runtime);
         drop(aside);
     };
@@ -164,9 +245,5 @@ pub(crate) fn start(settings: Settings) -> Result<Arc<Member>, SetupError> {
         .name("auto-mutex".to_owned())
         .spawn(body)
         .map_err(failed)?;
-    result.recv().unwrap_or_else(|_| {
-        Err(SetupError::Engine {
-            reason: "it ended at once".to_owned(),
-        })
-    })
+    Ok(Starting { result, given_up })
 }

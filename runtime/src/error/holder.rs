@@ -7,25 +7,28 @@ use std::time::SystemTime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The machine's host name.
+    /// The host name of the machine. In a Kubernetes pod, this is the name of the pod, unless the pod uses the host's
+    /// network or sets another name.
     pub host: String,
+    /// The pod, if the environment names one (`POD_NAME`, `POD_NAMESPACE`) that differs from `host`. Its form is
+    /// `namespace/name`, or only the name.
+    pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
-    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
-    /// file:line`.
+    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when, by the store's clock.
+    /// Since when it holds the lock, by the store's clock.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// What it holds. `None` in an error: the store says it only when it is asked, as by `info`.
+    /// The kind of its hold. Only a query such as `info` gets it from the store, so it is `None` in an error.
     pub kind: Option<HoldKind>,
-    /// How many units it holds: 1 of a mutex, its permits of a semaphore, 1 for a reader. A writer holds all 2^30.
-    /// `None` as for `kind`.
+    /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
+    /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
 }
 
-/// What a caller holds, or waits for.
+/// The kind of a hold, or of a waiter's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HoldKind {
@@ -52,6 +55,10 @@ impl fmt::Display for HoldKind {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
+        write!(f, "{} (pid {} on {}", self.site, self.pid, self.host)?;
+        if let Some(pod) = &self.pod {
+            write!(f, ", pod {pod}")?;
+        }
+        f.write_str(")")
     }
 }

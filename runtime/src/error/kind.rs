@@ -1,4 +1,4 @@
-//! [`LockKind`]: which kind of lock a name is. Its capacity tells.
+//! [`LockKind`]: which kind of lock a name is. The capacity of the name shows the kind.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) const RW_LOCK: u32 = 1 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LockKind {
-    /// A [`Mutex`](crate::Mutex), also one of a [`MultiLock`](crate::MultiLock), or `#[auto_mutex]`.
+    /// A [`Mutex`](crate::Mutex), `#[auto_mutex]`, or one of the locks of a [`MultiLock`](crate::MultiLock).
     Mutex,
     /// A [`Semaphore`](crate::Semaphore), or `#[auto_semaphore]`.
     Semaphore,
@@ -20,8 +20,8 @@ pub enum LockKind {
 }
 
 impl LockKind {
-    /// The kind of a name of this capacity. `takes_token`: its tickets accept a token instead of a unit, as those of
-    /// a semaphore do.
+    /// The kind of a name of this capacity. `takes_token`: the tickets of the name accept a token instead of a unit,
+    /// like those of a semaphore.
     pub(crate) fn of(capacity: u32, takes_token: bool) -> Self {
         match capacity {
             MUTEX if !takes_token => Self::Mutex,

@@ -8,14 +8,14 @@ use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 
 /// Why a lock was not obtained, or not kept.
 ///
-/// A timeout is never reported as an outage, nor the reverse.
+/// A timeout is never reported as an outage, and an outage never as a timeout.
 ///
-/// What the store said is the `source` of [`Unavailable`](Self::Unavailable) and not repeated in its text: print the
-/// chain, as `{error:#}` of anyhow does.
+/// The `source` of [`Unavailable`](Self::Unavailable) is the error of the store. The text of `Unavailable` does not
+/// repeat it, so print the whole chain, as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The lock was held by another caller for all of `block`.
+    /// Other callers held the lock for all of `block`.
     #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder.as_deref()))]
     #[non_exhaustive]
     Timeout {
@@ -23,18 +23,18 @@ pub enum LockError {
         name: String,
         /// How long the call waited.
         waited: Duration,
-        /// Who held it when the store was last asked, if it said so.
+        /// The holder when the store was last asked, if known.
         holder: Option<Box<Holder>>,
     },
 
-    /// The lock was held and then lost; `cause` says why. Another caller may hold it now. (Where the `expire` of a
-    /// nested call ended, the call around it holds it.)
+    /// The lock was held and then lost; `cause` says why. Another caller may hold it now. (After the `expire` of a
+    /// nested call, the outer call still holds the lock.)
     ///
-    /// A call never returns a lock that was lost before the call could return: it keeps waiting, within its `block`.
-    /// That happens if the executor is busy, or the machine sleeps, for longer than `expire`; the sixth time in a row
-    /// is this error.
+    /// A call never returns a lock that is already lost. If the executor is busy, or the machine sleeps, for longer
+    /// than `expire`, the lock can be lost before the call returns. Then the call waits for the lock again, within
+    /// its `block`. After the sixth such loss in a row it returns this error.
     ///
-    /// Every method of a guard tells a loss by this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
+    /// Every method of a guard reports a loss with this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
     /// `into_ticket`.
     #[error("{}", lost(name, *held, *cause))]
     #[non_exhaustive]
@@ -47,8 +47,8 @@ pub enum LockError {
         cause: LossCause,
     },
 
-    /// The calling task holds this lock already and the handle is not re-entrant. A guard counts as held by the task or
-    /// thread that took it, also after it was moved to another one: take the lock where it is used.
+    /// The calling task holds this lock already, and the handle is not re-entrant. A guard belongs to the task or
+    /// thread that took it, even after it was moved to another one. So take the lock in the task that uses it.
     #[error(
         "lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first"
     )]
@@ -58,7 +58,7 @@ pub enum LockError {
         name: String,
     },
 
-    /// Waiting would never end: the holder cannot go on before the waiter does.
+    /// Waiting would never end: the holder cannot continue before this call returns.
     #[error("waiting for {} would never end: {}", .cycle.first().map_or("the lock", String::as_str), .cycle.join(" -> "))]
     #[non_exhaustive]
     Deadlock {
@@ -74,14 +74,14 @@ pub enum LockError {
         name: String,
         /// How often the store was asked.
         attempts: u32,
-        /// Who held it at the last attempt, if the store said so.
+        /// The holder at the last attempt, if known.
         holder: Option<Box<Holder>>,
     },
 
-    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. It was
+    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. The lock was
     /// released.
     #[error(
-        "lock `{name}` was granted, but only {reached} of {wanted} replicas had that in time: it was released; see to the replicas of the lock store"
+        "lock `{name}` was released again: only {reached} of {wanted} replicas had the grant in time; check the replicas of the lock store"
     )]
     #[non_exhaustive]
     NotReplicated {
@@ -93,8 +93,8 @@ pub enum LockError {
         reached: u32,
     },
 
-    /// The store does not answer or cannot serve, or it was restarted or failed over and grants nothing yet (see
-    /// [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
+    /// The store does not answer or cannot serve the call. Or it was restarted or failed over, and grants nothing yet
+    /// (see [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
     #[error("lock `{name}`: the lock store at {server} is unavailable")]
     #[non_exhaustive]
     Unavailable {
@@ -102,21 +102,21 @@ pub enum LockError {
         name: String,
         /// The servers of the store, as in its URL, without credentials.
         server: String,
-        /// What the store or the connection said.
+        /// The error of the store or the connection.
         source: StoreError,
     },
 
     /// The semaphore is in use with another number of permits.
     #[error(
-        "semaphore `{name}` is in use with {found} permits, asked for with {expected}: all its users must give the same number"
+        "semaphore `{name}` is in use with {found} permits, but this call gives {expected}: all its users must give the same number"
     )]
     #[non_exhaustive]
     PermitsMismatch {
         /// The lock.
         name: String,
-        /// What this handle says.
+        /// The number that this handle gives.
         expected: u32,
-        /// What the current holders and waiters say.
+        /// The number that the current holders and waiters use.
         found: u32,
     },
 
@@ -128,15 +128,15 @@ pub enum LockError {
     WrongKind {
         /// The lock.
         name: String,
-        /// What this handle is.
+        /// The kind of this handle.
         expected: LockKind,
-        /// What the current holders and waiters say.
+        /// The kind that the current holders and waiters use.
         found: LockKind,
     },
 
     /// A semaphore with holders or waiters cannot be deleted.
     #[error(
-        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when nobody is left, or break it with `force_unlock` first"
+        "`{name}` is in use by {holders} holders and {waiters} waiters: delete it when they have finished, or end them with `force_unlock` first"
     )]
     #[non_exhaustive]
     InUse {
@@ -148,8 +148,8 @@ pub enum LockError {
         waiters: u64,
     },
 
-    /// The key of the lock holds data that this version of the library does not know: another program wrote it, or a
-    /// version with another protocol. It was not changed.
+    /// The key of the lock holds data that this version of the library does not know. Another program wrote it, or a
+    /// version with another protocol. The data was not changed.
     #[error(
         "the key of lock `{name}` holds data that this version of the library does not know: another program wrote it, or another version; choose another name or namespace, or delete the key"
     )]
@@ -159,21 +159,22 @@ pub enum LockError {
         name: String,
     },
 
-    /// This kind of store cannot do this. For example, the servers of a quorum do not know of each other, so they
-    /// cannot hand out each token of a semaphore just once.
+    /// This kind of store does not support the operation. For example, the servers of a quorum do not communicate, so
+    /// they cannot hand out each token of a semaphore only once.
     #[error("lock `{name}`: the lock store ({store}) does not support {what}")]
     #[non_exhaustive]
     Unsupported {
         /// The lock.
         name: String,
-        /// What was asked for, and why it cannot be had.
+        /// The operation, and why it is not supported.
         what: String,
         /// The scheme of the store's URL.
         store: &'static str,
     },
 
-    /// No client is in force: `auto_mutex::setup` was not called, or only [`Client::scope`](crate::Client::scope) was
-    /// used and this is another task or thread. A scope does not reach the tasks that it spawns; give them the client:
+    /// No client is in force. Either `auto_mutex::setup` was not called; or only
+    /// [`Client::scope`](crate::Client::scope) was used, and this is another task or thread. A spawned task does not
+    /// inherit the scope; give it the client:
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -194,12 +195,12 @@ pub enum LockError {
     )]
     NotSetUp,
 
-    /// The process was forked after the client was made; the child must make its own.
+    /// The process was forked after the client was made; the child must make a client of its own.
     #[error("this process was forked after the client was set up: make a new Client in the child")]
     Forked,
 
-    /// The client was shut down.
-    #[error("the lock client was shut down")]
+    /// The client was shut down, or [drains](crate::Client::drain). While it drains, only running bodies get locks.
+    #[error("the lock client was shut down, or is about to be: it takes no new locks")]
     ShutDown,
 
     /// The name is invalid.
@@ -241,13 +242,13 @@ impl LockError {
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(String::as_str),
-            // All of them: a variant about a lock must not be forgotten.
+            // Lists every variant without a name, so that a new variant about a lock cannot be forgotten.
             Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
         }
     }
 
-    /// The name is in use as another lock than the one asked for. Both are told by their capacity, and by whether
-    /// their tickets take tokens.
+    /// The name is in use as another lock than the requested one. The capacity shows the kind of each lock, together
+    /// with whether its tickets accept tokens.
     pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
         let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);
         match (kind(expected), kind(found)) {
@@ -270,7 +271,7 @@ impl LockError {
         self.is_timeout() || closed
     }
 
-    /// Whether another caller held the lock all the time: `Timeout` or `TooManyAttempts`.
+    /// Whether the error is `Timeout` or `TooManyAttempts`: other callers held the lock during the whole wait.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
@@ -288,7 +289,7 @@ fn lost(name: &str, held: Duration, cause: LossCause) -> String {
     match cause {
         LossCause::Released => format!("lock `{name}` is not held any more: {cause}"),
         cause => format!(
-            "lock `{name}` lost after {held:?}: {cause}; what it protects may be in use by another holder"
+            "lock `{name}` lost after {held:?}: {cause}; another holder may already use what the lock protects"
         ),
     }
 }

@@ -9,16 +9,16 @@ pub enum LossCause {
     /// The lease was not renewed in time: the store did not answer, or this process could not run. Another client may
     /// hold the lock now.
     NotRenewed,
-    /// The `expire` ended. Of a nested call: its own `expire`, and the call around it still holds the lock.
+    /// `expire` is over. In a nested call, this is the `expire` of that call; the outer call still holds the lock.
     Expired,
-    /// Somebody broke the lock with `force_unlock`.
+    /// A program took the lock away with `force_unlock`.
     Forced,
-    /// The store does not know this hold any more: its data was deleted or overwritten, or it was restarted without
-    /// them. Also a hold that was broken with `force_unlock` while this client had no connection, and a ticket that was
-    /// adopted before or came too late.
+    /// The store does not know this hold any more: its data was deleted or overwritten, or the store was restarted
+    /// without its data. This is also the cause if `force_unlock` took the lock away while this client had no
+    /// connection, and if a ticket was adopted too late or for the second time.
     Forgotten,
-    /// Nobody took it away: this program released the lock through its handle, made a ticket of it, or never held it
-    /// through this handle.
+    /// Nobody took the lock away. This program released it through its handle, turned its guard into a ticket, or
+    /// never held it through this handle.
     Released,
     /// The client was shut down.
     ShutDown,

@@ -19,6 +19,17 @@ pub use store::StoreError;
 pub(crate) use store::StoreErrorKind;
 pub use tls::TlsError;
 
+/// An error in words, with its sources.
+pub(crate) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;

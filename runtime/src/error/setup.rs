@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::{StoreError, TlsError};
 
-/// Why a client could not be made. Every text says what to change; none shows a password.
+/// Why a client could not be made. Every text says what to change; no text shows a password.
 ///
-/// What a server or a connection said is the `source` and not repeated in the text: print the chain, as `{error:#}` of
-/// anyhow does.
+/// The `source` is the error of the server or the connection. The text does not repeat it, so print the whole chain,
+/// as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -26,7 +26,7 @@ pub enum SetupError {
     UnsupportedStore {
         /// The scheme of the URL.
         scheme: String,
-        /// What it needs.
+        /// What the store needs.
         reason: &'static str,
     },
 
@@ -48,20 +48,20 @@ pub enum SetupError {
         reason: &'static str,
     },
 
-    /// `setup` was called before; the first client stays in force.
+    /// `setup` was already called; the client of the first call stays in force.
     #[error("auto_mutex::setup was already called: call it once, at the top of main")]
     AlreadySetUp,
 
-    /// The server cannot be reached, or it refuses to serve: then the `source` has a code.
+    /// The server cannot be reached, or it refuses to serve. If it refuses, the `source` has a code.
     #[error("{} {address}", reached(.source))]
     Unreachable {
         /// The server, without credentials.
         address: String,
-        /// What the connection said.
+        /// The error of the connection.
         source: StoreError,
     },
 
-    /// The server was reached, but TLS with it fails, or it insists on TLS.
+    /// The server was reached, but the TLS connection fails, or the server requires TLS.
     #[error("no TLS connection to the lock store at {address}")]
     Tls {
         /// The server, without credentials.
@@ -75,26 +75,47 @@ pub enum SetupError {
     Authentication {
         /// The server, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's error.
         source: StoreError,
     },
 
-    /// The user may not run a command that the locks need.
+    /// The provider of [`Config::credentials`](crate::Config::credentials) failed, panicked, or took too long.
+    #[error("no credentials for the lock store at {address}")]
+    Credentials {
+        /// The server, without credentials.
+        address: String,
+        /// The error of the provider.
+        source: StoreError,
+    },
+
+    /// The user lacks the right to run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right")]
     Permission {
         /// The server, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's error.
         source: StoreError,
     },
 
-    /// The server is too old, or of another kind.
+    /// The server is too old, or is not a Redis.
     #[error("the lock store at {address} is version {found}; Redis 6.2 or newer is needed")]
     UnsupportedServer {
         /// The server, without credentials.
         address: String,
         /// The version it reports.
         found: String,
+    },
+
+    /// The server refuses a command that locks need, whatever the rights of the user. A command may be renamed or
+    /// disabled, or the server may be a proxy or another product.
+    #[error("the lock store at {address} cannot serve locks: {reason}")]
+    Unsuitable {
+        /// The server, without credentials.
+        address: String,
+        /// The refused command or setting, and the remedy.
+        reason: Cow<'static, str>,
+        /// The error of the server.
+        source: StoreError,
     },
 
     /// The server is a replica: locks must be taken on the primary.
@@ -111,11 +132,11 @@ pub enum SetupError {
     NoSentinel {
         /// The sentinels of the URL.
         address: String,
-        /// What the last one said, or the connection to it.
+        /// The error of the last sentinel, or of the connection to it.
         source: StoreError,
     },
 
-    /// No sentinel that answers monitors a service of this name.
+    /// The sentinels that answer do not monitor a service of this name.
     #[error(
         "the sentinels at {address} know no service `{service}`: compare it with `sentinel monitor` in their configuration"
     )]
@@ -126,21 +147,47 @@ pub enum SetupError {
         address: String,
     },
 
-    /// For all of `connect_timeout`, the primary that the sentinels name could not be reached, or was no primary.
+    /// During the whole `connect_timeout`, the sentinels' primary could not be reached, or was not a primary.
     #[error("service `{service}` has no primary at present")]
     NoPrimary {
         /// The name in the URL.
         service: String,
-        /// What its server said, or the connection to it.
+        /// The error of its server, or of the connection to it.
         source: StoreError,
     },
 
     /// The background thread could not be started.
     #[error("cannot start the background thread: {reason}")]
     Engine {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
+}
+
+impl SetupError {
+    /// Whether the same set-up may succeed later without any change to the configuration. This is so if the server
+    /// cannot be reached, or has another fault that ends by itself.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Credentials { .. }
+            | Self::NoSentinel { .. }
+            | Self::NoPrimary { .. } => true,
+            Self::InvalidUrl { .. }
+            | Self::UnsupportedStore { .. }
+            | Self::InvalidOption { .. }
+            | Self::Environment { .. }
+            | Self::AlreadySetUp
+            | Self::Tls { .. }
+            | Self::Authentication { .. }
+            | Self::Permission { .. }
+            | Self::UnsupportedServer { .. }
+            | Self::NotPrimary { .. }
+            | Self::UnknownService { .. }
+            | Self::Unsuitable { .. }
+            | Self::Engine { .. } => false,
+        }
+    }
 }
 
 impl From<Infallible> for SetupError {

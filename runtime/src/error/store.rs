@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Why the store did not answer, or refused to.
+/// Why the store did not answer, or why it refused.
 ///
 /// Found as the `source` of [`LockError::Unavailable`](crate::LockError::Unavailable) and of some
 /// [`SetupError`](crate::SetupError)s. Its text says what to do and never shows a secret.
@@ -18,7 +18,7 @@ pub struct StoreError {
 /// The kind of failure, which decides what callers do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreErrorKind {
-    /// There is no connection, or it broke: the request may or may not have run.
+    /// There is no connection, or the connection broke: the request may or may not have run.
     Disconnected,
     /// The server is busy for a while (BUSY, TRYAGAIN…).
     Busy,
@@ -28,9 +28,9 @@ pub(crate) enum StoreErrorKind {
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
-    /// The data under the name is not ours.
+    /// The data under the name is foreign.
     Foreign,
-    /// The reply is not what the protocol says.
+    /// The reply does not follow the protocol.
     Protocol,
     /// This kind of store cannot do it.
     Unsupported,
@@ -91,7 +91,7 @@ impl StoreError {
         (!code.is_empty()).then_some(code)
     }
 
-    /// Whether the connection is the problem: the request may or may not have run.
+    /// Whether there was no connection, or the connection broke: the request may or may not have run.
     #[must_use]
     pub fn is_disconnected(&self) -> bool {
         self.kind == StoreErrorKind::Disconnected

@@ -15,6 +15,7 @@ fn source() -> StoreError {
 fn holder() -> Holder {
     Holder {
         host: "a-host".to_owned(),
+        pod: Some("a-pod".to_owned()),
         pid: 17,
         site: "jobs::run at src/jobs.rs:12".to_owned(),
         since: SystemTime::UNIX_EPOCH,
@@ -136,8 +137,17 @@ fn setup_errors() -> Vec<SetupError> {
             address: address(),
             source: source(),
         },
+        SetupError::Credentials {
+            address: address(),
+            source: source(),
+        },
         SetupError::Permission {
             address: address(),
+            source: source(),
+        },
+        SetupError::Unsuitable {
+            address: address(),
+            reason: "it speaks RESP2 only".into(),
             source: source(),
         },
         SetupError::NoSentinel {
@@ -154,7 +164,9 @@ fn setup_errors() -> Vec<SetupError> {
             SetupError::Unreachable { .. }
             | SetupError::Tls { .. }
             | SetupError::Authentication { .. }
+            | SetupError::Credentials { .. }
             | SetupError::Permission { .. }
+            | SetupError::Unsuitable { .. }
             | SetupError::NoSentinel { .. }
             | SetupError::NoPrimary { .. } => {}
             // None of these has a source.

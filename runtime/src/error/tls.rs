@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why TLS with a server fails, or why it is needed. Every text says what to change; none shows the content of a file.
+/// Why a TLS connection to a server fails, or why TLS is required. Every text says what to change; no text shows the
+/// content of a file.
 ///
 /// Found as the `source` of [`SetupError::Tls`](crate::SetupError::Tls).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,14 +22,22 @@ pub enum TlsError {
 
     /// The system has no trusted certificates.
     #[error(
-        "this system has no certificates of authorities: install them (Debian: ca-certificates), or name a file of \
-         them by `ca` in the URL"
+        "this system has no trusted CA certificates: install them (Debian: ca-certificates), or set `ca` in the URL to a \
+         file that has them"
     )]
     NoSystemRoots,
 
-    /// No certificate can have this name.
+    /// The crate has only the feature `tls-no-provider`, which contains no cryptography, and the program has installed
+    /// no provider.
     #[error(
-        "`{name}` is no name that a certificate could have: give the one that it has as `server_name` in the URL"
+        "no cryptography is installed for rustls: call `install_default` of a `rustls::crypto::CryptoProvider` before \
+         the client connects, or use the feature `tls` of the crate `auto-mutex` instead of `tls-no-provider`"
+    )]
+    NoProvider,
+
+    /// The name is not valid in a certificate.
+    #[error(
+        "`{name}` is not a valid name in a certificate: set `server_name` in the URL to the certificate's name"
     )]
     InvalidName {
         /// The `server_name` of the URL, or its host.
@@ -37,15 +46,15 @@ pub enum TlsError {
 
     /// No trusted authority has signed the server's certificate.
     #[error(
-        "the server's certificate is not signed by anybody who is trusted: name the file of its authority's \
-         certificate by `ca` in the URL"
+        "the server's certificate is not signed by a trusted authority: set `ca` in the URL to the file with the \
+         authority's certificate"
     )]
     UnknownIssuer,
 
     /// The server's certificate is for another name.
     #[error(
-        "the server's certificate is for another name ({}): connect by a name that it has, or give that name as \
-         `server_name` in the URL",
+        "the server's certificate is for another name ({}): connect with one of its names, or set \
+         `server_name` in the URL to one",
         listed(names)
     )]
     WrongName {
@@ -74,31 +83,29 @@ pub enum TlsError {
 
     /// The server asks for a client certificate.
     #[error(
-        "the server asks for a certificate of its clients: name its files by `cert` and `key` in the URL"
+        "the server asks for a client certificate: set `cert` and `key` in the URL to its files"
     )]
     ClientCertificateRequired,
 
     /// The server refuses the client certificate.
     #[error(
-        "the server refuses the client's certificate ({reason}): give `cert` and `key` of one that its authority has \
-         signed and that is valid"
+        "the server refuses the client's certificate ({reason}): set `cert` and `key` in the URL to a valid \
+         certificate that its authority has signed"
     )]
     ClientCertificateRefused {
-        /// What the server says.
+        /// The server's reason.
         reason: String,
     },
 
     /// The answer is not TLS.
     #[error(
-        "the server does not speak TLS here: does this port speak TLS? (`tls-port` of the server; else write \
-         `redis://`)"
+        "the server's answer is not TLS: does this port speak TLS? Use its `tls-port`, or write `redis://`"
     )]
     NotTls,
 
     /// The server did not answer the handshake.
     #[error(
-        "the server does not answer the TLS handshake: does this port speak TLS? (`tls-port` of the server; else write \
-         `redis://`)"
+        "the server does not answer the TLS handshake: does this port speak TLS? Use its `tls-port`, or write `redis://`"
     )]
     NoAnswer,
 
@@ -114,7 +121,9 @@ pub enum TlsError {
     },
 
     /// The server accepts TLS only.
-    #[error("the server speaks TLS here: write `rediss://`, or add `tls=true` to the URL")]
+    #[error(
+        "the server accepts only TLS on this port: write `rediss://`, or add `tls=true` to the URL"
+    )]
     Required,
 }
 

@@ -1,4 +1,5 @@
-//! What may happen to locks in one event. Ordered from the best to the worst: of two servers the greater counts.
+//! The possible effects of an event on locks, ordered from best to worst. If there are two servers, the worse effect
+//! counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,20 +8,21 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AfterRestart {
-    /// The locks are in this process, and end with it.
+    /// The locks are in this process, and end with the process.
     NoServer,
-    /// Locks survive: every write is on disk before it is answered.
+    /// Locks survive: the server writes every change to disk before it answers.
     Kept,
     /// Locks may be lost, but nothing is granted until every earlier lease has ended.
     Closed {
         /// How long, from the start of the server.
         time: Duration,
     },
-    /// The locks of the last seconds or minutes may be lost, and granted to another caller at once.
+    /// Locks that were granted in the last seconds or minutes may be lost, and may be granted to another caller at
+    /// once.
     LastForgotten,
     /// All locks are lost, and may be granted to another caller at once.
     Forgotten,
-    /// Unknown, since the user lacks a right.
+    /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
 
@@ -30,18 +32,21 @@ pub enum AfterRestart {
 pub enum AfterFailover {
     /// There are no replicas.
     NoReplicas,
-    /// Locks may be lost, but nothing is granted until every earlier lease has ended, and the old primary grants
-    /// nothing without replicas (`min-replicas-to-write`).
+    /// Locks may be lost, but nothing is granted until every earlier lease has ended. The old primary grants nothing
+    /// without replicas (`min-replicas-to-write`).
     Closed {
         /// How long, from when the first client saw the new primary.
         time: Duration,
     },
-    /// As `Closed`, but an old primary that is cut off from its replicas still grants.
+    /// Like `Closed`, but an old primary that is cut off from its replicas still grants locks.
     OldPrimaryGoesOn {
         /// How long the new primary grants nothing.
         time: Duration,
     },
-    /// Unknown, since the user lacks a right.
+    /// The server does not report that it was promoted, so the guard against early grants after a failover has no
+    /// effect. Locks may be lost, and granted to another caller at once.
+    Unnoticed,
+    /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
 
@@ -61,7 +66,7 @@ pub enum Eviction {
         /// The `maxmemory-policy` of the server.
         policy: String,
     },
-    /// Unknown, since the user lacks a right.
+    /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
 
@@ -85,8 +90,11 @@ impl fmt::Display for AfterFailover {
             Self::Closed { time } => write!(f, "nothing is granted for {time:?}"),
             Self::OldPrimaryGoesOn { time } => write!(
                 f,
-                "nothing is granted for {time:?}, but by an old primary that is cut off"
+                "nothing is granted for {time:?}, except by an old primary that is cut off"
             ),
+            Self::Unnoticed => {
+                f.write_str("locks may be granted twice: the server does not report it")
+            }
             Self::Unknown => f.write_str("not known"),
         }
     }
@@ -97,7 +105,7 @@ impl fmt::Display for Eviction {
         match self {
             Self::Never => f.write_str("never"),
             Self::NoLimit { policy } => {
-                write!(f, "never as long as there is no maxmemory ({policy})")
+                write!(f, "never while maxmemory is not set ({policy})")
             }
             Self::Possible { policy } => write!(f, "possible ({policy})"),
             Self::Unknown => f.write_str("not known"),

@@ -1,6 +1,6 @@
-//! [`Guarantees`]: what the locks of a deployment are worth, as far as the store can find out.
+//! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as set-up can find out.
 //!
-//! `kinds` has the possible answers, `weakness` what to do about the bad ones.
+//! `kinds` has the possible findings, `weakness` what to do about the bad findings.
 
 mod kinds;
 #[cfg(repository)]
@@ -10,16 +10,18 @@ mod weakness;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Once;
 
 use crate::acl::listed;
 
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
 
-/// What the locks of a client are worth on the servers that it uses, as found at set-up: see
-/// [`Client::guarantees`](crate::Client::guarantees). Of several servers the weakest counts.
+/// What the servers of a client guarantee for its locks, as found at set-up: see
+/// [`Client::guarantees`](crate::Client::guarantees). If there are several servers, each field has the value of the
+/// weakest.
 ///
-/// While everything runs, a lock never has more holders than it may have. The fields say what happens when something
+/// While no server fails, a lock never has more holders than it may have. The fields say what happens when a server
 /// fails.
 ///
 /// ```
@@ -45,10 +47,13 @@ pub struct Guarantees {
     pub replicas: u32,
     /// Whether the waiters of all processes are served first come, first served.
     pub fifo: bool,
-    /// Whether each grant has a greater fencing token than all grants before.
+    /// Whether the fencing token of each grant is greater than that of every earlier grant.
     pub fencing_tokens: bool,
-    /// The rights that the user lacks to find out more, as an ACL rule names them.
+    /// The rights that the user would need to find out what is unknown, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
+    /// The commands that would find out more, and that the server refuses to every user. Managed services disable
+    /// `CONFIG`. No right changes that.
+    pub disabled_commands: BTreeSet<&'static str>,
 }
 
 impl Guarantees {
@@ -62,6 +67,7 @@ impl Guarantees {
             fifo: true,
             fencing_tokens: true,
             missing_rights: BTreeSet::new(),
+            disabled_commands: BTreeSet::new(),
         }
     }
 
@@ -75,7 +81,18 @@ impl Guarantees {
         }
     }
 
-    /// What two servers guarantee together: of each field the weaker.
+    /// Logs each weakness.
+    pub(crate) fn warn(&self) {
+        static OF_MEMORY: Once = Once::new();
+        for weakness in self.weaknesses() {
+            match weakness {
+                Weakness::InProcessOnly => OF_MEMORY.call_once(|| tracing::info!("{weakness}")),
+                _ => tracing::warn!("{weakness}"),
+            }
+        }
+    }
+
+    /// The guarantees of two servers together: the weaker value of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -86,15 +103,25 @@ impl Guarantees {
             fifo: self.fifo && other.fifo,
             fencing_tokens: self.fencing_tokens && other.fencing_tokens,
             missing_rights: &self.missing_rights | &other.missing_rights,
+            disabled_commands: &self.disabled_commands | &other.disabled_commands,
         }
     }
 
-    /// What could let two clients think they hold the same lock, or is unknown, and what to do about it. Set-up logs a
-    /// warning for each; for [`Weakness::InProcessOnly`], which is usual in tests, one line of level INFO per process.
+    /// The settings that could let two clients think that they hold the same lock, and the settings that are unknown.
+    /// Set-up logs a warning for each. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
+    /// process at level INFO.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)
     }
+}
+
+/// Names of commands in their usual form: `CONFIG GET`.
+fn commands(names: &BTreeSet<&'static str>) -> String {
+    let names = names
+        .iter()
+        .map(|name| name.to_uppercase().replace('|', " "));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// A short list, one line each.
@@ -125,6 +152,10 @@ impl fmt::Display for Guarantees {
         if !self.missing_rights.is_empty() {
             let rights = listed('+', &self.missing_rights);
             write!(f, "\nmissing to know more: {rights}")?;
+        }
+        if !self.disabled_commands.is_empty() {
+            let commands = commands(&self.disabled_commands);
+            write!(f, "\ndisabled by the server: {commands}")?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use thiserror::Error;
 
-use super::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use super::{AfterFailover, AfterRestart, Eviction, Guarantees, commands};
 use crate::acl::listed;
 
-/// Something that could let two clients think they hold the same lock. Its Display says what to do about it.
+/// A setting that could let two clients think that they hold the same lock. Its `Display` says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {
@@ -19,7 +19,7 @@ pub enum Weakness {
     /// A lock may be evicted.
     #[error(
         "the lock store may evict locks when its memory is full (maxmemory-policy is {policy}): set maxmemory-policy \
-         to noeviction"
+         to noeviction, in a managed service among its parameters, or use a server for locks alone that allows it"
     )]
     Eviction {
         /// The policy of the server.
@@ -42,10 +42,17 @@ pub enum Weakness {
 
     /// An old primary that was replaced still grants.
     #[error(
-        "the lock store has replicas, and goes on granting when it is cut off from them and replaced: set \
+        "the lock store has replicas, and would still grant locks after it was cut off from them and replaced: set \
          min-replicas-to-write to 1 or more"
     )]
     OldPrimaryGoesOn,
+
+    /// The server does not report a failover.
+    #[error(
+        "the lock store does not report when a replica has taken over (its INFO has no master_replid2), so locks may be \
+         granted again at once after a failover: use Redis or Valkey itself, or check fencing tokens"
+    )]
+    FailoverUnnoticed,
 
     /// Something is unknown.
     #[error("it is not known {what}: {reason}")]
@@ -58,12 +65,23 @@ pub enum Weakness {
 }
 
 pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
-    let reason = match guarantees.missing_rights.is_empty() {
-        true => "a server of the lock store could not be asked".to_owned(),
-        false => format!(
-            "the user of the lock store lacks {} (see `auto_mutex::acl_rule`)",
+    let mut reasons = Vec::new();
+    if !guarantees.disabled_commands.is_empty() {
+        reasons.push(format!(
+            "the server of the lock store does not answer {}, as is usual for managed services: look at its settings where \
+             it is managed",
+            commands(&guarantees.disabled_commands)
+        ));
+    }
+    if !guarantees.missing_rights.is_empty() {
+        reasons.push(format!(
+            "the user of the lock store lacks {} (see `auto_mutex::acl_rule`; a managed service may grant it to nobody)",
             listed('+', &guarantees.missing_rights)
-        ),
+        ));
+    }
+    let reason = match reasons.is_empty() {
+        true => "a server of the lock store could not be asked".to_owned(),
+        false => reasons.join("; "),
     };
     let unknown = |what| Weakness::Unknown {
         what,
@@ -86,6 +104,7 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
     let failover = match guarantees.failover {
         AfterFailover::NoReplicas | AfterFailover::Closed { .. } => None,
         AfterFailover::OldPrimaryGoesOn { .. } => Some(Weakness::OldPrimaryGoesOn),
+        AfterFailover::Unnoticed => Some(Weakness::FailoverUnnoticed),
         AfterFailover::Unknown => Some(unknown("what a failover does to locks")),
     };
     [eviction, restart, failover]

@@ -20,6 +20,7 @@ chapters! {
     axum: "axum.md",
     kubernetes: "kubernetes.md",
     managed_redis: "managed_redis.md",
+    managed_services: "managed_services.md",
     leader_election: "leader_election.md",
     fencing: "fencing.md",
     testing: "testing.md",

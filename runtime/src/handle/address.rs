@@ -22,7 +22,7 @@ pub(crate) struct Address {
     first: OnceLock<Resolved>,
 }
 
-/// What an address means for one client.
+/// The meaning of an address for one client.
 #[derive(Clone, Debug)]
 struct Resolved {
     client: u64,
@@ -38,7 +38,7 @@ impl Resolved {
         Ok(Self {
             client: client.id(),
             name: Name::verbatim(client.namespace(), text)?,
-            meta: Meta::write(member.host(), member.pid(), &site, None),
+            meta: Meta::write(member.machine(), member.pid(), &site, None),
         })
     }
 }

@@ -4,31 +4,31 @@
 macro_rules! guard_methods {
     ($guard:ident) => {
         impl $guard {
-            /// How much longer the lock may be held before `expire` ends it;
-            /// [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if it is lost.
+            /// How much of `expire` is left: [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if
+            /// the lock is lost.
             #[must_use]
             pub fn expires_in(&self) -> std::time::Duration {
                 self.holding.expires_in()
             }
 
-            /// Whether somebody else may hold the lock by now. Once true, always true. Also true after the
-            /// handle has released the lock; and for the guard of a nested call whose own `expire` is over, while the
-            /// outer guards still hold it.
+            /// Whether another client may hold the lock by now. Once this is true, it stays true. It is also true
+            /// after the handle has released the lock, and for the guard of a nested call after the call's own
+            /// `expire`, although the outer guards still hold the lock.
             #[must_use]
             pub fn is_lost(&self) -> bool {
                 self.holding.is_lost()
             }
 
-            /// Completes when the lock is lost, or released by its handle.
+            /// Completes when the lock is lost, or when its handle has released it.
             ///
             /// # Cancel safety
             ///
-            /// Nothing is lost by dropping the future.
+            /// Dropping the future changes nothing.
             pub async fn lost(&self) {
                 self.holding.lost().await;
             }
 
-            /// An error if the lock is not held any more, to return with `?`. Does not ask the store.
+            /// Returns an error if the lock is not held any more, for use with `?`. Does not ask the store.
             ///
             /// # Errors
             ///
@@ -37,13 +37,14 @@ macro_rules! guard_methods {
                 self.holding.check()
             }
 
-            /// Restarts `expire` from now, with the given length, and has the store confirm that the lock is held. In a
-            /// nested call, this restarts the `expire` of the outer calls too.
+            /// Restarts `expire` from now, with the given length, and waits for the store to confirm that the lock is
+            /// held. In a nested call, this also restarts the `expire` of the outer calls.
             ///
             /// # Errors
             ///
-            /// [`LockError::Lost`](crate::LockError::Lost) if it is not held any more,
-            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or what is no length of time.
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock is not held any more,
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or a value that is
+            /// not a length of time.
             ///
             /// # Cancel safety
             ///
@@ -56,7 +57,7 @@ macro_rules! guard_methods {
                 self.holding.refresh(expire).await
             }
 
-            /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+            /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
             pub fn blocking_refresh(
                 &self,
                 expire: impl $crate::config::IntoDuration,
@@ -129,15 +130,15 @@ macro_rules! unlock_methods {
             /// Releases the lock and waits for the store to confirm that it was held until now. `false`: other guards
             /// share the hold (re-entry), so nothing is released yet.
             ///
-            /// If the next waiter is in this process and may have the lock
-            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once. Then the store is not
-            /// asked, and the result is that of the lease by the local clock.
+            /// If the next waiter of this process may get the lock directly
+            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once, and the store is not
+            /// asked. Then the lock counts as held if its lease was valid by the local clock.
             ///
             /// # Errors
             ///
-            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before, or released by its handle.
-            /// [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer within
-            /// `store_timeout`; the release is sent again until it does.
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before the release, or if its handle
+            /// had released it. [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not
+            /// answer within `store_timeout`; the release is sent again until the store answers.
             ///
             /// # Cancel safety
             ///
@@ -146,7 +147,7 @@ macro_rules! unlock_methods {
                 self.holding.unlock().await
             }
 
-            /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+            /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
             pub fn blocking_unlock(self) -> Result<bool, $crate::error::LockError> {
                 self.holding.blocking_unlock()
             }

@@ -1,4 +1,4 @@
-//! [`Holding`]: what every guard wraps, and releases in the end.
+//! [`Holding`]: the holds inside a guard. Dropping it releases them.
 
 use std::slice;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use crate::lease::{Bounds, Terms};
 use crate::queue::{Confirmed, Hold, Holds, Unlocked, check_refresh};
 use crate::wait::block_on;
 
-/// What one guard has. Dropped, it is released in the background.
+/// The holds of one guard. Dropping it releases them in the background.
 #[derive(Debug)]
 pub(crate) struct Holding {
     holds: Holds,
     /// `unlock` has taken over the release.
     left: bool,
-    /// Nobody has seen it yet.
+    /// The caller has not received the guard yet.
     unused: bool,
-    /// The memory of the handle that it was obtained through.
+    /// What the handle that took the lock remembers.
     pub(super) last: Option<Arc<Last>>,
 }
 
-/// Every guard, for the expansions of the attributes.
+/// Implemented by every guard, for the expansions of the attributes.
 #[doc(hidden)]
 pub trait Guard {
-    /// What it holds.
+    /// The guard's holds.
     fn holds(&self) -> &Holds;
 }
 
-/// The handle that something was obtained through.
+/// The handle through which a lock was taken.
 pub(crate) struct Origin(Option<Arc<Last>>);
 
 impl Holding {
-    /// One of the guards that each of `holds` already counts.
+    /// For a guard that each of `holds` already counts.
     #[inline]
     pub(crate) fn new(holds: impl Into<Holds>) -> Self {
         Self {
@@ -46,14 +46,15 @@ impl Holding {
         }
     }
 
-    /// As [`new`](Self::new), for what the caller may still give back as if it had never had it.
+    /// Like [`new`](Self::new), but the caller has not used the holds: a signal that one of them has goes to the next
+    /// waiter.
     pub(crate) fn unused(holds: impl Into<Holds>) -> Self {
         let mut holding = Self::new(holds);
         holding.unused = true;
         holding
     }
 
-    /// In the place of one that came from `origin`: its handle knows this one as its own.
+    /// Replaces a holding that came from `origin`. The handle of `origin` then remembers the new holding instead.
     pub(crate) fn again(hold: Arc<Hold>, origin: Origin, blocking: bool) -> Self {
         if let Some(last) = &origin.0 {
             last.remember(&hold, &Holds::from(hold.clone()), blocking);
@@ -67,7 +68,7 @@ impl Holding {
         Origin(self.last.clone())
     }
 
-    /// What several have, in one.
+    /// Joins several holdings into one.
     pub(crate) fn join(parts: Vec<Self>) -> Self {
         let mut holds = Vec::with_capacity(parts.len());
         let mut bounds = Bounds::default();
@@ -79,7 +80,7 @@ impl Holding {
         Self::new(Holds::from(holds).within(bounds))
     }
 
-    /// For a nested call that begins now: its `expire` ends it, and nothing else.
+    /// Makes this the holding of a nested call that begins now: the `expire` bounds only that call.
     pub(crate) fn nest(&mut self, expire: Option<Duration>) {
         if let Some(expire) = expire {
             let bounds = self.holds.bounds().and(expire, Instant::now());
@@ -87,7 +88,7 @@ impl Holding {
         }
     }
 
-    /// The store keeps it for `at_least` from now.
+    /// Makes the store keep the locks for `at_least` from now.
     pub(crate) fn keep(&self, at_least: Duration) {
         let now = Instant::now();
         for hold in self.holds.all() {
@@ -104,7 +105,7 @@ impl Holding {
         self.holds.first()
     }
 
-    /// The terms count again from now.
+    /// Restarts the terms from now.
     pub(crate) fn restart(&self, terms: Terms) {
         for hold in self.holds.all().iter() {
             hold.local().restart(hold, terms);
@@ -141,7 +142,7 @@ impl Holding {
         block_on(self.refresh(expire))
     }
 
-    /// All are on their way to the store before any is waited for.
+    /// Sends all requests before any answer is awaited.
     fn refreshing(&self, expire: Duration) -> Result<Vec<Confirmed>, LockError> {
         check_refresh(expire)?;
         self.holds.restart_bounds(expire)?;
@@ -152,8 +153,8 @@ impl Holding {
         self.holds.all().iter().map(refresh).collect()
     }
 
-    /// Releases each hold, unless other guards share it; `true` if all were released. An error if one of them was lost
-    /// before. All releases are on their way before any is waited for.
+    /// Releases each hold, unless other guards share it; `true` if all were released. Returns an error if one of them
+    /// was lost before. Sends all releases before it awaits any answer.
     pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
         self.left = true;
         let held = self.check();
@@ -167,7 +168,7 @@ impl Holding {
                         lost = lost.or_else(|| Some(hold.unlock_error()));
                     }
                 }
-                // The other guards may have released it by now.
+                // The other guards may have released the hold by now.
                 None => released = false,
             }
         }
@@ -179,7 +180,7 @@ impl Holding {
         block_on(self.unlock())
     }
 
-    /// As dropping what has one hold, with a promise to wait on until the store has it back.
+    /// Like dropping a holding with one hold, but returns a promise that completes when the store has confirmed.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         self.left = true;
         let hold = self.first();
@@ -187,7 +188,7 @@ impl Holding {
             .then(|| hold.local().give_back_confirmed(hold))
     }
 
-    /// Releases what has one hold. With the answer that the store will give, if this was the last guard.
+    /// Releases a holding with one hold. Returns a promise of the store's answer if this was the last guard.
     pub(crate) fn leave(mut self) -> Option<Unlocked> {
         self.left = true;
         leave(self.first())
@@ -214,20 +215,20 @@ fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
     hold.unshare().then(|| hold.local().unlock(hold))
 }
 
-/// The holds that are still to be released: all of them are, also when a subscriber panics in between.
+/// The holds that are not released yet. Dropping this releases them, so a subscriber that panics does no harm.
 struct Releasing<'a> {
     holds: slice::Iter<'a, Arc<Hold>>,
     returns: bool,
 }
 
 impl<'a> Releasing<'a> {
-    /// With `returns`, a signalled token goes to the next.
+    /// With `returns`, a signalled token goes to the next waiter.
     fn new(holds: &'a Holds, returns: bool) -> Self {
         let holds = holds.all().iter();
         Self { holds, returns }
     }
 
-    /// Releases the next one that this was the last guard of.
+    /// Releases the next hold that no other guard shares.
     fn next(&mut self) -> Option<&'a Arc<Hold>> {
         let hold = self.holds.find(|hold| hold.unshare())?;
         match self.returns {

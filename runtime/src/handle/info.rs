@@ -10,22 +10,24 @@ use crate::store::{Meta, NameRecord};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
-    /// Whether it has a holder, or is kept for `at_least`.
+    /// Whether the lock has a holder, or is kept for `at_least`.
     pub locked: bool,
-    /// The holders, the first to come first; a mutex has one at most. A lock that is kept for `at_least` names its last
-    /// holder.
+    /// The holders, in order of arrival; a mutex has one at most. For a lock that is kept for `at_least`, this is the
+    /// last holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The waiters, in order. (On a quorum in order of `since`, which is no promise about who is next.)
+    /// The waiters, in order. (On a quorum, the waiters are in order of `since`. The next holder need not be the
+    /// first of them.)
     pub waiters: Vec<Waiter>,
-    /// The base of the last fencing token; `None` if the name was not used for ten minutes or more.
+    /// The last fencing token that the store has given; handoffs inside a process raise it further. `None` if the
+    /// name was not used for ten minutes or more.
     pub fencing_token: Option<u64>,
     /// When the first lease ends if nobody renews it; `None` if nobody holds the lock.
     pub expires_in: Option<Duration>,
 }
 
-/// A process that waits for a lock, for any number of its tasks: the first of them is described.
+/// A process that waits for a lock. Any number of its tasks may wait; the fields describe the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiter {
@@ -33,14 +35,13 @@ pub struct Waiter {
     pub host: String,
     /// The process id.
     pub pid: u32,
-    /// The place in the program: the path of an annotated function, or the name that a handle was given; then ` at
-    /// file:line`.
+    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when the process stands in line, by the store's clock.
+    /// Since when the process waits, by the store's clock.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// What it waits for.
+    /// The kind of lock that it waits for.
     pub kind: HoldKind,
     /// How many units it waits for: see [`Holder::units`].
     pub units: u32,
@@ -55,7 +56,7 @@ impl fmt::Display for Waiter {
 }
 
 impl LockInfo {
-    /// The holder; of several, the one that has held it longest.
+    /// The holder. If there are several, the one that has held the lock longest.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.holders.first()

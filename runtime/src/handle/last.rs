@@ -1,22 +1,22 @@
-//! [`Last`]: what was obtained through a handle or its clones, and by whom.
+//! [`Last`]: the holds that were taken through a handle or its clones, and by which task.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
-use std::thread::{self, ThreadId};
 
 use crate::lease::WeakBounds;
+use crate::member::Caller;
 use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// What was obtained and may still hold, and by whom.
+/// The holds that were taken and may still be valid, and by which task.
 #[derive(Default)]
 pub(super) struct Last(Mutex<Obtained>);
 
 #[derive(Default)]
 struct Obtained {
     newest: Entry,
-    /// What readers and holders of permits have beside it, in order.
+    /// Earlier holds that may be valid too, of readers and of permits, in order.
     before: Vec<Entry>,
 }
 
@@ -24,7 +24,7 @@ struct Obtained {
 struct Entry {
     hold: Weak<Hold>,
     bounds: WeakBounds,
-    by: Option<Identity>,
+    by: Option<Caller>,
 }
 
 impl Entry {
@@ -33,27 +33,17 @@ impl Entry {
     }
 }
 
-/// Who takes a lock by hand, as far as that can be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Identity {
-    Task(tokio::task::Id),
-    Thread(ThreadId),
-}
-
-impl Identity {
-    fn current(blocking: bool) -> Option<Self> {
-        let task = tokio::task::try_id().map(Self::Task);
-        task.or_else(|| blocking.then(|| Self::Thread(thread::current().id())))
-    }
-}
-
 impl Last {
-    /// `hold` was obtained, which is one of `holds`.
+    /// Remembers `hold`, which is one of `holds`.
     pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
+        let by = Caller::current(blocking);
+        if let Some(caller) = by {
+            hold.taken_by(caller);
+        }
         let newest = Entry {
             hold: Arc::downgrade(hold),
             bounds: holds.bounds().downgrade(),
-            by: Identity::current(blocking),
+            by,
         };
         let mut obtained = lock(&self.0);
         let replaced = std::mem::replace(&mut obtained.newest, newest);
@@ -67,19 +57,19 @@ impl Last {
         before.push(replaced);
     }
 
-    /// What was last obtained, if it still holds.
+    /// The last hold, if it is still valid.
     pub(super) fn holds(&self) -> Option<Holds> {
         let newest = lock(&self.0).newest.clone();
         Some(Holds::from(newest.hold()?).within(newest.bounds.upgrade()))
     }
 
-    /// What the caller obtained and still holds, preferably something that is `enough`.
+    /// The last valid hold of the caller, preferably one that is `enough`.
     pub(super) fn of_caller(
         &self,
         blocking: bool,
         enough: impl Fn(&Hold) -> bool,
     ) -> Option<Arc<Hold>> {
-        let caller = Some(Identity::current(blocking)?);
+        let caller = Some(Caller::current(blocking)?);
         let obtained = lock(&self.0);
         let entries = std::iter::once(&obtained.newest).chain(obtained.before.iter().rev());
         let mut own = entries

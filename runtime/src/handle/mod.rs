@@ -1,9 +1,9 @@
-//! What the handles and guards of all locks have in common.
+//! The parts that the handles and guards of all locks share.
 //!
-//! A [`Handle`] is one name: its [`Address`], and what was last obtained through it. A call resolves it to an
-//! [`AcquireTarget`], takes what a [`Demand`] says in the way that [`Options`] say, and gets a [`Holding`], which every
-//! guard wraps. What tells a mutex from a semaphore is not known here. The public methods that are the same for all
-//! are written once, in macros: [`options`], [`query`], [`guard`].
+//! A [`Handle`] has the [`Address`] of one name, and remembers which locks were last taken through it. A call resolves
+//! it to an [`AcquireTarget`], and gets a [`Holding`], which every guard wraps. The [`Demand`] says how much of the
+//! name to take, and [`Options`] how. This folder does not know what distinguishes a mutex from a semaphore. The public
+//! methods that are the same for all locks are written once, in macros: [`options`], [`query`], [`guard`].
 
 mod address;
 mod demand;
@@ -42,13 +42,13 @@ use crate::store::Owner;
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     address: Address,
-    /// Who shares what is taken through it, if not the calling task.
+    /// The owner that shares the holds, if not the calling task.
     owner: Option<Owner>,
     last: Option<Arc<Last>>,
 }
 
 impl Handle {
-    /// Without a client, the name belongs to the one in force where the handle is used.
+    /// Without `client`, the handle uses the client that is in force where it is used.
     #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
         Self {
@@ -58,13 +58,13 @@ impl Handle {
         }
     }
 
-    /// The same lock for `owner`: all that name the same owner share what is taken.
+    /// The same lock for `owner`: all handles with the same owner share the hold.
     pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
         self.owner = Some(owner);
         self
     }
 
-    /// The lock that a call is about.
+    /// The target of a call.
     #[inline]
     pub(crate) fn resolve(&self) -> Result<AcquireTarget<'_>, LockError> {
         Ok(AcquireTarget {

@@ -26,7 +26,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The value of `option`; if it cannot be used, every call with these options is an error.
+    /// The value of `option`. If it cannot be used, every call with these options fails.
     pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
         match given {
@@ -38,7 +38,7 @@ impl Options {
         }
     }
 
-    /// The terms and the patience of a call with these options.
+    /// The terms and the time limits of a call with these options.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {
@@ -82,17 +82,19 @@ impl Options {
 macro_rules! option_methods {
     ($handle:ty) => {
         impl $handle {
-            /// How long a holder may hold the lock at most; `refresh` restarts this. The client's setting (24 hours) by
-            /// default.
+            /// How long a holder may hold the lock at most; `refresh` restarts this time. By default the client's
+            /// setting (24 hours).
             ///
-            /// The `expire` of a nested call (see `reentrant`) bounds that call only: when it is over, its guard is
-            /// lost and its async body ends, and the outer call keeps the lock for its own `expire`.
+            /// The `expire` of a nested call (see `reentrant`) limits only the nested call. When it is over, the
+            /// guard of the nested call is lost, and its async body ends. The outer call keeps the lock until its own
+            /// `expire` is over.
             ///
-            /// The lock of a dead process is free much sooner, after its lease, which is short and renewed in the
-            /// background.
+            /// The lock of a dead process is free much sooner: when its lease ends. The lease is short, and is
+            /// renewed in the background while the process lives.
             ///
-            /// It takes seconds, a text like `"2m"`, or a `Duration`: see [`IntoDuration`](crate::IntoDuration). A value that
-            /// cannot be used is [`LockError::InvalidOption`](crate::LockError::InvalidOption) of the call.
+            /// A number of seconds, a text like `"2m"`, or a `Duration`: see [`IntoDuration`](crate::IntoDuration).
+            /// With a value that cannot be used, the call returns
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::config::IntoDuration) -> Self {
                 let expire = $crate::config::length(expire);
                 self.options.expire = self.options.length("expire", expire);
@@ -105,18 +107,18 @@ macro_rules! option_methods {
                 self
             }
 
-            /// How long to wait, as [`expire`](Self::expire) takes it: zero means not at all. The client's setting (as long
-            /// as it takes) by default.
+            /// How long to wait for the lock, in the same forms as [`expire`](Self::expire); with zero a call does
+            /// not wait. By default the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::config::IntoDuration) -> Self {
                 let block = $crate::config::block(block);
                 self.options.block = self.options.length("block", block);
                 self
             }
 
-            /// Keep the lock at least this long, counted from the grant, even if it is released earlier: for jobs that
-            /// start on several machines whose clocks differ. It stays locked in the store, and needs no process for
-            /// that. None by default. A nested call (see `reentrant`) may prolong it. It holds for a wait on a
-            /// [`Condvar`](crate::Condvar) too, so nobody gets in before it is over.
+            /// Keep the lock at least this long, counted from the grant, even if it is released earlier: for jobs
+            /// that start on several machines whose clocks differ. The store keeps the lock, even if the process ends
+            /// sooner. Off by default. A nested call (see `reentrant`) may make this time longer. It also applies
+            /// while a caller waits on a [`Condvar`](crate::Condvar): until it is over, nobody else gets the lock.
             pub fn at_least(mut self, at_least: impl $crate::config::IntoDuration) -> Self {
                 let at_least = $crate::config::length(at_least);
                 self.options.at_least = self
@@ -127,8 +129,8 @@ macro_rules! option_methods {
             }
 
             /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
-            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper;
-            /// this is for code that moves over from a library that polls.
+            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper; this
+            /// option is for code that used to call a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
                 let interval = $crate::config::length(interval);
                 let interval = self.options.length("interval", interval);

@@ -1,4 +1,4 @@
-//! Acting on what is held through a handle, without its guard.
+//! Operations on the holds of a handle, without its guard.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::store::{Meta, Op, Owner, Reply, SharedStr};
 use crate::task;
 
 impl Handle {
-    /// What this handle or a protected call around has of this lock.
+    /// The holds of this lock through this handle or an outer protected call.
     fn held_here(&self) -> Result<Option<Holds>, LockError> {
         let target = self.resolve()?;
         let inside = |suits: &dyn Fn(&Hold) -> bool| {
@@ -26,7 +26,7 @@ impl Handle {
         Ok(inside(&Hold::is_valid).or_else(|| self.last.as_ref()?.holds()))
     }
 
-    /// Whose it is, if not the calling task's.
+    /// The owner of the lock, if not the calling task.
     #[inline]
     pub(super) fn owner(&self) -> Result<Option<&Owner>, LockError> {
         match &self.owner {
@@ -40,7 +40,8 @@ impl Handle {
         }
     }
 
-    /// For an owner in the whole cluster the store is asked: its holds may be in other processes.
+    /// Asks the store about an owner in the whole cluster, whose holds may be in other processes. `None` for other
+    /// owners.
     fn ask_about_owner(
         &self,
         op: impl FnOnce(SharedStr) -> Op,
@@ -54,7 +55,7 @@ impl Handle {
         }
     }
 
-    /// Whether the answer to [`ask_owner`](Self::ask_owner) says that its owner holds.
+    /// Whether the answer to [`ask_owner`](Self::ask_owner) says that this handle's owner holds the lock.
     pub(crate) fn is_owner(&self, reply: &Reply) -> bool {
         match (&self.owner, reply) {
             (Some(Owner::Anywhere(owner)), Reply::Info(record)) => {
@@ -67,23 +68,23 @@ impl Handle {
         }
     }
 
-    /// Asks who holds it; `None` if the owner could only hold it here.
+    /// Asks who holds the lock; `None` if the owner can hold it only in this process.
     pub(crate) fn ask_owner(&self) -> Result<Option<Answered>, LockError> {
         self.ask_about_owner(|_| Op::Inspect)
     }
 
-    /// Releases what the owner has in other processes; `None` if it could only hold it here.
+    /// Releases the owner's holds in all processes; `None` if the owner can hold the lock only in this process.
     pub(crate) fn unlock_owner(&self) -> Result<Option<Answered>, LockError> {
         self.ask_about_owner(|owner| Op::Force { owner })
     }
 
-    /// Lets `expire` count again in other processes; `None` if the owner could only hold it here.
+    /// Restarts `expire` in other processes; `None` if the owner can hold the lock only in this process.
     pub(crate) fn refresh_owner(&self, expire: Duration) -> Result<Option<Answered>, LockError> {
         check_refresh(expire)?;
         self.ask_about_owner(|owner| Op::Refresh { owner, expire })
     }
 
-    /// What the answer to [`refresh_owner`](Self::refresh_owner) means.
+    /// Converts the answer to [`refresh_owner`](Self::refresh_owner).
     pub(crate) fn told(&self, reply: &Reply) -> Result<(), LockError> {
         match reply {
             Reply::Told { holders } if *holders > 0 => Ok(()),
@@ -99,7 +100,7 @@ impl Handle {
         })
     }
 
-    /// Asks the store whether it is held; `None` if it is not, as is known here.
+    /// Asks the store whether the lock is held; `None` if this process already knows that it is not.
     pub(crate) fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
         let renew = |holds: Holds| holds.first().local().renew(holds.first());
         Ok(self.held_here()?.and_then(renew))
@@ -116,14 +117,14 @@ impl Handle {
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
-    /// Releases it, however many guards share it; `None` if nothing is held here.
+    /// Releases the lock, even if several guards share it; `None` if this process does not hold it.
     pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
         let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
         Ok(self.held_here()?.map(unlock))
     }
 }
 
-/// What the store's answer to [`Handle::confirm`] means.
+/// Converts the store's answer to [`Handle::confirm`].
 pub(crate) fn owned(confirmed: Result<(), LockError>) -> Result<bool, LockError> {
     match confirmed {
         Ok(()) => Ok(true),

@@ -22,7 +22,7 @@ impl Handle {
         Ok(freed(&self.ask_force()?.wait().await?))
     }
 
-    /// Breaks the lock, whoever holds it.
+    /// Breaks the lock for all its holders.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = SharedStr::default();
         self.ask(&Op::Force { owner })
@@ -44,21 +44,21 @@ pub(crate) fn freed(reply: &Reply) -> bool {
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
-            /// Whether anybody holds it, or a part of it, as the store says.
+            /// Whether anybody holds the lock, or a part of it, as the store reports.
             ///
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable),
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
             ///
             /// # Cancel safety
             ///
-            /// Changes nothing.
+            /// Dropping the future changes nothing.
             pub async fn is_locked(&self) -> Result<bool, $crate::error::LockError> {
                 Ok(self.info().await?.locked)
             }
 
-            /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
+            /// Like [`is_locked`](Self::is_locked), but blocks the thread. The errors are the same.
             pub fn blocking_is_locked(&self) -> Result<bool, $crate::error::LockError> {
                 Ok(self.blocking_info()?.locked)
             }
@@ -68,39 +68,40 @@ macro_rules! query_methods {
             /// # Errors
             ///
             /// [`LockError::Unavailable`](crate::LockError::Unavailable),
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
             ///
             /// # Cancel safety
             ///
-            /// Changes nothing.
+            /// Dropping the future changes nothing.
             pub async fn info(&self) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
                 self.handle.info().await
             }
 
-            /// As [`info`](Self::info), blocking the thread. The errors are the same.
+            /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::handle::LockInfo, $crate::error::LockError> {
                 $crate::wait::block_on(self.handle.info())
             }
 
-            /// Breaks the lock, whoever holds it, and says whether anybody did. Its holders are notified: their guards
-            /// are lost, their async bodies cancelled. For operators; what the lock protects may still be in
-            /// use for a moment.
+            /// Takes the lock away from all its holders; returns whether there was a holder. The holders are
+            /// notified: their guards are lost, and their async bodies are cancelled. Meant for operators, because a
+            /// former holder may still use the protected resource for a moment.
             ///
             /// # Errors
             ///
-            /// [`LockError::Unavailable`](crate::LockError::Unavailable): then the lock may or may not be broken.
-            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and those of an unusable client or name.
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable): the call may or may not have taken the lock
+            /// away. [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or
+            /// name.
             ///
             /// # Cancel safety
             ///
-            /// The lock is broken, whether or not the future completes.
+            /// The lock is taken away, whether or not the future completes.
             pub async fn force_unlock(&self) -> Result<bool, $crate::error::LockError> {
                 self.handle.force().await
             }
 
-            /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
+            /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
                 $crate::wait::block_on(self.handle.force())
             }

@@ -1,4 +1,4 @@
-//! Taking a lock, of whatever kind.
+//! Taking a lock of any kind.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::queue::{Acquire, Hold, Patience};
 /// A call that has begun.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) enum Taking {
-    /// The lock was free, or the calling task has it already. `None` once that was taken out.
+    /// The lock was free, or the calling task holds it already. `None` after the result was taken out.
     Obtained(Option<Holding>),
     Waiting(Acquire),
 }
@@ -62,7 +62,7 @@ impl Handle {
         Ok(self.keep(taking.blocking()?, true))
     }
 
-    /// Takes the lock if that needs no waiting.
+    /// Takes the lock if it need not wait.
     pub(crate) async fn try_take(
         &self,
         options: &Options,

@@ -1,4 +1,4 @@
-//! [`AcquireTarget`]: the lock that a call is about, once its client and complete name are known.
+//! [`AcquireTarget`]: the lock of a call, with its client and complete name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,21 +8,22 @@ use super::{Demand, Holding, Options, Taking, log_obtained};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::name::Name;
-use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, home};
+use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, Within, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
 
-/// The lock that a call is about. Calls of annotated functions make one without a handle.
+/// The lock of a call. Calls of annotated functions make one without a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
     /// Identifies the caller, without the owner: see [`Meta`].
     pub(super) meta: SharedStr,
-    /// Who shares the hold, if not the calling task.
+    /// The owner that shares the hold, if not the calling task.
     pub(super) owner: Option<&'a Owner>,
-    /// What was obtained through the handle before, if the call has one.
+    /// What the handle remembers, if the call has a handle.
     pub(super) last: Option<&'a Arc<Last>>,
 }
 
@@ -43,7 +44,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. `store_timeout`, if given, replaces that of the options.
+    /// Begins a call. `store_timeout`, if given, replaces the store timeout of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -67,7 +68,7 @@ impl<'a> AcquireTarget<'a> {
         Ok(Taking::Waiting(self.join(&want)?))
     }
 
-    /// What the calling task holds of the lock and may share; an error if it holds some and may not ask for more.
+    /// The holds of the calling task that this call may share; an error if it has some and may not ask for more.
     #[inline]
     pub(crate) fn held_already(
         &self,
@@ -75,11 +76,11 @@ impl<'a> AcquireTarget<'a> {
         demand: Demand,
         blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
-        // A hold that its handle has unlocked since does not stand in the way.
+        // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= demand.units;
         let inside = task::find(self.client.id(), &self.name, held, enough);
-        // Guards taken by hand may be dropped in any order, so none of them is inside another.
+        // Guards taken by hand may be dropped in any order, so none of them is nested in another.
         let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
         match inside.or_else(|| by_hand().map(Holds::from)) {
             Some(holds) => self.shared(holds, reentrant, demand),
@@ -106,7 +107,8 @@ impl<'a> AcquireTarget<'a> {
             _ => reentrant,
         };
         if shares && hold.units() >= demand.units {
-            // Another thread may drop the last guard in between: then the call waits like any other.
+            // If another thread drops the last guard before the call can share the hold, the call waits like any
+            // other.
             return Ok(hold.share().then(|| Holding::new(holds)));
         }
         if demand.may_add {
@@ -123,7 +125,7 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock, whatever the calling task holds.
+    /// Asks for the lock, regardless of what the calling task holds.
     #[inline]
     pub(crate) fn enter(
         &self,
@@ -145,7 +147,15 @@ impl<'a> AcquireTarget<'a> {
     ) -> Result<Want, LockError> {
         let share = demand.share();
         let Some(owner) = self.owner else {
-            return Ok(want(share, terms, patience, self.meta.clone(), blocking));
+            let meta = self.meta.clone();
+            return Ok(want(
+                self.client.id(),
+                share,
+                terms,
+                patience,
+                meta,
+                blocking,
+            ));
         };
         if owner.name().is_empty() {
             return Err(LockError::InvalidOption {
@@ -160,14 +170,25 @@ impl<'a> AcquireTarget<'a> {
         let meta = Meta::owned(&self.meta, owner);
         Ok(Want {
             owner: Some(owner.clone()),
-            ..want(share, terms, patience, meta, blocking)
+            ..want(self.client.id(), share, terms, patience, meta, blocking)
         })
     }
 
-    /// Asks for the lock in the words of the queue.
+    /// The request to the queue.
     pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
-        member.with_queue(&self.name, |local| local.enter(want))?
+        let entered = member.with_queue(&self.name, |local| local.enter(want))?;
+        let nested = || {
+            want.within
+                .caller
+                .is_some_and(|caller| member.has_taken(caller))
+        };
+        if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && nested() {
+            let mut want = want.clone();
+            want.within.body = true;
+            return member.with_queue(&self.name, |local| local.enter(&want))?;
+        }
+        entered
     }
 
     /// The call has obtained `hold`, one of `holds`.
@@ -183,16 +204,17 @@ impl<'a> AcquireTarget<'a> {
         self.meta.clone()
     }
 
-    /// Asks the store about the name, or has it act on the name.
+    /// Sends an operation on the name to the store.
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
         let member = self.client.member();
         member.with_queue(&self.name, |local| local.query(op))
     }
 }
 
-/// What the calling task wants of a lock, with no owner.
+/// The request of the calling task, without an owner.
 #[inline]
 pub(crate) fn want(
+    client: u64,
     share: Share,
     terms: Terms,
     patience: Patience,
@@ -209,5 +231,9 @@ pub(crate) fn want(
         relies: false,
         blocking,
         past: Past::default(),
+        within: Within {
+            body: task::is_inside(client),
+            caller: Caller::current(blocking),
+        },
     }
 }

@@ -28,7 +28,7 @@ impl Bound {
         Instant::from_nanos(self.expires.load(Ordering::Acquire))
     }
 
-    /// Stays true once it was true.
+    /// Once this is true, it stays true.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let over = |expires| (expires <= now.as_nanos()).then_some(OVER);
         self.expires
@@ -50,8 +50,8 @@ impl Bound {
     }
 }
 
-/// The bounds of a nested call and of the nested calls around it; the first that ends, ends the call. Empty for a
-/// call that is not nested, since the hold itself has that call's `expire`.
+/// The bounds of a nested call and of the nested calls around it. The call ends when the first of them ends. Empty
+/// for a call that is not nested: its `expire` is a part of the hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 

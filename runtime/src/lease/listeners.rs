@@ -9,8 +9,9 @@ use crate::wait::{DeferredWakes, lock};
 /// The wakers of the tasks that wait for the end of one hold.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    /// A listener may be registered. A listener sets this before it checks whether the hold has ended; the end is
-    /// marked before this is read. Sequential consistency makes sure that one of them sees the other.
+    /// A listener may be registered. A listener sets this flag before it checks whether the hold has ended. The
+    /// thread that ends the hold marks the end before it reads this flag. Sequential consistency makes sure that at
+    /// least one of the two sees the other's write.
     any: AtomicBool,
     list: Mutex<Vec<Listener>>,
 }
@@ -24,7 +25,8 @@ struct Listener {
 impl Listeners {
     /// Registers the task of `cx`. It replaces the entry with the same key; without a key, a task is registered once.
     pub(crate) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
-        // Cloned before the lock and dropped after it: a waker may own the last reference to a task.
+        // Cloned before the list is locked and dropped after it is unlocked: a waker may own the last reference to a
+        // task.
         let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.list);
         let known = listeners

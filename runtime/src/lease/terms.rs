@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What the holder asked for.
+/// The holder's request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     /// How long it may hold at most; `None`: no limit.

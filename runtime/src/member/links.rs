@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::{GrantBlock, Node};
+use crate::store::{GrantBlock, LinkState, Node};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
@@ -13,14 +13,16 @@ use crate::wait::lock;
 /// The state of the connections, as the store's driver reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    // Every transition reads this, so it is outside the lock.
+    // Every transition reads this flag, so it is not protected by the lock.
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
     any_closed: AtomicBool,
     closings: Mutex<HashMap<Node, GrantBlock>>,
+    /// The last cause of any outage, and when it was reported.
+    last: Mutex<Option<(Instant, StoreError)>>,
 }
 
-/// How long after a store grants again the earlier requests may still be unanswered.
+/// For how long after a store begins to grant again earlier requests may still be unanswered.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
@@ -31,6 +33,7 @@ impl Links {
     }
 
     pub(crate) fn down(&self, node: Node, error: StoreError) {
+        *lock(&self.last) = Some((Instant::now(), error.clone()));
         let mut outages = lock(&self.outages);
         outages
             .entry(node)
@@ -41,7 +44,34 @@ impl Links {
     /// The cause of the outage has changed.
     pub(crate) fn still_down(&self, node: Node, error: StoreError) {
         if let Some(outage) = lock(&self.outages).get_mut(&node) {
-            outage.1 = error;
+            outage.1 = error.clone();
+            *lock(&self.last) = Some((Instant::now(), error));
+        }
+    }
+
+    /// Whether every node is connected.
+    pub(crate) fn are_up(&self) -> bool {
+        !self.any_down.load(Ordering::Acquire)
+    }
+
+    /// The last cause of an outage, which may be over, and when it was reported.
+    pub(crate) fn last_error(&self) -> Option<(Instant, StoreError)> {
+        lock(&self.last).clone()
+    }
+
+    /// The longest time for which any node grants nothing.
+    pub(crate) fn longest_closing(&self, now: Instant) -> Option<GrantBlock> {
+        let closings = lock(&self.closings);
+        let closed = closings.values().filter(|closing| now < closing.until);
+        closed.max_by_key(|closing| closing.until).copied()
+    }
+
+    /// The state of `node`.
+    pub(crate) fn state(&self, node: Node) -> LinkState {
+        let outage = lock(&self.outages).get(&node).cloned();
+        LinkState {
+            down: outage.map(|outage| outage.1),
+            closing: lock(&self.closings).get(&node).copied(),
         }
     }
 
@@ -50,7 +80,7 @@ impl Links {
         if !self.any_down.load(Ordering::Acquire) {
             return None;
         }
-        // Computed before the lock is taken: the store may take a lock of its own.
+        // Computed before the mutex is locked, because the store may lock a mutex of its own.
         let node = node();
         lock(&self.outages).get(&node).cloned()
     }

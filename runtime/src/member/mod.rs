@@ -4,18 +4,22 @@
 //! and whether the store can be reached ([`Links`]). It passes answers and messages to the queue of their name, which
 //! it knows only as a [`NameQueue`]. The engine owns the thread that runs all this.
 
+mod caller;
 mod links;
+mod machine;
 mod name_queue;
 mod registry;
 mod repeated;
 mod timers;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+pub(crate) use self::caller::Caller;
 use self::links::Links;
-pub(crate) use self::name_queue::NameQueue;
+pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
 use self::repeated::Repeated;
 use self::timers::Timers;
@@ -30,8 +34,13 @@ use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::lock;
 
 const OPEN: u8 = 0;
-const CLOSING: u8 = 1;
-const CLOSED: u8 = 2;
+/// The client takes no new locks. Bodies continue, and may take nested locks.
+const DRAINING: u8 = 1;
+const CLOSING: u8 = 2;
+const CLOSED: u8 = 3;
+
+/// How often a draining client checks whether any lock is held.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// One client in one process.
 pub(crate) struct ClientCore<Q> {
@@ -53,7 +62,8 @@ pub(crate) struct ClientCore<Q> {
     engine: Mutex<Option<Waker>>,
     requests: AtomicU64,
     forks: u32,
-    host: String,
+    /// The machine, encoded for the store.
+    machine: String,
     pid: u32,
     /// Signalled when a name is taken out of use.
     emptied: (Mutex<()>, Condvar),
@@ -77,7 +87,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             engine: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            machine: machine::machine(),
             pid: std::process::id(),
             emptied: Default::default(),
         })
@@ -88,9 +98,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.id
     }
 
-    /// The machine that this process runs on.
-    pub(crate) fn host(&self) -> &str {
-        &self.host
+    /// The machine that this process runs on, encoded for the store: see [`Meta`](crate::store::Meta).
+    pub(crate) fn machine(&self) -> &str {
+        &self.machine
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -125,10 +135,15 @@ impl<Q: NameQueue> ClientCore<Q> {
         !self.is_forked() && self.phase.load(Ordering::Acquire) == OPEN
     }
 
-    /// The reason why the client accepts no locks, if it does not.
+    /// Whether the client accepts only calls of running bodies.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == DRAINING
+    }
+
+    /// The reason why the client accepts no calls, if it does not.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
-        if self.is_open() {
+        if !self.is_forked() && self.phase.load(Ordering::Acquire) <= DRAINING {
             return Ok(());
         }
         Err(match self.is_forked() {
@@ -147,7 +162,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.links.closing(|| self.store.node(name))
     }
 
-    /// Runs one transition on the local queue of `name`. Runs it again if the queue was retired meanwhile.
+    /// Runs one transition on the local queue of `name`. If the queue was retired before the transition began, runs
+    /// it on a new queue.
     pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
@@ -175,7 +191,7 @@ impl<Q: NameQueue> ClientCore<Q> {
     /// Runs the names that are due; returns when the next one is.
     pub(crate) fn tick(&self) -> Option<Instant> {
         // The clock is read once: a timer that is armed during this round waits for the next one, so that the engine
-        // gets to its other work.
+        // can continue with its other work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {
@@ -185,8 +201,78 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.timers.next()
     }
 
+    /// The state of the connections.
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Counts the holds and waiters. Visits each name.
+    pub(crate) fn load(&self) -> Load {
+        let names = self.register.all();
+        let loads = names.iter().map(|local| local.load());
+        loads.fold(Load::default(), Load::and)
+    }
+
+    /// All holds of this client.
+    pub(crate) fn held(&self) -> Vec<HeldName> {
+        let names = self.register.all();
+        names.iter().flat_map(|local| local.held()).collect()
+    }
+
+    /// Whether `caller` holds a lock that it took by hand.
+    pub(crate) fn has_taken(&self, caller: Caller) -> bool {
+        self.held().iter().any(|held| held.caller == Some(caller))
+    }
+
+    /// From now on, only running bodies get locks. All other waiters fail.
+    pub(crate) fn start_draining(&self) {
+        let opened = || {
+            self.phase
+                .compare_exchange(OPEN, DRAINING, Ordering::AcqRel, Ordering::Acquire)
+        };
+        if self.is_forked() || opened().is_err() {
+            return;
+        }
+        let holders: HashSet<_> = self.held().iter().filter_map(|held| held.caller).collect();
+        for local in self.register.all() {
+            local.drain(&holders);
+        }
+    }
+
+    /// Drains until no lock is held, until `ends` at most, or until `stop` is set and [`look`](Self::look) is called.
+    /// Returns the locks that are held then.
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
+        self.start_draining();
+        let mut guard = lock(&self.emptied.0);
+        loop {
+            let now = Instant::now();
+            let left = match self.check() {
+                Ok(()) => self.held(),
+                // The client was shut down during the drain.
+                Err(_) => Vec::new(),
+            };
+            if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
+                return left;
+            }
+            // With very many names, a check takes long: the checks must not become the main work of the process.
+            let looked = now.until(Instant::now());
+            let nap = LOOK.max(looked * 4).min(now.until(ends));
+            guard = self
+                .emptied
+                .1
+                .wait_timeout(guard, nap)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Makes [`drain`](Self::drain) check again.
+    pub(crate) fn look(&self) {
+        self.emptied.1.notify_all();
+    }
+
     /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. `false`: a release was
-    /// not answered; its lease will end the hold.
+    /// not answered; the hold will end with its lease.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
         self.start_closing();
         self.finish_closing(Instant::now().after(limit))
@@ -197,9 +283,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         if self.is_forked() {
             return;
         }
-        let _ = self
-            .phase
-            .compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
+        self.phase.fetch_max(CLOSING, Ordering::AcqRel);
         for local in self.register.all() {
             local.close();
         }
@@ -219,8 +303,8 @@ impl<Q: NameQueue> ClientCore<Q> {
             if left.is_zero() || self.phase.load(Ordering::Acquire) == CLOSED {
                 break false;
             }
-            // Checked periodically as well: an answer may come between the check and the wait.
-            let nap = left.min(Duration::from_millis(5));
+            // Checks periodically as well, because an answer may come between the check and the wait.
+            let nap = left.min(LOOK);
             guard = self
                 .emptied
                 .1
@@ -289,7 +373,8 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
             return;
         }
         self.ending.store(true, Ordering::SeqCst);
-        // If the lock is taken, the engine is starting or has ended; in both cases it checks the flag afterwards.
+        // If the mutex is locked, the engine is starting or has ended. In both cases it checks the flag after it
+        // unlocks the mutex.
         if let Ok(engine) = self.engine.try_lock()
             && let Some(engine) = &*engine
         {
@@ -299,6 +384,17 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
     fn has_ended(&self) -> bool {
         self.is_forked() || self.phase.load(Ordering::Acquire) == CLOSED
+    }
+
+    fn let_bodies_end(&self) {
+        self.start_draining();
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        match self.is_forked() {
+            true => Vec::new(),
+            false => self.held().iter().map(HeldName::to_string).collect(),
+        }
     }
 }
 

@@ -64,7 +64,7 @@ impl<Q: NameQueue> Registry<Q> {
         }
     }
 
-    /// Every local queue. Queues that are added meanwhile may be missing.
+    /// Every local queue. Queues that are added during the call may be missing.
     pub(crate) fn all(&self) -> Vec<Arc<Q>> {
         let shards = self.shards.iter();
         shards

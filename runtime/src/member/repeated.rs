@@ -1,5 +1,5 @@
-//! [`Repeated`]: limits a warning that may concern a thousand locks at once, again and again. One a second is logged,
-//! with the number of the suppressed ones.
+//! [`Repeated`]: limits a warning that may concern a thousand locks at once, again and again. One warning a second is
+//! logged, with the number of suppressed warnings.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! When the engine must run which name.
+//! The timers of the engine: for each name, when its queue must be looked at next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl<Q> Timers<Q> {
     }
 
     pub(crate) fn clear(&self) {
-        // Dropped after the lock: an entry may own the last reference to its queue.
+        // Dropped after the mutex is unlocked: an entry may own the last reference to its queue.
         let entries = std::mem::take(&mut lock(&self.state).entries);
         drop(entries);
     }
@@ -92,7 +92,7 @@ impl<Q> Timers<Q> {
     /// Waits for `wait` (`None`: without end) or until something changes.
     pub(crate) async fn wait(&self, wait: Option<Duration>) {
         match wait {
-            // In both cases the engine checks again.
+            // Whether the time is over or something has changed, the engine checks again.
             Some(wait) => drop(tokio::time::timeout(wait, self.changed.notified()).await),
             None => self.changed.notified().await,
         }

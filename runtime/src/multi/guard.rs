@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::handle::{Holding, guard_methods, unlock_methods};
 use crate::name::Name;
 
-/// Several held locks. Dropping it releases them in the background, from any thread, with or without a runtime.
+/// Several held locks. Dropping the guard releases them in the background, from any thread, with or without a
+/// runtime.
 ///
 /// When one of them is lost, all count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
 /// [`lost`](Self::lost).
@@ -29,23 +30,23 @@ impl MultiGuard {
         }
     }
 
-    /// The complete names of the locks, in order, each once.
+    /// The complete names of the locks, sorted, each once.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let holds = self.holding.holds().all().iter();
         holds.map(|hold| hold.name().as_str())
     }
 
-    /// The greatest of the fencing tokens. For a resource that several of the locks protect, it grows with every
-    /// grant of the same names; where the names differ from call to call, check
-    /// [`fencing_token_of`](Self::fencing_token_of) one of them.
+    /// The greatest of the fencing tokens, for a resource that several of the locks protect. It grows with every call
+    /// that takes the same names. If the names differ from call to call, use
+    /// [`fencing_token_of`](Self::fencing_token_of) a name that protects the resource instead.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         let holds = self.holding.holds().all().iter();
         holds.map(|hold| hold.grant().token).max().unwrap_or(0)
     }
 
-    /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the complete
-    /// name, or the text that the handle was given; `None` if it is none of these locks.
+    /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the
+    /// complete name, or the name that was given to the handle. `None` if no lock of this guard has that name.
     #[must_use]
     pub fn fencing_token_of(&self, name: &str) -> Option<u64> {
         let token = |name: &str| {

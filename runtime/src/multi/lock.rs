@@ -7,66 +7,69 @@ use crate::task;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Takes all the locks; waits up to `block` for all of them together.
+    /// Takes all the locks. `block` limits the wait for all of them together.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, with the lock that was not obtained; [`LockError::TooManyAttempts`]
-    /// after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of the locks,
-    /// [`LockError::InvalidName`] for no names at all, [`LockError::Unavailable`] when the store does not answer, and
-    /// the others that [`LockError`] describes. None of the locks is held then: the call waits until the store has
-    /// confirmed the release of what it had taken. It waits for a second at most (or `store_timeout`, if that is shorter);
-    /// after that the release continues in the background, like that of a dropped guard.
+    /// [`LockError::Timeout`] when `block` is over; it names the lock that was not obtained.
+    /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
+    /// the locks, [`LockError::InvalidName`] if there are no names, [`LockError::Unavailable`] when the store does
+    /// not answer, and the others that [`LockError`] describes. If the call has taken some of the locks, it releases
+    /// them before it returns an error. It waits for the store to confirm the releases, for a second at most (or
+    /// `store_timeout`, if that is shorter). After that time the releases continue in the background, as after a
+    /// guard is dropped.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queues and releases, in the background, the locks that were granted meanwhile.
+    /// If the future is dropped, the call leaves the queues, and releases the locks that it got in the background.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         take::take(self.targets()?, &self.options, false).await
     }
 
-    /// As [`lock`](Self::lock), blocking the thread.
+    /// Like [`lock`](Self::lock), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
+    /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
     /// one of the locks.
     pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
         block_on(take::take(self.targets()?, &self.options, true))
     }
 
-    /// Takes all the locks if they are free, without waiting; `None` if one of them is held by another caller. The
-    /// call then releases those it took, as after an error of [`lock`](Self::lock).
+    /// Takes all the locks if they are free, without waiting; `None` if another caller holds one of them. If the call
+    /// has taken some of the locks, it releases them before it returns `None`, as [`lock`](Self::lock) does before an
+    /// error.
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock) but the timeouts.
+    /// The errors of [`lock`](Self::lock), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`lock`](Self::lock).
+    /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
         unless_taken(take::try_take(self.targets()?, &self.options, false).await)
     }
 
-    /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store, or two if it takes none.
+    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store, or two if it takes
+    /// none.
     ///
     /// # Errors
     ///
-    /// Those of [`try_lock`](Self::try_lock).
+    /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
         let tried = take::try_take(self.targets()?, &self.options, true);
         unless_taken(block_on(tried))
     }
 
-    /// Takes all the locks, runs `body` with the guard, and releases them, also when `body` panics or is dropped.
+    /// Takes all the locks, runs `body` with the guard, and releases them, even if `body` panics or is dropped.
     ///
-    /// Inside, calls of the same locks by the same task re-enter. When one of them is lost, `body` is dropped at its
-    /// next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, calls for the same locks by the same task re-enter. When one of the locks is lost, `body` is
+    /// dropped at its next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Lost`].
+    /// The errors of [`lock`](Self::lock), and [`LockError::Lost`].
     ///
     /// # Cancel safety
     ///
@@ -79,12 +82,12 @@ impl MultiLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. If a lock is lost, `body` still runs to its end and
-    /// its value is returned: call `guard.check()`.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end
+    /// and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///
-    /// Those of [`blocking_lock`](Self::blocking_lock).
+    /// The errors of [`blocking_lock`](Self::blocking_lock).
     pub fn blocking_synchronize<T>(
         &self,
         body: impl FnOnce(&MultiGuard) -> T,

@@ -11,34 +11,34 @@ use crate::store::Op;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Whether anybody holds one of the locks, as the store says.
+    /// Whether anybody holds one of the locks. The store is asked.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn is_locked(&self) -> Result<bool, LockError> {
         Ok(self.info().await?.iter().any(|info| info.locked))
     }
 
-    /// As [`is_locked`](Self::is_locked), blocking the thread. The errors are the same.
+    /// Like [`is_locked`](Self::is_locked), but blocks the thread. The errors are the same.
     pub fn blocking_is_locked(&self) -> Result<bool, LockError> {
         block_on(self.is_locked())
     }
 
-    /// Whether all the locks are held through this handle or its clones, or by protected calls around this one, as the
-    /// store confirms.
+    /// Whether all the locks are held, through this handle or its clones or by the protected calls around this call.
+    /// The store confirms it.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// At most the leases are renewed.
+    /// The leases may be renewed. Nothing else changes.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
         let mut all = true;
         for confirmed in self.each(Handle::confirm)? {
@@ -50,20 +50,20 @@ impl MultiLock {
         Ok(all)
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
+    /// Like [`is_owned`](Self::is_owned), but blocks the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
 
-    /// The holders, the waiters, the fencing token, and when the lease ends: for each name, as the names were given.
+    /// For each name, in the given order: the holders, the waiters, the fencing token, and when the lease ends.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
         // Checks all names first, so that an unusable one fails before any request is sent.
         self.each(|_| Ok(()))?;
@@ -76,18 +76,18 @@ impl MultiLock {
         Ok(infos)
     }
 
-    /// As [`info`](Self::info), blocking the thread. The errors are the same.
+    /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
     pub fn blocking_info(&self) -> Result<Vec<LockInfo>, LockError> {
         block_on(self.info())
     }
 
-    /// Restarts the `expire` of what is held through this handle: see
+    /// Restarts the `expire` of the locks that are held through this handle: see
     /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if one of the locks is not held through it, [`LockError::InvalidOption`] for less than
-    /// 10 ms.
+    /// [`LockError::Lost`] if one of the locks is not held through this handle, [`LockError::InvalidOption`] for less
+    /// than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -100,13 +100,13 @@ impl MultiLock {
         Ok(())
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+    /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 
-    /// Releases what is held through this handle or its clones, however many guards share it, and says whether all
-    /// of it was held. The guards count as lost.
+    /// Releases the locks that are held through this handle or its clones, even if several guards share them. Returns
+    /// whether all the locks were held. Their guards count as lost.
     ///
     /// # Errors
     ///
@@ -127,23 +127,23 @@ impl MultiLock {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+    /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }
 
-    /// Breaks the locks, whoever holds them, and says whether anybody did. Their holders are notified: their guards are
-    /// lost, their async bodies cancelled. For operators; what the locks protect may still be in use for a
-    /// moment.
+    /// Takes the locks away from all their holders; returns whether there was a holder. The holders are notified:
+    /// their guards are lost, and their async bodies are cancelled. Meant for operators, because a former holder may
+    /// still use the protected resources for a moment.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: then the locks may or may not be broken. [`LockError::ForeignKey`], and those of
-    /// an unusable client or name.
+    /// [`LockError::Unavailable`]: the call may or may not have taken the locks away. [`LockError::ForeignKey`], and
+    /// the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// The locks are broken, whether or not the future completes.
+    /// The locks are taken away, whether or not the future completes.
     pub async fn force_unlock(&self) -> Result<bool, LockError> {
         let mut any = false;
         for answer in self.each(Handle::ask_force)? {
@@ -152,7 +152,7 @@ impl MultiLock {
         Ok(any)
     }
 
-    /// As [`force_unlock`](Self::force_unlock), blocking the thread. The errors are the same.
+    /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
     pub fn blocking_force_unlock(&self) -> Result<bool, LockError> {
         block_on(self.force_unlock())
     }

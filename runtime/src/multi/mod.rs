@@ -17,13 +17,13 @@ use crate::handle::{Handle, Options, option_methods};
 
 /// Several locks that are taken together, all or none.
 ///
-/// The names may be given in any order, and more than once. Each is a [`Mutex`](crate::Mutex) of its own, which
-/// others may use alone.
+/// The names may be given in any order, and more than once. Each name is a [`Mutex`](crate::Mutex) of its own, which
+/// other callers may also take alone.
 ///
-/// All are tried at once: if they are free, that is one round trip to the store. If one is busy, the call waits for it
-/// in its queue. Meanwhile it keeps the locks that come before the busy one in the order of their names; those after it
-/// are free for others. So nobody waits for a name while holding one that comes after it: two calls cannot wait for
-/// each other, in whatever order the names are given, and nobody starves.
+/// A call tries all locks at once: if they are free, this is one round trip to the store. If one is busy, the call
+/// waits in the queue of that lock. While it waits, it keeps the locks whose names sort before the busy one, and
+/// releases the others. So no call waits for a lock while it holds one whose name sorts after it. Therefore two calls
+/// cannot wait for each other, in whatever order they give the names, and no call starves.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use; `block` is for all locks together.
 ///
@@ -56,7 +56,7 @@ impl Client {
 }
 
 impl MultiLock {
-    /// The locks called `names`, of the client in force where they are used: see [`Client::multi`].
+    /// The locks called `names`, of the client that is in force where they are used: see [`Client::multi`].
     #[track_caller]
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::of(None, names)
@@ -65,7 +65,7 @@ impl MultiLock {
     #[track_caller]
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
         let mut handles = Vec::new();
-        // No closure: it would hide the caller.
+        // A loop instead of a closure: in a closure, `#[track_caller]` would not find the caller.
         for name in names {
             handles.push(Handle::new(client.cloned(), name));
         }
@@ -75,12 +75,12 @@ impl MultiLock {
         }
     }
 
-    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire` of
-    /// the inner call bounds that call only, and does not change that of the outer one.
+    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire`
+    /// of the inner call limits only the inner call, and does not change the `expire` of the outer call.
     ///
-    /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
-    /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls
-    /// outside of one.
+    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
+    /// makes it. If the locks were taken as a guard, through this handle or its clones, a call is in the same task if
+    /// it is made in the same tokio task, or, outside of any tokio task, on the same thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

@@ -1,8 +1,9 @@
 //! Takes several locks.
 //!
-//! A call tries all locks at once, in the order of their names. If one is busy, the call releases the locks after it,
-//! keeps those before it, and waits for the busy one in its queue; then it tries the rest again. No call waits for a
-//! name while it holds a greater one, so there are no deadlocks. Each lock is granted first come, first served.
+//! A call tries all locks at once, in the order of their names. If one is busy, the call keeps the locks before it,
+//! releases the locks after it, and waits in the queue of the busy lock. Then it tries the locks after it again. No
+//! call waits for a name while it holds a greater name, so there are no deadlocks. Each lock is granted first come,
+//! first served.
 //!
 //! The [`Slot`]s have everything that was asked for or obtained; a dropped call releases it in the background. A call
 //! that fails waits up to a second for the store to confirm the releases, so that its caller finds the other locks
@@ -32,7 +33,7 @@ pub(crate) async fn take(
     Call::new(targets, options, blocking)?.run().await
 }
 
-/// As [`take`], but never waits for a busy lock.
+/// Like [`take`], but never waits for a busy lock.
 pub(super) async fn try_take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
@@ -177,8 +178,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Releases everything, and waits for the store to confirm. It waits as long as a call without waiting does;
-    /// after that the releases are sent in the background.
+    /// Releases everything, and waits for the store to confirm. It waits no longer than a call with `block = 0` waits
+    /// for its answer. After that the releases are sent in the background.
     async fn give_back(&mut self) {
         let slots = self.slots.drain(..);
         self.given_back.extend(slots.filter_map(Slot::give_back));
@@ -224,7 +225,7 @@ impl<'a> Call<'a> {
     fn start_over(&mut self) -> Result<(), LockError> {
         for slot in &mut self.slots {
             match slot {
-                // The hold belongs to an outer call, which has lost it too.
+                // The hold belongs to an outer call; if it is lost, the outer call has lost it too.
                 Slot::Shared(holding) => holding.check()?,
                 slot => self.given_back.extend(std::mem::take(slot).give_back()),
             }

@@ -7,16 +7,16 @@ use crate::handle::{freed, owned};
 use crate::wait::block_on;
 
 impl Mutex {
-    /// Whether the lock is held through this handle or its clones, or by a protected call around this one, as the store
-    /// confirms.
+    /// Whether the lock is held, through this handle or its clones or by a protected call around this call. The store
+    /// confirms it.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// At most the lease is renewed.
+    /// The lease may be renewed. Nothing else changes.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
         if let Some(confirmed) = self.handle.confirm()?
             && owned(confirmed.wait().await)?
@@ -29,17 +29,17 @@ impl Mutex {
         }
     }
 
-    /// As [`is_owned`](Self::is_owned), blocking the thread. The errors are the same.
+    /// Like [`is_owned`](Self::is_owned), but blocks the thread. The errors are the same.
     pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
         block_on(self.is_owned())
     }
 
-    /// Restarts the `expire` of what is held through this handle: see
+    /// Restarts the `expire` of the lock that is held through this handle: see
     /// [`MutexGuard::refresh`](super::MutexGuard::refresh).
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if nothing is held through it, [`LockError::InvalidOption`] for less than 10 ms.
+    /// [`LockError::Lost`] if no lock is held through this handle, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -52,13 +52,13 @@ impl Mutex {
         }
     }
 
-    /// As [`refresh`](Self::refresh), blocking the thread. The errors are the same.
+    /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
     pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         block_on(self.refresh(expire))
     }
 
-    /// Releases what is held through this handle or its clones, however many guards share it, and says whether it
-    /// was held. The guards count as lost.
+    /// Releases the lock if it is held through this handle or its clones, even if several guards share it. Returns
+    /// whether the lock was held. Its guards count as lost.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Mutex {
         Ok(held)
     }
 
-    /// As [`unlock`](Self::unlock), blocking the thread. The errors are the same.
+    /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
     pub fn blocking_unlock(&self) -> Result<bool, LockError> {
         block_on(self.unlock())
     }

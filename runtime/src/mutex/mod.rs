@@ -24,10 +24,10 @@ pub(crate) const ONE_OF_ONE: Demand = Demand {
     may_add: false,
 };
 
-/// A lock that one holder in the whole cluster has at a time.
+/// A lock with at most one holder at a time in the whole cluster.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options, and
-/// knows what was last obtained through the handle (see [`unlock`](Self::unlock)).
+/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options. It
+/// shares with the original which lock was last taken through either of them (see [`unlock`](Self::unlock)).
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -50,8 +50,9 @@ pub struct Mutex {
 }
 
 impl Client {
-    /// A mutex called `name`, in this client's namespace, if it has one. It is the lock of an annotated function
-    /// with `name = "…"` of the same text; that of a function without this option is called `package:Type:function`.
+    /// A mutex called `name`, in the namespace of this client, if there is one. A function that is annotated with the
+    /// same `name = "…"` uses the same lock. Without the option `name`, the lock of a function is called
+    /// `package:Type:function`.
     ///
     /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control and non-ASCII characters are percent-escaped
     /// in the store.
@@ -62,7 +63,7 @@ impl Client {
 }
 
 impl Mutex {
-    /// A mutex called `name`, of the client in force where it is used: see [`Client::mutex`].
+    /// A mutex called `name`, of the client that is in force where the mutex is used: see [`Client::mutex`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::new(None, name))
@@ -73,12 +74,13 @@ impl Mutex {
         Self { handle, options }
     }
 
-    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call bounds
-    /// that call only, and does not change that of the outer one.
+    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call
+    /// limits only the inner call, and does not change the `expire` of the outer call.
     ///
-    /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For guards taken
-    /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls
-    /// outside of one. (The future given to `block_on` is not a tokio task: use `synchronize` there.)
+    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
+    /// makes it. If the lock was taken as a guard, through this handle or its clones, a call is in the same task if
+    /// it is made in the same tokio task, or, outside of any tokio task, on the same thread. (The future given to
+    /// `block_on` is not a tokio task: use `synchronize` there.)
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

@@ -6,10 +6,11 @@ use crate::store::Owner;
 impl Mutex {
     /// All handles of this client that name the same owner share the lock, in any task or thread.
     ///
-    /// While one of them holds it, [`lock`](Self::lock) of the others returns at once; the guards share one hold, with
-    /// one fencing token, and the last one releases it. [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and
-    /// [`unlock`](Self::unlock) of such a handle act on what its owner holds. Sharing a hold does not restart `expire`.
-    /// Another owner has to wait, even inside a protected body of the same task.
+    /// While one of these handles holds the lock, [`lock`](Self::lock) of the others returns at once. All their
+    /// guards share one hold with one fencing token. The lock is released when the last guard is dropped.
+    /// [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and [`unlock`](Self::unlock) of such a handle act on
+    /// the shared hold. A call that joins the hold does not restart `expire`. A call for another owner has to wait,
+    /// even inside a protected body of the same task.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,9 +30,9 @@ impl Mutex {
         self
     }
 
-    /// As [`owner`](Self::owner), in the whole cluster: processes that name the same owner share the lock. Each of them
-    /// has its own lease, all have the same fencing token, and the lock is free when the last one has released it.
-    /// [`unlock`](Self::unlock) of the handle releases it for all of them.
+    /// Like [`owner`](Self::owner), but in the whole cluster: processes that name the same owner share the lock. Each
+    /// process has its own lease; all have the same fencing token. The lock is free when the last process has
+    /// released it. [`unlock`](Self::unlock) of the handle releases the lock for all these processes.
     pub fn cluster_owner(mut self, owner: impl Into<String>) -> Self {
         self.handle = self.handle.owned_by(Owner::Anywhere(owner.into().into()));
         self

@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl Mutex {
-    /// Takes the lock; waits as long as `block` says.
+    /// Takes the lock; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -15,20 +15,20 @@ impl Mutex {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ONE).await;
         taken.map(MutexGuard::new)
     }
 
-    /// As [`lock`](Self::lock), blocking the thread.
+    /// Like [`lock`](Self::lock), but blocks the thread.
     ///
-    /// On the thread of a single-threaded runtime, a lock that one of the runtime's tasks holds could never become free
-    /// while this call blocks: it returns [`LockError::Deadlock`] instead.
+    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, it could
+    /// never release it. In that case this call returns [`LockError::Deadlock`].
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Deadlock`].
+    /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`].
     pub fn blocking_lock(&self) -> Result<MutexGuard, LockError> {
         let taken = self.handle.blocking_take(&self.options, ONE_OF_ONE);
         taken.map(MutexGuard::new)
@@ -38,21 +38,21 @@ impl Mutex {
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock) but the timeouts.
+    /// The errors of [`lock`](Self::lock), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`lock`](Self::lock).
+    /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
         let tried = self.handle.try_take(&self.options, ONE_OF_ONE).await?;
         Ok(tried.map(MutexGuard::new))
     }
 
-    /// As [`try_lock`](Self::try_lock), blocking the thread for one round trip to the store.
+    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store.
     ///
     /// # Errors
     ///
-    /// Those of [`try_lock`](Self::try_lock).
+    /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
         let tried = self.handle.blocking_try_take(&self.options, ONE_OF_ONE)?;
         Ok(tried.map(MutexGuard::new))
@@ -60,12 +60,12 @@ impl Mutex {
 
     /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
     ///
-    /// Inside, calls of the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its next
-    /// await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, calls for the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its
+    /// next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///
-    /// Those of [`lock`](Self::lock), and [`LockError::Lost`].
+    /// The errors of [`lock`](Self::lock), and [`LockError::Lost`].
     ///
     /// # Cancel safety
     ///
@@ -87,12 +87,12 @@ impl Mutex {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. If the lock is lost, `body` still runs to its end
-    /// and its value is returned: call `guard.check()`.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
+    /// end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///
-    /// Those of [`blocking_lock`](Self::blocking_lock).
+    /// The errors of [`blocking_lock`](Self::blocking_lock).
     pub fn blocking_synchronize<T>(
         &self,
         body: impl FnOnce(&MutexGuard) -> T,

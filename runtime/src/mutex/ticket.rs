@@ -10,15 +10,16 @@ use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{Holding, want};
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::name::Name;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::{self, Meta};
 
-/// A held lock as a text, for another process to take over with [`Client::adopt`].
+/// A text that stands for a held lock: another process can take the lock over with [`Client::adopt`].
 ///
-/// Made by [`MutexGuard::into_ticket`]. As text (`Display`, `FromStr`) it fits into a message or a job queue. The store
-/// keeps the lock for the rest of its lease, at least two thirds of it: adopt it before that ends. Anybody who has the
-/// text can take the lock over, once.
+/// [`MutexGuard::into_ticket`] makes a ticket. As text (`Display`, `FromStr`) it fits into a message or a job queue.
+/// The store keeps the lock until its current lease ends, for at least two thirds of a lease: adopt the lock before
+/// then. Anybody who has the text can take the lock over, but only once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -71,10 +72,10 @@ impl FromStr for Ticket {
 }
 
 impl MutexGuard {
-    /// Ends this hold here without releasing the lock, so that another process can take it over.
+    /// Ends this hold without releasing the lock, so that another process can take the lock over.
     ///
-    /// The lease is not renewed from now on. Other guards that share the hold count as lost. `at_least` ends with this
-    /// hold.
+    /// The lease is not renewed from then on. Other guards that share the hold count as lost. The `at_least` of this
+    /// hold does not apply any more.
     ///
     /// # Errors
     ///
@@ -97,19 +98,20 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the ticket was adopted before, or the lease has ended. [`LockError::Unavailable`], and
-    /// those of an unusable client.
+    /// [`LockError::Lost`] if the ticket was already adopted, or the lease has ended. [`LockError::Unavailable`], and
+    /// the errors of an unusable client.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future may or may not take the lock over; if it does, the lock is released.
+    /// If the future is dropped, the lock may or may not have been taken over. A lock that was taken over is then
+    /// released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(adopted(self.adoption(ticket, false)?.await?))
+        Ok(adopted(self.adoption(ticket, false)?.await?, false))
     }
 
-    /// As [`adopt`](Self::adopt), blocking the thread. The errors are the same.
+    /// Like [`adopt`](Self::adopt), but blocks the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(adopted(self.adoption(ticket, true)?.blocking()?))
+        Ok(adopted(self.adoption(ticket, true)?.blocking()?, true))
     }
 
     fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
@@ -119,12 +121,20 @@ impl Client {
             at_least: Duration::ZERO,
         };
         let patience = Patience::Once { silence: None };
-        let meta = Meta::write(member.host(), member.pid(), ticket.name(), None);
-        let want = want(ONE_OF_ONE.share(), terms, patience, meta, blocking);
+        let meta = Meta::write(member.machine(), member.pid(), ticket.name(), None);
+        let share = ONE_OF_ONE.share();
+        let want = want(self.id(), share, terms, patience, meta, blocking);
+        let nested = |caller| member.has_taken(caller);
+        if member.is_draining() && !want.within.body && !want.within.caller.is_some_and(nested) {
+            return Err(LockError::ShutDown);
+        }
         member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }
 
-fn adopted(hold: Arc<Hold>) -> MutexGuard {
+fn adopted(hold: Arc<Hold>, blocking: bool) -> MutexGuard {
+    if let Some(caller) = Caller::current(blocking) {
+        hold.taken_by(caller);
+    }
     MutexGuard::new(Holding::new(hold))
 }

@@ -47,7 +47,7 @@ pub(crate) struct Name {
 /// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
 pub(crate) type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
 
-/// Passes on the hash that a name has.
+/// Passes on the hash that a name has stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NameHasher(u64);
 
@@ -114,7 +114,7 @@ impl Name {
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
     }
 
-    /// A name beside this one that no user can choose: theirs never have a bare `%`.
+    /// A name that belongs to this one and that no user can choose: names of users never have a bare `%`.
     pub(crate) fn beside(&self, what: &str) -> Self {
         Self::new(format!("{self}:%{what}"))
     }
@@ -145,8 +145,8 @@ impl NameBuilder {
         Self(escape(namespace).to_string())
     }
 
-    /// Starts with a name that the user chose, behind the namespace if there is one. Handles and `name = "…"` do this in
-    /// the same way, so that they meet.
+    /// Starts with a name that the user chose, behind the namespace if there is one. Handles and `name = "…"` both
+    /// use this function, so that they can name the same lock.
     pub(crate) fn verbatim_in(namespace: Option<&str>, name: &str) -> Self {
         let Some(namespace) = namespace else {
             return Self::complete(name);

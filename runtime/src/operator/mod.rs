@@ -44,7 +44,7 @@ pub use self::sites::sites_json;
 use self::worker::Worker;
 use crate::client::Client;
 use crate::config::{Config, Settings};
-use crate::error::{LockError, SetupError, StoreError, StoreErrorKind};
+use crate::error::{LockError, SetupError, StoreError, StoreErrorKind, with_sources};
 use crate::handle::freed;
 use crate::name::Name;
 use crate::store::{Inspector, Op};
@@ -197,9 +197,7 @@ impl Operator {
     }
 
     fn failed(&self, name: &Name, error: &SetupError) -> LockError {
-        let cause = std::error::Error::source(error).map(ToString::to_string);
-        let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
-        self.error_of(name, StoreError::disconnected(format!("{error}{cause}")))
+        self.error_of(name, StoreError::disconnected(with_sources(error)))
     }
 }
 

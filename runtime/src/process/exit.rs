@@ -1,4 +1,4 @@
-//! Releases all locks when the process ends.
+//! Releases all locks when the process ends, or lets bodies end before that.
 //!
 //! The engines release the locks, not the thread that ends the process. Its thread-locals, which subscribers and
 //! wakers need, may be gone, and a signal may have interrupted it while it held a lock. So that thread only tells the
@@ -15,7 +15,8 @@ use crate::clock::Instant;
 
 /// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
-/// The minimum number of pauses, even after [`LIMIT`]: on a machine that was suspended, the engines have not run yet.
+/// The minimum number of pauses, even after [`LIMIT`]: if the machine was suspended, the time may be over before the
+/// engines have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
@@ -29,13 +30,19 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 
     /// Whether everything is released.
     fn has_ended(&self) -> bool;
+
+    /// From now on, takes no new locks. Running bodies may end.
+    fn let_bodies_end(&self);
+
+    /// A text for each held lock.
+    fn bodies(&self) -> Vec<String>;
 }
 
 /// Releases the locks of `member` when the process ends.
 pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     if !super::os::register(flush) {
         tracing::warn!(
-            "cannot watch the end of the process: locks held then are freed by their lease"
+            "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
     WATCHED.add(member.clone());
@@ -46,9 +53,15 @@ pub(super) fn flush() {
     WATCHED.flush();
 }
 
+/// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is held then.
+pub(super) fn drain(limit: Duration) -> Vec<String> {
+    WATCHED.drain(limit)
+}
+
 /// The clients of the process.
 struct Watched {
     members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
+    draining: AtomicBool,
     ending: AtomicBool,
 }
 
@@ -56,6 +69,7 @@ impl Watched {
     const fn new() -> Self {
         Self {
             members: Mutex::new(Vec::new()),
+            draining: AtomicBool::new(false),
             ending: AtomicBool::new(false),
         }
     }
@@ -68,6 +82,25 @@ impl Watched {
         // `flush` ran before this client was added.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
+        } else if self.draining.load(Ordering::SeqCst) {
+            member.let_bodies_end();
+        }
+    }
+
+    fn drain(&self, limit: Duration) -> Vec<String> {
+        let ends = Instant::now().after(limit);
+        self.draining.store(true, Ordering::SeqCst);
+        let all = || -> Vec<_> { self.lock().iter().filter_map(Weak::upgrade).collect() };
+        all().iter().for_each(|member| member.let_bodies_end());
+        loop {
+            let now = Instant::now();
+            let held: Vec<_> = all().iter().flat_map(|member| member.bodies()).collect();
+            if held.is_empty() || ends <= now {
+                return held;
+            }
+            // With very many names, a check takes long.
+            let looked = now.until(Instant::now());
+            thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
         }
     }
 
@@ -81,10 +114,11 @@ impl Watched {
                 None => return,
             }
         };
-        // Never dropped here: this may be the last reference, and dropping it would free the client.
+        // The upgraded references are never dropped: one of them may be the last, and dropping it would free the
+        // client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All are told before any is awaited, so that no client waits for the server of another one.
+        // All clients are notified before the first is awaited, so that no client has to wait for the server of another.
         all().for_each(|member| member.end());
         while !all().all(|member| member.has_ended()) && pause() {}
     }
@@ -93,7 +127,7 @@ impl Watched {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another thread adds a client, or if the signal interrupted this thread while it did.
+    /// `None` while another thread adds a client, or if the signal interrupted this thread while it added one.
     fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
         match self.members.try_lock() {
             Ok(members) => Some(members),
@@ -162,6 +196,38 @@ mod tests {
         watched.flush();
         assert!(!guard.is_lost());
         drop(making);
+    }
+
+    #[test]
+    fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.add(client.member().clone());
+        thread::scope(|scope| {
+            let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
+            while client.member().is_open() {
+                thread::yield_now();
+            }
+            let late = Client::connect("memory://").unwrap();
+            watched.add(late.member().clone());
+            let refused = late.mutex("m").blocking_lock();
+            assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
+            guard.check().unwrap();
+            drop(guard);
+            assert!(draining.join().unwrap().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_is_held_when_the_time_is_over_is_named() {
+        let (watched, (client, guard)) = (Watched::new(), client());
+        watched.add(client.member().clone());
+        let left = watched.drain(Duration::ZERO);
+        assert!(
+            left.len() == 1 && left[0].starts_with("`m` for "),
+            "{left:?}"
+        );
+        // No lock is released yet.
+        guard.check().unwrap();
     }
 
     #[test]

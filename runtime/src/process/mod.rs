@@ -6,4 +6,4 @@ mod signals;
 
 pub(crate) use exit::{EndsWithProcess, watch};
 pub(crate) use os::forks;
-pub use signals::release_on_termination;
+pub use signals::{release_on_termination, release_on_termination_within};

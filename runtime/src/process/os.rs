@@ -15,7 +15,7 @@ pub(crate) fn forks() -> u32 {
 }
 
 extern "C" fn in_child() {
-    // Nothing else: the child of a process with threads may call few functions.
+    // Does nothing else, because the child of a process with threads may call few functions.
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -26,7 +26,8 @@ extern "C" fn at_exit() {
     }
 }
 
-/// From now on counts forks, and calls `at_end` when the process ends. Returns whether the system accepted both.
+/// From this call on, counts forks, and calls `at_end` when the process ends. Returns whether the system accepted
+/// both.
 pub(super) fn register(at_end: fn()) -> bool {
     static AGREED: OnceLock<bool> = OnceLock::new();
     *AGREED.get_or_init(|| {

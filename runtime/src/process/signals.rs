@@ -1,24 +1,40 @@
-//! Releasing locks on SIGTERM and SIGINT, if the program asks for it.
+//! Handling of SIGTERM and SIGINT, if the program asks for it: bodies may end, all locks are released, and the process
+//! ends.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::error::SetupError;
+use crate::config::{IntoDuration, argument};
+use crate::error::{LockError, SetupError};
 
-/// Releases all locks when the process gets SIGTERM or SIGINT, then ends the process as the signal does by default.
+/// How long bodies may take to end by default. Kubernetes waits for 30 s.
+const USUAL_LIMIT: Duration = Duration::from_secs(25);
+
+/// How long bodies may take; `None`: signals are not handled yet.
+static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
+
+/// Stops the process cleanly when it gets SIGTERM or SIGINT: lets running bodies end, releases all locks, and then ends
+/// the process in the same way as the signal does by default.
 ///
-/// **It waits for no body.** A task or thread that holds a lock is ended wherever it is, as by the signal alone. It may
-/// even run on for a moment, half a second at most, after its lock was released; a protected resource can refuse such
-/// late writes by the fencing token. So this is for programs that may be ended anywhere. If bodies must run to their
-/// end, handle the signal yourself: stop taking work, wait for what runs, then call [`shutdown`](crate::shutdown).
+/// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting
+/// calls fail with [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end.
+/// When no lock is held any more, the process ends, and does not wait for work outside of locks. It ends after 25 s at
+/// the latest; [`release_on_termination_within`] sets another limit. Locks that are still held then are released, with
+/// a warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late
+/// writes by the fencing token.
 ///
-/// Without this, the locks of such a process are free after one lease, as after SIGKILL and `abort`, which nothing can
-/// handle.
+/// A second signal ends the process at once. The releases get half a second at most.
 ///
-/// Takes at most half a second when a store does not answer.
+/// If the program must finish work outside of its locks, handle the signal yourself, and then call
+/// [`drain`](crate::drain).
+///
+/// Without this function, the locks of a process that gets one of these signals are free when their leases end. After
+/// SIGKILL or `abort`, which no program can handle, that is always so.
 ///
 /// # Errors
 ///
@@ -31,21 +47,98 @@ use crate::error::SetupError;
 /// # Ok(()) }
 /// ```
 pub fn release_on_termination() -> Result<(), SetupError> {
-    let failed = |error: std::io::Error| SetupError::Engine {
-        reason: error.to_string(),
-    };
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
-    let wait = move || {
-        if let Some(signal) = signals.forever().next() {
-            super::exit::flush();
-            if emulate_default_handler(signal).is_err() {
-                std::process::exit(128 + signal);
-            }
-        }
-    };
-    thread::Builder::new()
-        .name("auto-mutex-signals".to_owned())
-        .spawn(wait)
-        .map_err(failed)?;
+    handle_within(USUAL_LIMIT)
+}
+
+/// Does the same as [`release_on_termination`], with another limit than 25 s. Choose a second or two less than the
+/// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). After a
+/// second call, the last limit applies.
+///
+/// With 0, it waits for no body: all locks are released, and the process ends while bodies run.
+///
+/// # Errors
+///
+/// The same as for [`release_on_termination`], and [`SetupError::InvalidOption`] if `limit` is not a valid duration.
+///
+/// ```no_run
+/// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// auto_mutex::setup("redis://127.0.0.1:6379")?;
+/// auto_mutex::release_on_termination_within(8)?;
+/// # Ok(()) }
+/// ```
+pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), SetupError> {
+    handle_within(checked(limit)?)
+}
+
+fn checked(limit: impl IntoDuration) -> Result<Duration, SetupError> {
+    argument("release_on_termination", limit).map_err(|error| match error {
+        LockError::InvalidOption { option, reason } => SetupError::InvalidOption {
+            option,
+            reason: reason.into(),
+        },
+        other => failed(other),
+    })
+}
+
+fn failed(reason: impl ToString) -> SetupError {
+    SetupError::Engine {
+        reason: reason.to_string(),
+    }
+}
+
+fn handle_within(new: Duration) -> Result<(), SetupError> {
+    let mut limit = LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
+    if limit.is_none() {
+        let signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
+        start("auto-mutex-signals", move || handle(signals)).map_err(failed)?;
+    }
+    *limit = Some(new);
     Ok(())
+}
+
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(run);
+    started.map(drop)
+}
+
+fn handle(mut signals: Signals) {
+    let mut all = signals.forever();
+    let Some(first) = all.next() else {
+        return;
+    };
+    let limit = *LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
+    let limit = limit.unwrap_or_default();
+    if limit.is_zero() {
+        end(first);
+    }
+    // Drains on another thread, so that this thread can receive the second signal.
+    if start("auto-mutex-drain", move || drain(first, limit)).is_err() {
+        end(first);
+    }
+    if let Some(second) = all.next() {
+        end(second);
+    }
+}
+
+fn drain(signal: i32, limit: Duration) {
+    tracing::info!(
+        signal,
+        ?limit,
+        "this process was told to end: it does when its locks are released; a second signal ends it at once"
+    );
+    for held in super::exit::drain(limit) {
+        tracing::warn!(
+            held,
+            "a body did not end in time: its lock is released, and the process ends"
+        );
+    }
+    end(signal);
+}
+
+/// Releases all locks, and ends the process in the same way as `signal` does by default.
+fn end(signal: i32) {
+    super::exit::flush();
+    if emulate_default_handler(signal).is_err() {
+        std::process::exit(128 + signal);
+    }
 }

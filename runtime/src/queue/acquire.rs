@@ -12,10 +12,11 @@ use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::LockError;
 
-/// How many grants in a row a call may lose before it has seen them.
+/// How many grants in a row a call may lose before it sees one in time.
 const MISSES: u32 = 5;
 
-/// Waits for a lock. If it is dropped early, it leaves the queue or releases what was granted meanwhile.
+/// Waits for a lock. If it is dropped before its caller has the lock, it leaves the queue, or releases what it was
+/// granted.
 ///
 /// A grant may have ended when its task is polled or its thread wakes. The call then ignores that grant and waits on,
 /// for the rest of its `block`.
@@ -52,7 +53,8 @@ impl Acquire {
         }
     }
 
-    /// For a grant that came while the caller entered the queue: the caller sees it at once, so it cannot miss it.
+    /// For a grant that came while the caller entered the queue: the caller sees the grant at once, so it cannot miss
+    /// it.
     pub(super) fn look(mut self) -> Self {
         if let Stage::Waiting(_, waiter) = &self.stage
             && !waiter.want.relies

@@ -10,8 +10,8 @@ use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::store::Ticket as TicketId;
 
-/// How long a grant that came as a message stays unclaimed here. Most bodies end earlier, and then the release makes
-/// the claim superfluous. The store waits two seconds.
+/// How long a grant that came as a message stays unclaimed here. Most bodies end sooner; then only the release is
+/// sent. The store waits two seconds.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
 /// The content of a grant.
@@ -70,7 +70,7 @@ impl Transition<'_> {
         let wanted = self.lease_for(want);
         if let Some(index) = self.state.find(id) {
             let ticket = &mut self.state.tickets[index];
-            // An earlier waiter may have asked for a shorter lease.
+            // The ticket may have been requested for an earlier waiter, with a shorter lease.
             let cut = ticket.lease < wanted;
             ticket.again = if granted.provisional || cut {
                 claim
@@ -87,7 +87,8 @@ impl Transition<'_> {
 }
 
 impl LockQueue {
-    /// The hold that a grant gives to a waiter that wanted `want`, after that wait and so many attempts.
+    /// The hold that a grant gives to a waiter with the request `want`, which has waited for `waited` and made
+    /// `attempts`.
     #[inline]
     pub(super) fn new_hold(
         self: &Arc<Self>,

@@ -23,8 +23,8 @@ pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
 const NOT_AGAIN: Duration = Duration::from_secs(10);
 
 impl Transition<'_> {
-    /// When the engine should run this queue: at the next renewal at the latest. A timer far in the future would stay
-    /// with the engine long after its reason has gone.
+    /// When the engine should run this queue: at the next renewal at the latest. With a later time, the engine would
+    /// keep the timer long after the reason for it has gone.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
         let mut due = self.next_renewal();
@@ -41,7 +41,8 @@ impl Transition<'_> {
         }
         if let Some(since) = self.silent_since() {
             let store_timeout = self.queue.member().settings().store_timeout;
-            // Later waiters may tolerate a longer outage; the next run checks them.
+            // Only the first waiter is looked at: later waiters may tolerate a longer outage, and the next run checks
+            // them.
             let first = state
                 .waiters
                 .front()
@@ -112,7 +113,7 @@ impl Transition<'_> {
                 continue;
             };
             if held.hold.is_lost() {
-                // It has marked itself, with the cause.
+                // The hold has already marked itself as lost, with the true cause.
                 self.lose(index, LossCause::NotRenewed);
                 continue;
             }
@@ -150,7 +151,8 @@ impl Transition<'_> {
             return;
         }
         let store_timeout = self.queue.member().settings().store_timeout;
-        // The waiter may have joined before its ticket was made.
+        // A `block` that is over fails the waiter only a moment after its ticket asked the store; the ticket may be
+        // younger than the waiter.
         let asked = match self.unreachable() {
             Some(_) => Instant::START,
             None => self
@@ -160,7 +162,8 @@ impl Transition<'_> {
         let mut first_deadline: Option<Instant> = None;
         for waiter in std::mem::take(&mut self.state.waiters) {
             let ends = match &outage {
-                // Not a timeout: no answer has named a holder. Even a short `block` gets a moment for the answer.
+                // The error is not a timeout, because no answer has named a holder. Even with a short `block`, the
+                // store gets a moment to answer.
                 Some((since, _)) => {
                     let asked = waiter.started.max(asked).after(BRIEF);
                     let brief = waiter.deadline.max(asked);
@@ -177,7 +180,7 @@ impl Transition<'_> {
                 waiter.fail(error, self.wakes);
                 continue;
             }
-            // The outage may end earlier: then only `block` counts again.
+            // The outage may end before the waiter fails. Then only `block` counts, so this looks again soon.
             let look = ends.min(waiter.deadline.max(self.now.after(LOOK_AGAIN)));
             first_deadline = Some(first_deadline.map_or(look, |first| first.min(look)));
             self.state.waiters.push_back(waiter);
@@ -207,7 +210,7 @@ impl Transition<'_> {
         }
     }
 
-    /// As [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
+    /// Like [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => self.unavailable(closing.error(self.now)),

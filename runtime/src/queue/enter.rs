@@ -23,10 +23,14 @@ impl LockQueue {
             return Some(Ok(Acquire::obtained(hold)));
         }
         let entered = self.go_on(state, now, DeferredWakes::default(), |step| {
-            // Checked again under the lock: a shutdown takes this lock next, and so finds every waiter that entered.
+            // Checked again under the mutex. A shutdown first closes the member, and then locks this mutex. So either
+            // this check fails, or the shutdown finds the new waiter.
             self.member().check()?;
             if let Some(hold) = step.shared_by(want) {
                 return Ok(Acquire::obtained(hold));
+            }
+            if self.member().is_draining() && !want.within.body {
+                return Err(LockError::ShutDown);
             }
             if step.would_block_itself(want) {
                 let name = self.name().to_string();
@@ -61,14 +65,14 @@ impl LockQueue {
         })
     }
 
-    /// The waiter gives up: it leaves, and what it was granted meanwhile is released.
+    /// The waiter gives up: it leaves the queue, and a grant that it got before it left is released.
     pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
         if let Some(hold) = self.withdraw(waiter, |step, attempt| step.drop_attempt(attempt)) {
             self.give_back(&hold);
         }
     }
 
-    /// As [`give_up`](Self::give_up), for an attempt that does not wait. Returns a promise to wait on if there is
+    /// Like [`give_up`](Self::give_up), for an attempt that does not wait. Returns a promise to wait on if there is
     /// anything to release.
     pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
         let mut confirmed = None;
@@ -81,7 +85,7 @@ impl LockQueue {
         }
     }
 
-    /// Removes a waiter, and its attempt if `attempted`. Returns its hold if that must be released.
+    /// Removes a waiter, and its attempt if `attempted`. Returns the waiter's hold if the hold must be released.
     fn withdraw(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -158,8 +162,8 @@ impl Transition<'_> {
             .filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
-    /// Delivers `hold` to all waiters of the same owner here. The caller must have a guard of its own, or the last
-    /// guard could be dropped before all are served.
+    /// Delivers `hold` to all waiters of the same owner here. The caller must have a guard of its own. Otherwise the
+    /// last guard could be dropped before all waiters are served.
     pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
         let Some(owner) = &hold.grant().owner else {
             return;
@@ -173,7 +177,7 @@ impl Transition<'_> {
         });
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
-            // The attempt that was granted stays.
+            // The attempt whose grant is `hold` stays.
             let other = ticket.id() != hold.grant().ticket;
             let attempt = ticket.attempting().filter(|_| other);
             match attempt.filter(|attempt| same(&attempt.waiter)) {
@@ -199,17 +203,25 @@ impl Transition<'_> {
 
     /// Fails all waiters and attempts of this name.
     pub(super) fn fail_all(&mut self, error: &LockError) {
+        self.fail(error, |_| true);
+    }
+
+    /// Fails the waiters and attempts of this name that `which` selects.
+    pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
         for waiter in std::mem::take(&mut self.state.waiters) {
-            waiter.fail(error.clone(), self.wakes);
+            match which(&waiter.want) {
+                true => waiter.fail(error.clone(), self.wakes),
+                false => self.state.waiters.push_back(waiter),
+            }
         }
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
             match ticket.attempting() {
-                Some(attempt) => {
+                Some(attempt) if which(&attempt.waiter.want) => {
                     attempt.waiter.fail(error.clone(), self.wakes);
                     self.drop_attempt(index);
                 }
-                None => index += 1,
+                _ => index += 1,
             }
         }
     }

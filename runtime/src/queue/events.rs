@@ -1,5 +1,6 @@
-//! Events that the client reports to the queue of a name: answers, messages, timers, shutdown.
+//! Events that the client reports to the queue of a name: answers, messages, timers, draining, shutdown.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::due::STOOD_STILL;
@@ -7,7 +8,7 @@ use super::lock_queue::LockQueue;
 use super::ticket::TicketState;
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
-use crate::member::{ClientCore, NameQueue};
+use crate::member::{Caller, ClientCore, HeldName, Load, NameQueue};
 use crate::name::Name;
 use crate::store::{Answer, Message};
 
@@ -66,6 +67,18 @@ impl NameQueue for LockQueue {
 
     fn is_over(&self) -> bool {
         self.lock().is_over(Instant::now())
+    }
+
+    fn load(&self) -> Load {
+        self.load()
+    }
+
+    fn held(&self) -> Vec<HeldName> {
+        self.held()
+    }
+
+    fn drain(self: &Arc<Self>, holders: &HashSet<Caller>) {
+        self.step(|step| step.fail(&LockError::ShutDown, |want| !want.within.is_nested(holders)));
     }
 
     fn close(self: &Arc<Self>) {

@@ -32,7 +32,7 @@ impl Transition<'_> {
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            // The lease may have been cut to the rest of the previous holder's `expire`.
+            // The previous holder's `expire` may have made the lease shorter than the client's.
             let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
             let claim = self.claim_at(before.valid());
             if let Some(index) = self.state.find(id) {
@@ -63,8 +63,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter if it wants exactly what `before` had, and that was the whole name. Otherwise the
-    /// store may since have granted other units or signals with a later token.
+    /// Removes the first waiter if it wants exactly what `before` had, and `before` had the whole name. If it had
+    /// less, the store may have granted other units or signals with a later token since then.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -96,9 +96,10 @@ impl Transition<'_> {
     /// Whether a ticket may wait in the store without a waiter while this process holds the name. New waiters here
     /// get the handoffs, and the ticket keeps this process's place.
     ///
-    /// Not beside a part of the units: a waiter behind it in another process might fit. Nor for a signal, which it
-    /// would delay, nor for a request that fits beside others: see
-    /// [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    /// There are four exceptions. Beside a part of the units, such a ticket would keep out a waiter of another process
+    /// for which there are enough units. For a signal, it would delay the signal. For a request that can hold beside
+    /// others, see [`Waiting::may_serve`](super::ticket::Waiting::may_serve). While the client drains, no new waiters
+    /// come.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
@@ -111,6 +112,7 @@ impl Transition<'_> {
                 .filter_map(Ticket::held)
                 .any(whole)
             && self.queue.member().settings().handover.times > 0
+            && self.queue.member().is_open()
     }
 
     /// Withdraws the spare ticket before the last release, if no waiter here is next.

@@ -1,4 +1,4 @@
-//! The store reports something unasked: a message on the member's channel, or that the connection is back.
+//! The store reports something without a request: a message on the member's channel, or that the connection is back.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Transition<'_> {
                     .again
                     .min(self.now.after(Duration::from_millis(NEAR_MS)));
             }
-            // The answer to a renewal tells whether it is lost.
+            // The answer to a renewal will tell whether the hold is lost.
             (TicketState::Held(_), Message::Lost { .. }) => {
                 if let Some(held) = ticket.held_mut() {
                     held.forced = true;
@@ -65,7 +65,7 @@ impl Transition<'_> {
             .waiting()
             .is_some_and(|waiting| is_plausible(waiting, token, hold));
         if self.now >= valid || closed || !plausible {
-            // The grant came too late to be proved valid, or no store would send it now: ask.
+            // The grant came too late to be proved valid, or no correct store would send it now. So asks the store.
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
         }

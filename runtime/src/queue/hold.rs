@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
 use crate::lease::{Listeners, Terms};
+use crate::member::Caller;
 use crate::name::Name;
 use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;
-/// Lost, by the cause with number 0; the other causes follow.
+/// Lost, by the cause with number 0. The numbers after this one stand for the other causes.
 const LOST: u8 = 2;
 
 /// The content of a grant, and how it was obtained.
@@ -28,7 +29,7 @@ pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
     /// The store's time in microseconds × 1024, plus the number of the local handoff.
     pub(crate) token: u64,
-    /// The holder may have given some back since.
+    /// The units of the grant. The holder may have given some of them back.
     pub(crate) units: u32,
     /// The capacity of the name.
     pub(crate) capacity: u32,
@@ -61,13 +62,15 @@ pub(crate) struct Hold {
     valid: AtomicU64,
     /// Until when the holder may hold.
     expires: AtomicU64,
-    /// Until when the store keeps the ticket, even if it is released earlier.
+    /// Until when the store keeps the ticket, even if the hold is released earlier.
     kept: AtomicU64,
     state: AtomicU8,
     units: AtomicU32,
     /// Guards that share this hold.
     guards: AtomicU32,
     listeners: Listeners,
+    /// Who took it by hand.
+    caller: OnceLock<Caller>,
 }
 
 impl Hold {
@@ -93,6 +96,7 @@ impl Hold {
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
             listeners: Listeners::default(),
+            caller: OnceLock::new(),
         })
     }
 
@@ -107,6 +111,16 @@ impl Hold {
     /// The client that it belongs to.
     pub(crate) fn client_id(&self) -> u64 {
         self.queue.member().id()
+    }
+
+    /// Records the caller that took the lock by hand; the first caller counts.
+    pub(crate) fn taken_by(&self, caller: Caller) {
+        let _ = self.caller.set(caller);
+    }
+
+    /// Who took it by hand, if known.
+    pub(crate) fn caller(&self) -> Option<Caller> {
+        self.caller.get().copied()
     }
 
     /// What the holder asked for.
@@ -159,7 +173,7 @@ impl Hold {
         now.until(self.expires())
     }
 
-    /// Makes the store keep the ticket for `at_least` from now, unless it would keep it longer anyway.
+    /// Makes the store keep the ticket for `at_least` from now, unless it already keeps the ticket for longer.
     pub(crate) fn keep(&self, at_least: Duration, now: Instant) {
         let kept = now.after(at_least).as_nanos();
         self.kept.fetch_max(kept, Ordering::AcqRel);
@@ -171,7 +185,7 @@ impl Hold {
         self.expires.store(expires.as_nanos(), Ordering::Release);
     }
 
-    /// The store renewed the lease until `valid`. Never brings back what was lost.
+    /// The store renewed the lease until `valid`. A hold that is lost stays lost.
     pub(crate) fn renewed(&self, valid: Instant) {
         self.valid.fetch_max(valid.as_nanos(), Ordering::AcqRel);
     }
@@ -181,7 +195,7 @@ impl Hold {
         now.until(Instant::from_nanos(self.kept.load(Ordering::Acquire)))
     }
 
-    /// Whether another client may hold the lock by now. Stays true once it was true.
+    /// Whether another client may hold the lock by now. Once this is true, it stays true.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost_at(Instant::now())
     }
@@ -198,8 +212,8 @@ impl Hold {
         }
     }
 
-    /// Why it ends by the local clock. The lease ends before `expire` if it was cut to that, since it is shortened for
-    /// the drift of clocks.
+    /// Why the hold ends by the local clock. A lease that was requested only up to `expire` ends a little before
+    /// `expire`, because the allowance for drift shortens it.
     fn cause_of_end(&self) -> LossCause {
         let (valid, expires) = (self.valid(), self.expires());
         let granted = self.terms.expire.map(|expire| self.since.after(expire));
@@ -221,7 +235,7 @@ impl Hold {
 
     /// Marks it as lost, unless it was released, and wakes its listeners.
     pub(crate) fn lose(&self, cause: LossCause, wakes: &mut DeferredWakes) {
-        // Marked before the listeners are taken, so a listener that registers in between sees the mark.
+        // Marked before the listeners are taken, so a listener that registers between these two steps sees the mark.
         let lost = self.mark_lost(cause);
         self.listeners.wake(wakes);
         if lost {
@@ -292,7 +306,7 @@ impl Hold {
             return Poll::Ready(());
         }
         self.listeners.register(cx, key);
-        // It may have ended between the first check and the registration.
+        // Checked again, because the hold may have ended between the first check and the registration.
         if over(self) {
             Poll::Ready(())
         } else {
@@ -316,10 +330,11 @@ impl Hold {
         }
     }
 
-    /// The error of an unlock: the store says that it had not been held until then. Locally it may count as released.
+    /// The error of an unlock when the store says that the lock was not held until the release. Locally the hold may
+    /// count as released.
     pub(crate) fn unlock_error(&self) -> LockError {
         let cause = match self.cause() {
-            // The lease may have ended while the release was on its way.
+            // The lease may have ended while the release was in flight.
             LossCause::Released if Instant::now() >= self.deadline() => self.cause_of_end(),
             LossCause::Released => LossCause::Forgotten,
             cause => cause,

@@ -90,7 +90,7 @@ impl Holds {
         }
     }
 
-    /// Ready once they are lost; what was released is never lost.
+    /// Ready once the holds are lost; a released hold is never lost.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
         let mut all = self.all().iter();
         if let Some(hold) = all.find(|hold| hold.poll_lost(cx).is_ready()) {
@@ -118,7 +118,7 @@ impl Holds {
     }
 
     /// Makes the listeners of the holds wake when a bound ends, too. Call this after registering and before checking
-    /// the holds: then no end in between is missed.
+    /// the holds, so that no end between these two steps is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();

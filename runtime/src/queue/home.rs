@@ -17,8 +17,8 @@ pub(crate) fn home() -> Option<ThreadId> {
 }
 
 /// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. The
-/// check: a task that yields leaves its waker to the scheduler of its thread; without a scheduler, the waker is
-/// called at once. The coop budget is no test, since a task may be unconstrained.
+/// check uses `yield_now`: a task that yields leaves its waker to the scheduler of its thread; without a scheduler,
+/// the waker is called at once. The coop budget cannot be used for the check, because a task may be unconstrained.
 pub(super) fn runs_a_task() -> bool {
     struct Woken(AtomicBool);
     impl Wake for Woken {

@@ -20,7 +20,7 @@ impl LockQueue {
         self.end(hold, false);
     }
 
-    /// As [`release`](Self::release), for a holder that did not use its grant: a signal goes to the next waiter.
+    /// Like [`release`](Self::release), for a holder that did not use its grant: a signal goes to the next waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, true);
     }
@@ -44,13 +44,13 @@ impl LockQueue {
         });
     }
 
-    /// Releases, and returns what is free afterwards, if the lock was still held. Wait on the promise: the store
-    /// answers it, unless this process hands the lock on.
+    /// Releases, and returns what is free afterwards, if the lock was still held. The promise completes with the
+    /// store's answer, or at once if this process hands the lock on.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, false, self.member().settings().store_timeout)
     }
 
-    /// As [`give_back`](Self::give_back), with a promise to wait on, which is kept within a [`moment`](Self::moment).
+    /// Like [`give_back`](Self::give_back), but returns a promise, which completes within a [`moment`](Self::moment).
     pub(crate) fn give_back_confirmed(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, true, self.moment())
     }
@@ -147,7 +147,8 @@ impl LockQueue {
         let now = Instant::now();
         hold.restart(terms.expire, now);
         hold.keep(terms.at_least, now);
-        // The lease was cut to the rest of `expire`: the store must extend it before the next renewal is due.
+        // The lease was requested only up to the old `expire`: the store must extend it before the next renewal is
+        // due.
         if hold.valid() < self.next_renewal_after(now).min(hold.expires()) {
             self.renew(hold);
         } else if hold.expires() < self.next_renewal_after(now) {
@@ -205,7 +206,7 @@ impl Transition<'_> {
         unlocker: Option<Unlocker>,
     ) {
         let Some(index) = self.find_hold(hold) else {
-            // It was lost or released before; the store has been told.
+            // The hold was already lost or released, and the store knows it.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(None), self.wakes);
             }
@@ -220,7 +221,7 @@ impl Transition<'_> {
             self.now
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // The lease proves that it was held, and now the next holder has all of it.
+            // The valid lease proves that the lock was held, and nothing of it is free now: the next holder has it.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(Some(0)), self.wakes);
             }
@@ -229,7 +230,7 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return;
         };
-        // The ticket may have been handed on and granted again meanwhile: then nobody used that signal.
+        // Names the grant: the ticket may have been granted again since, with another signal, which nobody has used.
         let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
@@ -251,7 +252,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Nobody wants the ticket at `index` any more: it leaves the store in whatever state it is there.
+    /// No caller wants the ticket at `index` any more: it leaves the store, whatever its state in the store is.
     pub(super) fn withdraw(&mut self, index: usize) {
         let leaving = self.unused(self.now);
         self.leave(index, leaving);
@@ -263,8 +264,8 @@ impl Transition<'_> {
         }
     }
 
-    /// As [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. It waits no
-    /// longer than it would for the answer to the attempt.
+    /// Like [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. The
+    /// caller waits no longer than for the answer to the attempt.
     fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let since = self.state.tickets[index].log.since;
@@ -276,7 +277,7 @@ impl Transition<'_> {
         promise
     }
 
-    /// As [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is released.
+    /// Like [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is released.
     pub(super) fn give_up_attempt(&mut self, index: usize) -> Option<Unlocked> {
         match self.state.tickets[index].attempting() {
             Some(attempt) if attempt.resting => {
@@ -318,12 +319,12 @@ impl Transition<'_> {
         self.lose_but_keep(index, cause, Duration::ZERO);
     }
 
-    /// As [`lose`](Self::lose), because the store answers that it does not know the hold.
+    /// Like [`lose`](Self::lose), because the store answers that it does not know the hold.
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
             return;
         };
-        // If the lease has ended by the local clock too, this marks that as the cause.
+        // If the lease has also ended by the local clock, this call marks its end as the cause.
         held.hold.is_lost();
         let cause = match held.forced {
             true => LossCause::Forced,
@@ -332,7 +333,7 @@ impl Transition<'_> {
         self.lose(index, cause);
     }
 
-    /// As [`lose`](Self::lose), but the store keeps the ticket for `park`.
+    /// Like [`lose`](Self::lose), but the store keeps the ticket for `park`.
     pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
         if let Some(held) = self.state.tickets[index].held_mut() {
             held.hold.lose(cause, self.wakes);

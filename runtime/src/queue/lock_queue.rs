@@ -34,11 +34,12 @@ pub(crate) struct LockQueue {
 pub(super) struct State {
     /// Removed from the registry: a caller that still has it must look the name up again.
     pub(super) retired: bool,
-    /// For a store that only this process uses. While it is set, the store does not know of the holds.
+    /// Set while the store lends the name, which it does only if no other client uses it. While it is set, the store
+    /// does not know of the holds.
     pub(super) loan: Option<Loan>,
     /// When the engine will look here next.
     pub(super) armed: Option<Instant>,
-    /// Until then, an unresponsive store fails no waiter.
+    /// Before this time, no waiter fails because the store does not answer.
     pub(super) spared: Option<Instant>,
     /// At most the earliest deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
@@ -131,7 +132,7 @@ impl LockQueue {
         terms.expire.map_or(lease, |expire| expire.min(lease))
     }
 
-    /// Until when a grant of `lease` is valid that was asked for at `now`.
+    /// Until when a grant of `lease` that was requested at `now` is valid.
     #[inline]
     pub(super) fn validity(&self, lease: Duration, now: Instant) -> Instant {
         match lease == self.lease() {

@@ -24,7 +24,8 @@
 //! | `leave` | a hold ends: release, refresh, withdrawing |
 //! | `handoff` | a hold goes to the next waiter here |
 //! | `uncontended`, `recent` | the fast path for an uncontended name |
-//! | `events` | events of the client: answers, messages, timers, shutdown |
+//! | `events` | events of the client: answers, messages, timers, draining, shutdown |
+//! | `load` | what is held, and how long renewals take, for reports |
 //! | `answer` | the store answers a request |
 //! | `hint` | the store sends a message |
 //! | `due` | a timer fires |
@@ -46,6 +47,7 @@ mod home;
 #[cfg(all(test, shuttle, repository))]
 mod interleavings;
 mod leave;
+mod load;
 mod lock_queue;
 mod places;
 mod query;
@@ -69,4 +71,4 @@ pub(crate) use home::home;
 pub(crate) use leave::check_refresh;
 pub(crate) use lock_queue::{Answered, LockQueue, Member};
 pub(crate) use ticket::{Confirmed, Unlocked};
-pub(crate) use waiter::{Past, Patience, Want};
+pub(crate) use waiter::{Past, Patience, Want, Within};

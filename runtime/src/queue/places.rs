@@ -82,7 +82,7 @@ impl Transition<'_> {
         let mut spare: Vec<_> = tickets.map(Some).collect();
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
-        // Usually one waiter came or left, of many that want the same: the other tickets stay in order.
+        // Usually only one of many equal waiters came or left, so the other tickets stay in order.
         for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
             let found = order.find_map(|index| {
@@ -123,7 +123,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The usual case: the first waiter excludes all others. Whether one ticket waits for it, from now on if not before.
+    /// The usual case: the first waiter excludes all others, so one ticket waits for it; makes this ticket if there
+    /// is none. Returns whether this is the case.
     fn match_first(&mut self) -> bool {
         let State {
             waiters,
@@ -160,7 +161,7 @@ impl Transition<'_> {
             share.capacity == capacity && (capacity == 0 || left.is_some())
         };
         let limit = if capacity == 0 { usize::MAX } else { TOGETHER };
-        // A request for more than the capacity gets its answer too.
+        // A request for more than the capacity gets a ticket too, so that the store answers it.
         let together = self.state.waiters.iter().take_while(fits).take(limit);
         together.count().max(1)
     }

@@ -50,7 +50,7 @@ impl Transition<'_> {
             Ok(reply) => Ok(reply),
             // Sent again when the connection is back.
             Err(error) if error.is_disconnected() && harmless_twice => return,
-            // The store did not execute it; the cause is temporary.
+            // The store did not execute the query; the cause is temporary.
             Err(error) if error.kind() == StoreErrorKind::Busy => {
                 queries[index].again = self.now.after(RETRY);
                 return;

@@ -36,7 +36,7 @@ impl LockQueue {
                 .then(|| known.queue.upgrade())
                 .flatten()
         });
-        // If it is the queue of another name, it is dropped after the borrow has ended.
+        // A queue of another name is dropped here, after the borrow has ended.
         found.ok().flatten().filter(|queue| queue.name() == name)
     }
 

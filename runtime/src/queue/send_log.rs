@@ -11,7 +11,8 @@ pub(super) struct SendLog {
     pub(super) id: TicketId,
     /// When the ticket was made.
     pub(super) since: Instant,
-    /// Counter and time of the requests that can still be answered. There is mostly one, so the others are stored separately.
+    /// Counter and time of the requests that can still be answered. Mostly there is only one such request, so the
+    /// others are stored separately.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,
@@ -60,8 +61,39 @@ impl SendLog {
         self.more.retain(|sent| sent.0 >= counter);
     }
 
+    /// When the oldest request without an answer was sent. For a ticket that holds, earlier requests count as answered.
+    pub(super) fn unanswered(&self) -> Option<Instant> {
+        let sent = || self.one.iter().chain(&self.more);
+        let answered = sent().map(|sent| sent.0).min()?;
+        let later = sent().filter(|sent| sent.0 > answered);
+        later.map(|sent| sent.1).min()
+    }
+
     /// How many requests were sent.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.last).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_request_without_an_answer_is_known() {
+        let at = |seconds| Instant::START.after(Duration::from_secs(seconds));
+        let mut log = SendLog::new(at(0));
+        log.next(at(1));
+        // Answered by the grant.
+        assert_eq!(log.unanswered(), None);
+        log.next(at(2));
+        log.next(at(3));
+        assert_eq!(log.unanswered(), Some(at(2)));
+        log.executed(2);
+        assert_eq!(log.unanswered(), Some(at(3)));
+        log.executed(3);
+        assert_eq!(log.unanswered(), None);
+        log.next(at(4));
+        assert_eq!(log.unanswered(), Some(at(4)));
     }
 }

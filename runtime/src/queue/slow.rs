@@ -1,7 +1,7 @@
 //! Warns of calls that wait, and of bodies that hold, for longer than `Config::slow`, and again at each doubling.
 //!
 //! An uncontended call pays nothing for it: the engine looks whenever a queue is due, which is at the next renewal at the
-//! latest (a third of a lease). Only where a warning comes before that, the queue is due earlier.
+//! latest (a third of a lease). Only if a warning is due before the next renewal, the queue is due earlier.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +102,8 @@ impl Transition<'_> {
                 }),
             }
         };
-        // Those in the queue are in order of arrival; only one that lost its grant may have waited longer.
+        // Waiters are in order of arrival; only a waiter that lost its grant may have waited longer than those before
+        // it.
         let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
         let queued = self.state.waiters.iter().take_while(is_old);
         let mut places = self.places();
@@ -135,8 +136,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The places of the waiters in the store's queue, in their order. One without a ticket is behind the last ticket of this
-    /// process, at that place or later.
+    /// The places of the waiters in the store's queue, in their order. A waiter without a ticket comes after the last
+    /// ticket of this process, so it gets the place of that ticket.
     fn places(&self) -> impl Iterator<Item = Option<u64>> {
         let waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
         let mut known = waiting.map(|waiting| waiting.place);

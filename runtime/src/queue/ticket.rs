@@ -92,7 +92,8 @@ pub(super) struct Held {
     pub(super) handed: u32,
     /// The hold has an owner in the store.
     pub(super) owned: bool,
-    /// The store said that it was broken. Its answer to the next renewal tells whether that is so.
+    /// The store reported that `force_unlock` took the lock away. The answer to the next renewal will tell whether
+    /// that is so.
     pub(super) forced: bool,
     /// Callers that wait for the store to confirm a renewal.
     pub(super) refreshers: Vec<Refresher>,
@@ -134,8 +135,8 @@ pub(super) struct Refresher {
 }
 
 impl Waiting {
-    /// Whether its grant may serve `waiter`. The store may have made the grant already. Then it may since have
-    /// granted others beside it, with later tokens, so a waiter that came later must not get this earlier token.
+    /// Whether its grant may serve `waiter`. The store may have made the grant already, and may have granted other
+    /// tickets beside it after that, with later tokens. So a waiter that came later must not get this earlier token.
     pub(super) fn may_serve(&self, since: Instant, waiter: &Waiter) -> bool {
         let share = &waiter.want.share;
         *share == self.share && (share.excludes_all() || waiter.started <= since)
@@ -157,7 +158,7 @@ impl Ticket {
         self.log.id
     }
 
-    /// The grant that the answer to request `counter`, which asked for `lease`, brought.
+    /// The grant in the answer to request `counter`, which asked for `lease`.
     pub(super) fn granted(
         &self,
         counter: u64,
@@ -229,7 +230,7 @@ impl Ticket {
         attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
     }
 
-    /// If it pauses between two attempts, the next one begins, with a new ticket.
+    /// If the ticket pauses between two attempts, the next attempt begins, with a new ticket.
     pub(super) fn end_rest(&mut self, now: Instant) {
         if let TicketState::Attempting(attempt) = &mut self.state
             && attempt.resting

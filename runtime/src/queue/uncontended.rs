@@ -2,7 +2,7 @@
 //!
 //! Such a store lends the name. While it does, this process grants and releases the name by itself, without a ticket
 //! in the store. The store learns the result before it gets another request for the name. The fast path either has
-//! the same effect as the general path or does nothing; then the caller takes the general path.
+//! the same effect as the general path, or does nothing. If it does nothing, the caller takes the general path.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::clock::Instant;
 use crate::store::{Mode, Op, Share};
 
 impl LockQueue {
-    /// Takes the name if it is free, or does nothing; then the caller enters the queue. `None` also if the name was retired.
+    /// Takes the name if it is free. `None`: the name is not free, or was retired, and the caller enters the queue.
     #[inline]
     pub(crate) fn take_uncontended(self: &Arc<Self>, want: &Want) -> Option<Arc<Hold>> {
         let mut state = self.open()?;
@@ -82,7 +82,7 @@ impl LockQueue {
             return false;
         };
         let is_plain = held.refreshers.is_empty() && hold.park(now).is_zero();
-        // The store handles a lease that has ended.
+        // If the lease has ended, the store must handle the release.
         if !Arc::ptr_eq(&held.hold, hold) || !is_plain || now >= held.leased {
             return false;
         }

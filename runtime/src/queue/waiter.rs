@@ -1,5 +1,6 @@
 //! One local waiter: its request, and how long it waits.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use super::slow::Warned;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::Terms;
+use crate::member::Caller;
 use crate::store::{Owner, Share, SharedStr};
 use crate::wait::{DeferredWakes, Promise};
 
@@ -65,6 +67,24 @@ pub(crate) struct Want {
     /// After its registration it must never leave the store's queue: notifications reach only the waiters of that moment.
     pub(crate) relies: bool,
     pub(crate) past: Past,
+    pub(crate) within: Within,
+}
+
+/// Whether a call belongs to a running body under another lock of its client. Such a call may continue while the client
+/// drains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Within {
+    /// The call runs inside a protected call.
+    pub(crate) body: bool,
+    /// The caller, which may have taken another lock by hand.
+    pub(crate) caller: Option<Caller>,
+}
+
+impl Within {
+    /// Whether the call belongs to such a body, given the callers that hold a lock.
+    pub(super) fn is_nested(&self, holders: &HashSet<Caller>) -> bool {
+        self.body || self.caller.is_some_and(|caller| holders.contains(&caller))
+    }
 }
 
 /// A waiter in the local queue.
@@ -103,8 +123,8 @@ impl Waiter {
         self.want.past.waited + self.started.until(now)
     }
 
-    /// The same request again after so many attempts, for the rest of `block`. If nothing is left, one that takes
-    /// what is free.
+    /// The same request again after so many attempts, for the rest of `block`. If no time is left, the new request
+    /// takes the lock only if it is free.
     pub(super) fn again(&self, attempts: u32, now: Instant) -> Want {
         let left = now.until(self.deadline);
         let patience = match self.want.patience {

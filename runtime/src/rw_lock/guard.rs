@@ -5,8 +5,8 @@ use crate::error::LockError;
 use crate::handle::{Holding, guard_methods, single_guard_methods, unlock_methods};
 use crate::wait::block_on;
 
-/// A lock held for reading, beside other readers. Dropping it releases it in the background, from any thread,
-/// with or without a runtime.
+/// A lock that is held for reading, together with any other readers. Dropping the guard releases the lock in the
+/// background, from any thread, with or without a runtime.
 ///
 /// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
 /// [`check`](Self::check) and [`lost`](Self::lost).
@@ -19,8 +19,8 @@ single_guard_methods!(RwLockReadGuard);
 guard_methods!(RwLockReadGuard);
 unlock_methods!(RwLockReadGuard);
 
-/// A lock held for writing, by nobody else. Dropping it releases it in the background, from any thread, with or
-/// without a runtime.
+/// A lock that is held for writing, by one holder. Dropping the guard releases the lock in the background, from any
+/// thread, with or without a runtime.
 ///
 /// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
 /// [`check`](Self::check) and [`lost`](Self::lost).
@@ -34,12 +34,12 @@ guard_methods!(RwLockWriteGuard);
 unlock_methods!(RwLockWriteGuard);
 
 impl RwLockWriteGuard {
-    /// Turns the guard into one for reading and lets other readers in, without a writer in between. There is no upgrade
-    /// back.
+    /// Turns the guard into a guard for reading. Other readers may then get the lock, but no writer gets it before
+    /// this change is complete. There is no upgrade back.
     ///
-    /// Waits until the store has confirmed. If it does not answer within `store_timeout`, the guard still becomes one for
-    /// reading, and the next renewal tells the store. While other guards share the hold (re-entry), it stays one for
-    /// writing.
+    /// Waits until the store has confirmed the change. If the store does not answer within `store_timeout`, the guard
+    /// becomes a guard for reading nevertheless, and the next renewal reports the change to the store. While other
+    /// guards share the hold (re-entry), the hold stays one for writing.
     ///
     /// # Errors
     ///
@@ -65,14 +65,14 @@ impl RwLockWriteGuard {
         if !hold.is_shared()
             && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
         {
-            // What counts is whether the lock is held, not the answer.
+            // The answer does not matter: `check` reports whether the lock is held.
             let _ = confirmed.wait().await;
         }
         self.check()?;
         Ok(RwLockReadGuard::new(self.holding))
     }
 
-    /// As [`downgrade`](Self::downgrade), blocking the thread. The errors are the same.
+    /// Like [`downgrade`](Self::downgrade), but blocks the thread. The errors are the same.
     pub fn blocking_downgrade(self) -> Result<RwLockReadGuard, LockError> {
         block_on(self.downgrade())
     }

@@ -26,12 +26,12 @@ pub(crate) const ALL_OF_ALL: Demand = Demand {
     ..ONE_OF_ALL
 };
 
-/// A lock for any number of readers, or one writer, in the whole cluster at a time.
+/// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///
-/// Readers and writers wait in one queue, in order of arrival, so neither side starves: a reader that arrives after a
-/// waiting writer waits for it, and consecutive readers enter together.
+/// Readers and writers wait in one queue, in order of arrival, so neither side starves. A reader that arrives while a
+/// writer waits lets that writer go first. Readers that are next to each other in the queue get the lock together.
 ///
-/// There is no upgrade: a reading task that asks to write would wait for itself.
+/// There is no upgrade: a task that reads, and asks to write, would wait for itself.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use.
 ///
@@ -67,7 +67,8 @@ impl Client {
 }
 
 impl RwLock {
-    /// A readers-writer lock called `name`, of the client in force where it is used: see [`Client::rw_lock`].
+    /// A readers-writer lock called `name`, of the client that is in force where the lock is used: see
+    /// [`Client::rw_lock`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(Handle::new(None, name))
@@ -78,13 +79,15 @@ impl RwLock {
         Self { handle, options }
     }
 
-    /// A reading task may read again, and a writing task may read and write again; the guards share one hold. The
-    /// `expire` of the inner call bounds that call only, and does not change that of the outer one. A reading task that
-    /// asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+    /// A task that reads may take the lock again for reading, and a task that writes may take it again for both; the
+    /// guards share one hold. The `expire` of the inner call limits only the inner call, and does not change the
+    /// `expire` of the outer call. A task that reads, and asks to write, gets
+    /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
-    /// "The same task" means: inside [`synchronize_read`](Self::synchronize_read),
-    /// [`synchronize_write`](Self::synchronize_write) or an annotated function. For guards taken through this
-    /// handle or its clones, it means the same tokio task, or the same thread for blocking calls outside of one.
+    /// A call is in the same task if the body of [`synchronize_read`](Self::synchronize_read), of
+    /// [`synchronize_write`](Self::synchronize_write), or of an annotated function, makes it. If the lock was taken
+    /// as a guard, through this handle or its clones, a call is in the same task if it is made in the same tokio
+    /// task, or, outside of any tokio task, on the same thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

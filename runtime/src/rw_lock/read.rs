@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl RwLock {
-    /// Takes the lock for reading; waits as long as `block` says.
+    /// Takes the lock for reading; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -16,17 +16,18 @@ impl RwLock {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
         let taken = self.handle.take(&self.options, ONE_OF_ALL).await;
         taken.map(RwLockReadGuard::new)
     }
 
-    /// As [`read`](Self::read), blocking the thread.
+    /// Like [`read`](Self::read), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the lock.
+    /// The errors of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the
+    /// lock.
     pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
         let taken = self.handle.blocking_take(&self.options, ONE_OF_ALL);
         taken.map(RwLockReadGuard::new)
@@ -36,21 +37,21 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read) but the timeouts.
+    /// The errors of [`read`](Self::read), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`read`](Self::read).
+    /// Like [`read`](Self::read).
     pub async fn try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
         let tried = self.handle.try_take(&self.options, ONE_OF_ALL).await?;
         Ok(tried.map(RwLockReadGuard::new))
     }
 
-    /// As [`try_read`](Self::try_read), blocking the thread for one round trip to the store.
+    /// Like [`try_read`](Self::try_read), but blocks the thread for one round trip to the store.
     ///
     /// # Errors
     ///
-    /// Those of [`try_read`](Self::try_read).
+    /// The errors of [`try_read`](Self::try_read).
     pub fn blocking_try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
         let tried = self.handle.blocking_try_take(&self.options, ONE_OF_ALL)?;
         Ok(tried.map(RwLockReadGuard::new))
@@ -64,7 +65,7 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read), and [`LockError::Lost`].
+    /// The errors of [`read`](Self::read), and [`LockError::Lost`].
     ///
     /// # Cancel safety
     ///
@@ -77,12 +78,12 @@ impl RwLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize_read`](Self::synchronize_read), blocking the thread. If the lock is lost, `body` still runs to
-    /// its end and its value is returned: call `guard.check()`.
+    /// Like [`synchronize_read`](Self::synchronize_read), but blocks the thread. If the lock is lost, `body` still runs
+    /// to its end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///
-    /// Those of [`blocking_read`](Self::blocking_read).
+    /// The errors of [`blocking_read`](Self::blocking_read).
     pub fn blocking_synchronize_read<T>(
         &self,
         body: impl FnOnce(&RwLockReadGuard) -> T,

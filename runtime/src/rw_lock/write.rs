@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl RwLock {
-    /// Takes the lock for writing; waits as long as `block` says.
+    /// Takes the lock for writing; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -16,18 +16,18 @@ impl RwLock {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
         let taken = self.handle.take(&self.options, ALL_OF_ALL).await;
         taken.map(RwLockWriteGuard::new)
     }
 
-    /// As [`write`](Self::write), blocking the thread.
+    /// Like [`write`](Self::write), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release the
-    /// lock.
+    /// The errors of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release
+    /// the lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
         let taken = self.handle.blocking_take(&self.options, ALL_OF_ALL);
         taken.map(RwLockWriteGuard::new)
@@ -37,21 +37,21 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write) but the timeouts.
+    /// The errors of [`write`](Self::write), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`write`](Self::write).
+    /// Like [`write`](Self::write).
     pub async fn try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
         let tried = self.handle.try_take(&self.options, ALL_OF_ALL).await?;
         Ok(tried.map(RwLockWriteGuard::new))
     }
 
-    /// As [`try_write`](Self::try_write), blocking the thread for one round trip to the store.
+    /// Like [`try_write`](Self::try_write), but blocks the thread for one round trip to the store.
     ///
     /// # Errors
     ///
-    /// Those of [`try_write`](Self::try_write).
+    /// The errors of [`try_write`](Self::try_write).
     pub fn blocking_try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
         let tried = self.handle.blocking_try_take(&self.options, ALL_OF_ALL)?;
         Ok(tried.map(RwLockWriteGuard::new))
@@ -65,7 +65,7 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write), and [`LockError::Lost`].
+    /// The errors of [`write`](Self::write), and [`LockError::Lost`].
     ///
     /// # Cancel safety
     ///
@@ -78,12 +78,12 @@ impl RwLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// As [`synchronize_write`](Self::synchronize_write), blocking the thread. If the lock is lost, `body` still runs
-    /// to its end and its value is returned: call `guard.check()`.
+    /// Like [`synchronize_write`](Self::synchronize_write), but blocks the thread. If the lock is lost, `body` still
+    /// runs to its end and its value is returned: call `guard.check()`.
     ///
     /// # Errors
     ///
-    /// Those of [`blocking_write`](Self::blocking_write).
+    /// The errors of [`blocking_write`](Self::blocking_write).
     pub fn blocking_synchronize_write<T>(
         &self,
         body: impl FnOnce(&RwLockWriteGuard) -> T,

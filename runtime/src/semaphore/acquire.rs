@@ -5,7 +5,7 @@ use crate::error::LockError;
 use crate::task;
 
 impl Semaphore {
-    /// Takes a permit; waits as long as `block` says.
+    /// Takes a permit; waits for `block` at most.
     ///
     /// # Errors
     ///
@@ -16,40 +16,41 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, or gives back what was granted meanwhile.
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn acquire(&self) -> Result<Permit, LockError> {
         self.acquire_many(1).await
     }
 
-    /// As [`acquire`](Self::acquire), blocking the thread.
+    /// Like [`acquire`](Self::acquire), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire), and [`LockError::Deadlock`] if only a task of this thread could release a
-    /// permit.
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::Deadlock`] if only a task of this thread could
+    /// release a permit.
     pub fn blocking_acquire(&self) -> Result<Permit, LockError> {
         self.blocking_acquire_many(1)
     }
 
-    /// Takes `n` permits at once, all or none; waits as long as `block` says.
+    /// Takes `n` permits at once, all or none; waits for `block` at most.
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire); [`LockError::InvalidOption`] for none, or more than there are.
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero, or more than the
+    /// semaphore has permits.
     ///
     /// # Cancel safety
     ///
-    /// As [`acquire`](Self::acquire).
+    /// Like [`acquire`](Self::acquire).
     pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
         let taken = self.handle.take(&self.options, self.demand(n)?).await;
         taken.map(Permit::new)
     }
 
-    /// As [`acquire_many`](Self::acquire_many), blocking the thread.
+    /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
     ///
     /// # Errors
     ///
-    /// Those of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
+    /// The errors of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
         let taken = self.handle.blocking_take(&self.options, self.demand(n)?);
         taken.map(Permit::new)
@@ -59,20 +60,20 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire) but the timeouts.
+    /// The errors of [`acquire`](Self::acquire), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`acquire`](Self::acquire).
+    /// Like [`acquire`](Self::acquire).
     pub async fn try_acquire(&self) -> Result<Option<Permit>, LockError> {
         self.try_acquire_many(1).await
     }
 
-    /// As [`try_acquire`](Self::try_acquire), blocking the thread for one round trip to the store.
+    /// Like [`try_acquire`](Self::try_acquire), but blocks the thread for one round trip to the store.
     ///
     /// # Errors
     ///
-    /// Those of [`try_acquire`](Self::try_acquire).
+    /// The errors of [`try_acquire`](Self::try_acquire).
     pub fn blocking_try_acquire(&self) -> Result<Option<Permit>, LockError> {
         self.blocking_try_acquire_many(1)
     }
@@ -81,21 +82,21 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// Those of [`acquire_many`](Self::acquire_many) but the timeouts.
+    /// The errors of [`acquire_many`](Self::acquire_many), except the timeouts.
     ///
     /// # Cancel safety
     ///
-    /// As [`acquire`](Self::acquire).
+    /// Like [`acquire`](Self::acquire).
     pub async fn try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
         let tried = self.handle.try_take(&self.options, self.demand(n)?).await?;
         Ok(tried.map(Permit::new))
     }
 
-    /// As [`try_acquire_many`](Self::try_acquire_many), blocking the thread for one round trip to the store.
+    /// Like [`try_acquire_many`](Self::try_acquire_many), but blocks the thread for one round trip to the store.
     ///
     /// # Errors
     ///
-    /// Those of [`try_acquire_many`](Self::try_acquire_many).
+    /// The errors of [`try_acquire_many`](Self::try_acquire_many).
     pub fn blocking_try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
         let tried = self
             .handle
@@ -110,7 +111,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](Self::acquire), and [`LockError::Lost`].
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::Lost`].
     ///
     /// # Cancel safety
     ///
@@ -123,12 +124,12 @@ impl Semaphore {
         task::run(permit.holding.holds().clone(), body(&permit)).await
     }
 
-    /// As [`synchronize`](Self::synchronize), blocking the thread. If the permit is lost, `body` still runs to its end
-    /// and its value is returned: call `permit.check()`.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
+    /// end and its value is returned: call `permit.check()`.
     ///
     /// # Errors
     ///
-    /// Those of [`blocking_acquire`](Self::blocking_acquire).
+    /// The errors of [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
         let permit = self.blocking_acquire()?;
         let _entered = task::enter(permit.holding.holds());

@@ -11,11 +11,12 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
-    /// it is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// it is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of
+    /// an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn available(&self) -> Result<u32, LockError> {
         let record = self.inspect().await?;
         if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
@@ -27,26 +28,26 @@ impl Semaphore {
         Ok(free(&record, self.permits))
     }
 
-    /// As [`available`](Self::available), blocking the thread. The errors are the same.
+    /// Like [`available`](Self::available), but blocks the thread. The errors are the same.
     pub fn blocking_available(&self) -> Result<u32, LockError> {
         block_on(self.available())
     }
 
-    /// Whether the semaphore was used and not deleted since, or has tokens. The store forgets a semaphore without
-    /// holders, waiters and tokens, but not within ten minutes.
+    /// Whether the semaphore has tokens, or was used and has not been deleted since then. The store forgets a
+    /// semaphore that has had no holders, waiters and tokens for ten minutes or more.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// Changes nothing.
+    /// Dropping the future changes nothing.
     pub async fn exists(&self) -> Result<bool, LockError> {
         Ok(self.inspect().await?.exists)
     }
 
-    /// As [`exists`](Self::exists), blocking the thread. The errors are the same.
+    /// Like [`exists`](Self::exists), but blocks the thread. The errors are the same.
     pub fn blocking_exists(&self) -> Result<bool, LockError> {
         block_on(self.exists())
     }
@@ -55,8 +56,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: then the semaphore
-    /// may or may not be deleted. [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: the call may or
+    /// may not have deleted the semaphore. [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -73,7 +74,7 @@ impl Semaphore {
         }
     }
 
-    /// As [`delete`](Self::delete), blocking the thread. The errors are the same.
+    /// Like [`delete`](Self::delete), but blocks the thread. The errors are the same.
     pub fn blocking_delete(&self) -> Result<bool, LockError> {
         block_on(self.delete())
     }

@@ -16,12 +16,12 @@ use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
 /// A fixed number of permits for the whole cluster.
 ///
-/// Waiters are served in order of arrival: small requests that would fit do not overtake a large one. All
-/// users of a name must give the same number of permits; a name in use with another number is
-/// [`LockError::PermitsMismatch`].
+/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier request for many.
+/// All users of a name must give the same number of permits. A call with another number gets
+/// [`LockError::PermitsMismatch`] while the name is in use.
 ///
-/// A [signalled](Self::signal) token is one more permit that is handed out once; a semaphore without permits is a queue
-/// of tokens.
+/// A [signalled](Self::signal) token is an additional permit that only one call gets. A semaphore with zero permits
+/// is a queue of tokens.
 ///
 /// A handle costs nothing until it is used. Options are set by value, before use.
 ///
@@ -48,7 +48,7 @@ pub struct Semaphore {
 }
 
 impl Client {
-    /// A semaphore called `name`, of `permits` permits, in this client's namespace: for the name, see
+    /// A semaphore called `name` with `permits` permits, in this client's namespace: for the name, see
     /// [`mutex`](Self::mutex).
     #[track_caller]
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
@@ -57,8 +57,8 @@ impl Client {
 }
 
 impl Semaphore {
-    /// A semaphore called `name`, of `permits` permits, of the client in force where it is used: see
-    /// [`Client::semaphore`].
+    /// A semaphore called `name` with `permits` permits. It uses the client that is in force where a permit is
+    /// acquired: see [`Client::semaphore`].
     #[track_caller]
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
         Self::of(Handle::new(None, name), permits)
@@ -72,13 +72,13 @@ impl Semaphore {
         }
     }
 
-    /// A task that holds at least as many permits as it asks for shares them instead of taking more. The `expire` of
-    /// the inner call bounds that call only, and does not change that of the outer one. Without this, every call takes
-    /// its own permits.
+    /// If a task already holds at least as many permits as it asks for, the inner call shares them instead of taking
+    /// more. The `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer
+    /// call. If the handle is not re-entrant, every call takes permits of its own.
     ///
-    /// "The same task" means: inside [`synchronize`](Self::synchronize) or an annotated function. For permits taken
-    /// through this handle or its clones, it means the same tokio task, or the same thread for blocking calls outside
-    /// of one.
+    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
+    /// makes it. If the permits were taken as a guard, through this handle or its clones, a call is in the same task
+    /// if it is made in the same tokio task, or, outside of any tokio task, on the same thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

@@ -9,11 +9,11 @@ use crate::queue::Hold;
 use crate::store::Op;
 use crate::wait::block_on;
 
-/// Some permits of a [`Semaphore`](super::Semaphore), held. Dropping it releases them in the background, from any
-/// thread, with or without a runtime.
+/// One or more permits of a [`Semaphore`](super::Semaphore). Dropping the guard releases them in the background, from
+/// any thread, with or without a runtime.
 ///
-/// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost).
+/// The permits can be lost while the guard exists, like the lock of a [`MutexGuard`](crate::MutexGuard): see
+/// [`is_lost`](Self::is_lost), [`check`](Self::check) and [`lost`](Self::lost).
 #[must_use = "if unused, the permit is released at once"]
 pub struct Permit {
     pub(super) holding: Holding,
@@ -23,25 +23,25 @@ single_guard_methods!(Permit);
 guard_methods!(Permit);
 
 impl Permit {
-    /// The number of permits. A nested call that shares them has as many as the outer call.
+    /// The number of permits. A nested call that shares permits has as many as the outer call.
     #[must_use]
     pub fn units(&self) -> u32 {
         self.holding.first().units()
     }
 
-    /// The [signalled](super::Semaphore::signal) token, if this is one instead of a plain permit.
+    /// The [signalled](super::Semaphore::signal) token, if the permit is a token.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.holding.first().grant().signal.as_deref()
     }
 
-    /// Releases the permits, waits for the store to confirm, and says how many are free now, tokens included. While
-    /// other guards share them (re-entry) nothing is released.
+    /// Releases the permits, waits for the store to confirm, and returns how many permits are free then, tokens
+    /// included. While other guards share the permits (re-entry), nothing is released.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the permits were lost before, as `unlock` of the other guards says it. [`LockError::Unavailable`] if the store does not answer
-    /// within `store_timeout`; the release is sent again until it does.
+    /// [`LockError::Lost`] if the permits were lost before the release. [`LockError::Unavailable`] if the store does
+    /// not answer within `store_timeout`; the release is sent again until the store answers.
     ///
     /// # Cancel safety
     ///
@@ -59,7 +59,7 @@ impl Permit {
         }
     }
 
-    /// As [`release`](Self::release), blocking the thread. The errors are the same.
+    /// Like [`release`](Self::release), but blocks the thread. The errors are the same.
     pub fn blocking_release(self) -> Result<u32, LockError> {
         block_on(self.release())
     }

@@ -9,20 +9,21 @@ use crate::wait::block_on;
 const MAX_BYTES: usize = 64 * 1024;
 
 impl Semaphore {
-    /// Adds a token: one more permit, handed out once, to a call that acquires one permit. Tokens are handed out before
-    /// plain permits, in the order of signalling; the holder reads it from [`Permit::token`](super::Permit::token). A
-    /// token is any text of up to 64 KiB; equal texts are separate tokens.
+    /// Adds a token: an additional permit, which goes to only one call that acquires one permit. Tokens are handed
+    /// out before plain permits, in the order in which they were signalled. The holder reads its token from
+    /// [`Permit::token`](super::Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
     ///
-    /// A token is used up when its permit is released or dropped. If its holder panics, loses the lease or is broken
-    /// with [`force_unlock`](Self::force_unlock), or if the acquire is cancelled, the next waiter gets it, in the same
-    /// order. Tokens are kept while the name is in use, and a day after that. The number of permits is not compared:
-    /// any call that acquires one permit of the name may get the token.
+    /// A token is used up when its permit is released or dropped. It goes to the next waiter if its holder panics or
+    /// loses its lease, if [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is
+    /// cancelled. Then it keeps its place in the order of tokens. Tokens are kept while the name is in use, and for a
+    /// day after that. Any call that acquires one permit of the name may get the token, whatever its handle's number
+    /// of permits is.
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: then the token may or may not be
-    /// added. [`LockError::Unsupported`] on a quorum, whose servers cannot hand a token out just once.
-    /// [`LockError::ForeignKey`], and those of an unusable client or name.
+    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: the call may or may not have
+    /// added the token. [`LockError::Unsupported`] on a quorum, because its servers cannot make sure that only one
+    /// call gets a token. [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -56,7 +57,7 @@ impl Semaphore {
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 
-    /// As [`signal`](Self::signal), blocking the thread. The errors are the same.
+    /// Like [`signal`](Self::signal), but blocks the thread. The errors are the same.
     pub fn blocking_signal(&self, token: impl Into<String>) -> Result<(), LockError> {
         block_on(self.signal(token))
     }

@@ -1,8 +1,8 @@
 //! Warns of sites that derive the same name by accident: of types with the same bare name, or of functions with the
-//! same name in impls of one type. They exclude each other.
+//! same name in impls of one type. Such functions exclude each other.
 //!
-//! A name in `name = "…"` is intended. Names that depend on the type behind `Self` are compared at the first call with
-//! that type, all others when a client is made.
+//! Equal names in `name = "…"` are intended, so they cause no warning. Names that depend on the type behind `Self`
+//! are compared at the first call with that type, all others when a client is made.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
@@ -15,7 +15,7 @@ use crate::wait::lock;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// The names that were derived so far.
+/// The names that have been derived so far.
 #[derive(Default)]
 struct Known {
     by_name: HashMap<String, Vec<&'static Site>>,
@@ -98,7 +98,7 @@ impl Known {
     }
 }
 
-/// The name with its key. All that varies from call to call counts as equal, since it may be.
+/// The name with its key. Values that vary from call to call count as equal, because they may be equal.
 fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     let mut name = scope.clone();
     for part in key {

@@ -8,12 +8,12 @@ pub struct Listed(pub &'static Site);
 
 inventory::collect!(Listed);
 
-/// All annotated functions of this program, sorted by the names of their locks, including those that are never called,
-/// generic ones, and those of linked libraries.
+/// All annotated functions of this program, sorted by the names of their locks. The list includes functions that are
+/// never called, generic functions, and those of linked libraries.
 ///
-/// A lock's name is a contract between the versions of a program that run side by side during a deploy, and renaming a
-/// function, its type or its module renames its lock. A test that compares the list with a file in the repository
-/// shows such a rename in review; the options `name` and `was` then keep the old name.
+/// During a deploy, two versions of a program run side by side and must use the same names. But renaming a function,
+/// its type or its module renames its lock. A test that compares the list with a file in the repository shows such a
+/// rename in review; the options `name` and `was` then keep the old name.
 ///
 /// ```standalone_crate
 /// use auto_mutex::{LockError, auto_mutex};
@@ -44,12 +44,12 @@ inventory::collect!(Listed);
 /// # let _ = Ledger.close(5);
 /// ```
 ///
-/// The linker leaves out unused libraries: in an integration test, name the library under test (`use my_library as
-/// _;`).
+/// The linker leaves out unused libraries. So in an integration test, name the library under test
+/// (`use my_library as _;`).
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();
-    // By name; the place keeps the order of equal names stable.
+    // Sorted by name, and equal names by their place, so that the order is always the same.
     sites.sort_by_cached_key(|site| (site.to_string(), site.file, site.line));
     sites
 }

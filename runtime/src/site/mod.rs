@@ -1,4 +1,4 @@
-//! [`Site`]: what is known of an annotated function at compile time.
+//! [`Site`]: what the compiler knows about an annotated function.
 //!
 //! [`name`] derives the names of its locks, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
 
@@ -9,16 +9,17 @@ mod type_name;
 
 use std::fmt;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::name::Name;
 
 pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
 
-/// An annotated function of this program, as [`sites`] lists it.
+/// An annotated function of this program, as listed by [`sites`].
 pub struct Site {
     /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
-    /// share a lock unasked.
+    /// share a lock by accident.
     #[doc(hidden)]
     pub package: Option<&'static str>,
     /// The module, with the crate first.
@@ -30,7 +31,7 @@ pub struct Site {
     pub line: u32,
     #[doc(hidden)]
     pub attribute: Attribute,
-    /// What comes before the function's name.
+    /// The part of the name before the function's name.
     #[doc(hidden)]
     pub owner: Owner,
     #[doc(hidden)]
@@ -43,6 +44,10 @@ pub struct Site {
     pub key: &'static [&'static str],
     #[doc(hidden)]
     pub options: &'static str,
+    /// For each of `expire`, `block`, `at_least` and `interval`: whether it is a literal, and then its seconds and
+    /// nanoseconds. Literals compile faster here than as calls.
+    #[doc(hidden)]
+    pub lengths: [(bool, u64, u32); 4],
     #[doc(hidden)]
     pub state: State,
 }
@@ -60,7 +65,7 @@ pub enum Attribute {
     Write,
 }
 
-/// What comes before a function's name.
+/// The part of a name before the function's name.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
     /// The module below the crate: a free function.
@@ -73,16 +78,16 @@ pub enum Owner {
     Named(&'static str),
 }
 
-/// What is cached while the program runs.
+/// The values that are cached while the program runs.
 #[derive(Debug)]
 pub struct State {
     /// The `Self` of the first call.
     first_type: OnceLock<&'static str>,
-    /// What is the same in all calls with the first client.
+    /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
 }
 
-/// What a site is for one client.
+/// A site's values for one client.
 #[derive(Debug)]
 pub(crate) struct OfClient {
     pub(crate) id: u64,
@@ -105,10 +110,10 @@ impl State {
 }
 
 impl Site {
-    /// The name of its locks as a template: `package:Type:function`, or what the option `name` says, behind the namespace
-    /// of the option `ns`. Without that option, the namespace of the client, if it has one, comes before the template at
-    /// run time. `{Self}` stands for the type if only the method is annotated, other braces for what varies from call to
-    /// call; several keys are a list in brackets.
+    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. If there is
+    /// the option `ns`, its value comes first. Without `ns`, the client's namespace, if any, is added when the
+    /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
+    /// vary from call to call. For `keys`, the last part is a list in brackets.
     ///
     /// `billing:Ledger:close:{month}` in the package `billing`
     #[must_use]
@@ -122,43 +127,51 @@ impl Site {
         self.attribute.word()
     }
 
-    /// The options as written, those of the function before those of its block.
+    /// The options as the code has them: first those of the function, then those of its block.
     #[must_use]
     pub fn options(&self) -> &'static str {
         self.options
     }
 
-    /// The function's name.
+    /// The name of the function.
     #[must_use]
     pub fn function(&self) -> &'static str {
         self.function
     }
 
-    /// The path of its module, with the crate first.
+    /// The path of the function's module, with the crate first.
     #[must_use]
     pub fn module(&self) -> &'static str {
         self.module
     }
 
-    /// The path of its file, as the compiler got it.
+    /// The path of the function's file, as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> &'static str {
         self.file
     }
 
-    /// The line of the function's name.
+    /// The line that has the function's name.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// What is cached for the client `id`, if the function was called with that one first: most programs have one.
+    /// The cached values for the client `id`, if the function was first called with it. Most programs have only one
+    /// client.
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.state.of_client.get_or_init(make);
         (first.id == id).then_some(first)
     }
 
-    /// Whether the name without a key is the same in every call.
+    /// The values of `expire`, `block`, `at_least` and `interval`, if they are literals.
+    #[inline]
+    pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
+        self.lengths
+            .map(|(is_literal, seconds, nanos)| is_literal.then(|| Duration::new(seconds, nanos)))
+    }
+
+    /// Whether the name is the same in every call, apart from the key.
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.owner, Owner::SelfType)
     }
@@ -232,6 +245,7 @@ mod tests {
             namespace: None,
             key: &[],
             options: "",
+            lengths: [(false, 0, 0); 4],
             state: State::NEW,
         }
     }

@@ -4,7 +4,7 @@ use super::{Owner, Site, duplicates, type_name};
 use crate::name::NameBuilder;
 
 impl Site {
-    /// As [`scope`](Self::scope), for a call. Warns if another site derives the same name.
+    /// Like [`scope`](Self::scope), for a call. Warns if another site derives the same name.
     pub(crate) fn called(
         &'static self,
         client: Option<&str>,
@@ -135,7 +135,7 @@ mod tests {
                 name(&site(Owner::Module), None),
                 "my-package:billing.ledger"
             );
-            // A function `close` has another lock.
+            // The lock of a function `close` has another name.
             let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
             assert_eq!(ledger.template(), "my-package:Ledger::{n}");

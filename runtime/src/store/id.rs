@@ -1,7 +1,8 @@
 //! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), unique for ever.
 //!
-//! They need not be hard to guess: every client of the store can read them all. So each thread draws them from a fast generator that
-//! the system has seeded. A system call for each would take longer than the rest of an uncontended call.
+//! They need not be hard to guess, because every client of the store can read all of them. So each thread draws them
+//! from a fast generator with a seed from the system. A system call for each number would take longer than the rest
+//! of an uncontended call.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -80,7 +81,8 @@ fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    // This fails in a thread that ends (no generator), and where the system has no randomness (no seed).
+    // Drawing fails in a thread that is ending (it has no generator), and if the system has no randomness (there is
+    // no seed).
     let drawn = GENERATOR.try_with(|cell| {
         let known = cell.get().filter(|known| known.forks == forks());
         let mut generator = known.or_else(Generator::seeded)?;

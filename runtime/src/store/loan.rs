@@ -42,7 +42,7 @@ pub(crate) struct Loan {
     clock: Clock,
     /// The last token given.
     token: u64,
-    /// The time of the last grant or release. A step may have read its time before the previous step did.
+    /// The time of the last grant or release. A step may have read the clock before the previous step did.
     last: u64,
 }
 

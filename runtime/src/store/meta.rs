@@ -34,13 +34,25 @@ impl Owner {
 
 /// The holder or waiter, as text in the store.
 ///
-/// Three percent-escaped words: host, process id, site; with an owner, a fourth.
+/// Three percent-escaped words: machine, process id, site; with an owner, a fourth word. The machine is the host,
+/// followed by a comma and the pod if the pod differs from the host. (No host name contains a comma. Clients that do
+/// not know of pods take the whole word for the host.)
 pub(crate) struct Meta;
 
 impl Meta {
-    pub(crate) fn write(host: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
+    /// The first word.
+    pub(crate) fn machine(host: &str, pod: Option<&str>) -> String {
         use crate::name::escape;
-        let text = format!("{} {pid} {}", escape(host), escape(site));
+        let host = escape(host);
+        match pod {
+            Some(pod) => format!("{host}{POD}{}", escape(pod)),
+            None => host.to_string(),
+        }
+    }
+
+    /// `machine` is [such a word](Self::machine).
+    pub(crate) fn write(machine: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
+        let text = format!("{machine} {pid} {}", crate::name::escape(site));
         match owner {
             Some(owner) => Self::owned(&text, owner),
             None => text.into(),
@@ -60,7 +72,11 @@ impl Meta {
     pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
         use crate::name::unescape;
         let mut words = record.meta.split(' ');
-        let host = unescape(words.next()?);
+        let machine = words.next()?;
+        let (host, pod) = match machine.split_once(POD) {
+            Some((host, pod)) => (host, Some(unescape(pod))),
+            None => (machine, None),
+        };
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
         // The fourth word is the owner.
@@ -68,7 +84,8 @@ impl Meta {
             return None;
         }
         Some(Holder {
-            host,
+            host: unescape(host),
+            pod,
             pid,
             site,
             since: at(record.token),
@@ -78,7 +95,7 @@ impl Meta {
         })
     }
 
-    /// As [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
+    /// Like [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
     pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
         let holder = Self::read(&HolderRecord {
             token: ticket.since,
@@ -112,12 +129,55 @@ impl Meta {
 
 /// A time of the store, which counts microseconds.
 fn at(micros: u64) -> SystemTime {
-    // Each grant takes a microsecond, so fast ones bring the token ahead of the clock.
+    // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
     let now = SystemTime::now();
     time.map_or(now, |time| time.min(now))
 }
 
+/// The separator before a pod.
+const POD: char = ',';
 /// The separator before a client's own owner. No escaped word contains a colon or a space.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(meta: SharedStr) -> Option<Holder> {
+        Meta::read(&HolderRecord { token: 1, meta })
+    }
+
+    #[test]
+    fn a_pod_comes_with_its_host_and_costs_others_nothing() {
+        let owner = Owner::Here("me".into());
+        for (pod, words) in [
+            (None, "node-1 7 f%20at%20x"),
+            (
+                Some("prod/books-x2x8q"),
+                "node-1,prod/books-x2x8q 7 f%20at%20x",
+            ),
+        ] {
+            let machine = Meta::machine("node-1", pod);
+            let meta = Meta::write(&machine, 7, "f at x", None);
+            assert_eq!(&*meta, words);
+            let holder = read(meta).unwrap();
+            assert_eq!((&*holder.host, holder.pod.as_deref()), ("node-1", pod));
+            assert_eq!((holder.pid, &*holder.site), (7, "f at x"));
+            let holder = read(Meta::write(&machine, 7, "f", Some(&owner))).unwrap();
+            assert_eq!(holder.pod.as_deref(), pod);
+            assert_eq!(holder.owner.as_deref(), Some("me"));
+        }
+    }
+
+    #[test]
+    fn strange_machines_do_no_harm() {
+        let machine = Meta::machine("a b:c", Some("x, y"));
+        let holder = read(Meta::write(&machine, 7, "f", None)).unwrap();
+        assert_eq!(
+            (&*holder.host, holder.pod.as_deref()),
+            ("a b:c", Some("x, y"))
+        );
+    }
+}

@@ -9,6 +9,7 @@ pub(crate) mod fuzzing;
 mod grant_block;
 mod id;
 mod inspector;
+mod lazy;
 pub(crate) mod limits;
 mod loan;
 pub(crate) mod memory;
@@ -18,6 +19,7 @@ mod open;
 mod quorum;
 mod redis;
 mod reply;
+mod server_state;
 mod shared_str;
 
 #[cfg(test)]
@@ -29,9 +31,10 @@ pub use self::inspector::{Replica, Server};
 pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
-pub(crate) use self::open::{Opened, open};
+pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
+pub(crate) use self::server_state::{LinkState, ServerState};
 pub(crate) use self::shared_str::SharedStr;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
@@ -64,11 +67,16 @@ impl Node {
     pub(crate) const ONLY: Self = Self(0);
 }
 
+/// A name that is never in use. Names of users never begin with a colon.
+pub(crate) fn ping(number: u32) -> Name {
+    Name::from_escaped(&format!(":ping{number}"))
+}
+
 /// The events that a store reports to its member. Called on the engine's thread, one at a time, never from inside
 /// [`Store::submit`].
 pub(crate) trait Events: Send + Sync + 'static {
-    /// A request was answered. With `StoreError::is_disconnected` it may or may not have run; the member sends it
-    /// again if it still matters.
+    /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member
+    /// sends it again if it still matters.
     fn answered(&self, answer: Answer);
 
     /// A message about `name` came on the member's channel.
@@ -96,8 +104,8 @@ pub(crate) trait Events: Send + Sync + 'static {
 /// An implementation of the lock operations.
 pub(crate) trait Store: Send + Sync + 'static {
     /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
-    /// submission. A store in this process returns the answer at once. Any other returns `None`, and calls
-    /// [`Events::answered`] exactly once for each request.
+    /// submission. A store in this process returns the answer at once, and so does one without any connection. Otherwise it returns
+    /// `None`, and calls [`Events::answered`] exactly once for each request.
     ///
     /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
@@ -105,7 +113,7 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// Sends the requests that this thread submitted. Never blocks, but may make system calls: the caller should hold no lock.
     fn flush(&self) {}
 
-    /// Stops accepting requests. The driver ends when those already submitted are answered.
+    /// Stops accepting requests. The driver ends when all submitted requests are answered.
     fn close(&self);
 
     /// The guarantees that the set-up found.
@@ -118,13 +126,23 @@ pub(crate) trait Store: Send + Sync + 'static {
         Node::ONLY
     }
 
+    /// The servers in use; none if the store is in this process. `link` knows the state of each node.
+    fn servers(&self, _link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+        Vec::new()
+    }
+
+    /// Names to ask about, so that each server in use must answer: see [`ping`].
+    fn pings(&self) -> Vec<Name> {
+        vec![ping(0)]
+    }
+
     /// Whether the store is in this process, so that it answers at once.
     fn is_here(&self) -> bool {
         false
     }
 
-    /// Lends `name` if the store is in this process, only this member uses it, and the name is idle. From now on the
-    /// member grants and releases it, and gives it back before it submits a request for it.
+    /// Lends `name` if the store is in this process, only this member uses it, and the name is idle. From then on the
+    /// member grants and releases the name itself, and gives it back before it submits a request for it.
     fn lend(&self, _name: &Name) -> Option<Loan> {
         None
     }

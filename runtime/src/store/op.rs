@@ -38,7 +38,7 @@ impl Share {
         }
     }
 
-    /// Whether no other ticket can hold beside it: neither units, nor a signal, nor as the same owner.
+    /// Whether no other ticket can hold at the same time: neither units, nor a signal, nor as the same owner.
     pub(crate) fn excludes_all(&self) -> bool {
         let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
         whole && !self.takes && self.owner.is_empty()

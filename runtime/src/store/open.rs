@@ -1,4 +1,4 @@
-//! [`open`]: opens the store of an [`Endpoint`]. Only this file knows all kinds of stores.
+//! [`open`]: opens the store of an [`Endpoint`], now or later. Only this file knows all kinds of stores.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::memory::MemoryStore;
 use super::redis::{Guard, Route};
-use super::{Events, MemberId, Store, cluster, quorum, redis};
+use super::{Events, MemberId, Store, cluster, lazy, quorum, redis};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -21,6 +21,15 @@ pub(crate) struct Opened {
 /// Opens the store of a member, on the thread of its engine.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
     check_tls(settings)?;
+    if settings.lazily && !matches!(settings.endpoint, Endpoint::Memory { .. }) {
+        let (store, driver) = lazy::open(settings, member);
+        return Ok(Opened::new(store, |events| driver.run(events)));
+    }
+    open_now(settings, member).await
+}
+
+/// Does the same as [`open`]: returns when the store is connected and checked, or an error.
+pub(super) async fn open_now(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
     match &settings.endpoint {
         Endpoint::Memory { shared } => {
             let (store, driver) = MemoryStore::open(shared.as_deref(), member);
@@ -55,12 +64,12 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
     }
 }
 
-/// Refuses TLS where this build has none.
+/// Refuses a URL that asks for TLS if this build has none.
 pub(super) fn check_tls(settings: &Settings) -> Result<(), SetupError> {
-    if !cfg!(feature = "tls") && settings.endpoint.tls().is_some() {
+    if !cfg!(feature = "tls-no-provider") && settings.endpoint.tls().is_some() {
         return Err(SetupError::UnsupportedStore {
             scheme: "rediss".to_owned(),
-            reason: "TLS needs the feature `tls` of the crate `auto-mutex`",
+            reason: "this program was built without TLS: run `cargo add auto-mutex --features tls`",
         });
     }
     Ok(())
@@ -108,7 +117,7 @@ impl Opened {
     }
 }
 
-#[cfg(all(test, not(feature = "tls")))]
+#[cfg(all(test, not(feature = "tls-no-provider")))]
 mod tests {
     use crate::config::Config;
     use crate::error::SetupError;
@@ -127,7 +136,7 @@ mod tests {
             let Err(SetupError::UnsupportedStore { reason, .. }) = opened.map(drop) else {
                 panic!("{url}");
             };
-            assert!(reason.contains("feature `tls`"), "{reason}");
+            assert!(reason.contains("--features tls`"), "{reason}");
         }
     }
 }

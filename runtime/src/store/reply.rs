@@ -1,4 +1,4 @@
-//! [`Reply`]: what a store answers to a request; [`Message`]: what it sends to a member unasked.
+//! [`Reply`]: what a store answers to a request; [`Message`]: what it sends to a member without a request.
 
 use std::sync::Arc;
 use std::time::Duration;

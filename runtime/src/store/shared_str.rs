@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A string that is cheap to clone. A `'static` one has no reference count: counting would take longer than any other
-/// part of an uncontended call.
+/// A string that is cheap to clone. A `'static` string has no reference count, because counting would take longer
+/// than any other part of an uncontended call.
 #[derive(Clone)]
 pub(crate) enum SharedStr {
     Fixed(&'static str),

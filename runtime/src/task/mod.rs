@@ -1,8 +1,9 @@
 //! Which locks the running task holds.
 //!
-//! While the body of a protected call is polled (or runs, if it is sync), this thread has a stack with a frame for each
-//! of its holds. A nested call of the same lock finds the frame and re-enters. So "the same task" depends on neither a
-//! thread nor a runtime, and a spawned task is another one. What a lock is, and how it is obtained, is not known here.
+//! While the body of a protected call is polled (or runs, if it is sync), this thread has a stack with a frame for
+//! each of its holds. A nested call of the same lock finds the frame and re-enters. So "the same task" depends on
+//! neither a thread nor a runtime, and a spawned task is another task. This folder does not know what a lock is, or
+//! how it is obtained.
 
 mod run;
 
@@ -21,7 +22,7 @@ struct Frame {
     hold: Arc<Hold>,
     /// The bounds of the body.
     bounds: Bounds,
-    /// A sync body may drive a runtime on this thread, whose other tasks must not find the frame.
+    /// A sync body may drive a runtime on this thread; the other tasks of that runtime must not find the frame.
     task: Option<tokio::task::Id>,
 }
 
@@ -64,8 +65,8 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// The hold of `name` that a protected call around the running task has, with the bounds of that call. Of several, the
-/// innermost that `suits` and is `best`, else the innermost that `suits`.
+/// The hold of `name` that a protected call around the running task has, with the bounds of that call. If there are
+/// several, the innermost that `suits` and is `best`, or else the innermost that `suits`.
 #[inline]
 pub(crate) fn find(
     client: u64,
@@ -93,6 +94,23 @@ pub(crate) fn find(
     found.ok().flatten()
 }
 
+/// Whether the running task is inside a protected call of this client.
+#[inline]
+pub(crate) fn is_inside(client: u64) -> bool {
+    let inside = STACK.try_with(|stack| {
+        let stack = stack.borrow();
+        if stack.is_empty() {
+            return false;
+        }
+        let task = tokio::task::try_id();
+        let is_around = |frame: &Frame| {
+            frame.task == task && frame.hold.client_id() == client && frame.hold.is_valid()
+        };
+        stack.iter().any(is_around)
+    });
+    inside.unwrap_or(false)
+}
+
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
@@ -106,7 +124,7 @@ impl Drop for Entered {
                 let index = stack.iter().rposition(|frame| frame.id == self.id)?;
                 Some(stack.remove(index))
             });
-            // Dropped after the borrow: dropping a hold may run other code.
+            // Dropped after the borrow has ended, because dropping a hold may run other code.
             drop(frame);
         }
     }

@@ -42,8 +42,8 @@ impl<F: Future> Future for Run<F> {
     }
 }
 
-/// Polls `body` once under `holds`. The caller drops it when this is ready: what it owns must be gone before the caller
-/// goes on. With `finishes`, a loss does not end it. `fresh` says that `holds` were granted during this poll.
+/// Polls `body` once under `holds`. When this returns ready, the caller must drop `body` before it continues. With
+/// `finishes`, a loss does not end `body`. `fresh` says that `holds` were granted during this poll.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
     body: Pin<&mut F>,
@@ -58,7 +58,7 @@ pub(crate) fn poll_under<F: Future>(
         if let Poll::Ready(output) = body.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // Not before the poll: most bodies end at once and need no waker.
+        // Registers the waker only after the poll, because most bodies end at once and need none.
         if !finishes && let Poll::Ready(error) = holds.poll_lost(cx) {
             lost = Some(error);
         }

@@ -8,7 +8,8 @@ use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
 use super::lock;
 use crate::sync::{Condvar, Mutex, PoisonError};
 
-/// A thread that sleeps until it is woken. Not `thread::park`, whose token belongs to the code around this.
+/// A thread that sleeps until it is woken. It does not use `thread::park`, whose token belongs to the code that
+/// called us.
 #[derive(Default)]
 struct Sleeper {
     woken: Mutex<bool>,
@@ -43,14 +44,14 @@ impl Sleeper {
 
 /// The functions of the wakers of [`block_on`].
 pub(super) fn functions() -> &'static RawWakerVTable {
-    // Of a clone, since that is what futures keep.
+    // Taken from a clone of the waker, because futures keep clones.
     Arc::new(Sleeper::default()).waker().clone().vtable()
 }
 
 /// Blocks the thread until `future` is ready. For futures that need no runtime, like those of the handles.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // Often the future is ready at once.
+    // Polls first with a waker that does nothing, because the future is often ready at once.
     let mut cx = Context::from_waker(Waker::noop());
     if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
         return output;

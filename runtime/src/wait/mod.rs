@@ -106,7 +106,7 @@ impl DeferredWakes {
 }
 
 impl Drop for DeferredWakes {
-    /// If a waker panics, the others must still be woken: what they wait for is there.
+    /// If a waker panics, the others must still be called, because the values of their tasks are ready.
     fn drop(&mut self) {
         self.wake_all();
     }
@@ -167,7 +167,8 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        // Cloned before the mutex is locked and dropped after: dropping the last waker of a task drops the task.
+        // Cloned before the mutex is locked and dropped after it is unlocked, because dropping the last waker of a
+        // task drops the task.
         let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.0);
         match &mut *state {
@@ -180,7 +181,7 @@ impl<T> Promise<T> {
                 State::Ready(value) => Poll::Ready(value),
                 State::Waiting(_) | State::Taken => Poll::Pending,
             },
-            // Polled after its end: pending is harmless.
+            // The future was polled after it had ended; to return pending is harmless.
             State::Taken => Poll::Pending,
         }
     }

@@ -11,7 +11,7 @@ use super::limits::Limits;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
 use super::words::{Words, command};
-use crate::config::{Address, Tls};
+use crate::config::{Address, Transport};
 use crate::error::TlsError;
 
 /// A timer takes it for a time in the far future.
@@ -35,10 +35,12 @@ impl Connection {
     /// Connects; a TLS failure is a [`TlsError`] inside the error.
     pub(in super::super) async fn open(
         address: &Address,
-        tls: Option<&Tls>,
+        transport: Transport<'_>,
         limits: Limits,
     ) -> io::Result<Self> {
-        let (reading, writing) = open(address, tls, limits).await?;
+        // On the heap, because it is large and part of many futures. In a debug build, a thread's stack must hold these
+        // futures.
+        let (reading, writing) = Box::pin(open(address, transport, limits)).await?;
         Ok(Self {
             reading,
             writing,

@@ -81,7 +81,8 @@ impl Inbox {
                 self.end -= self.start;
                 self.start = 0;
             }
-            // An incomplete value fills more than half of the buffer: more bytes will come.
+            // If an incomplete value fills more than half of the buffer, the buffer grows, because more bytes will
+            // come.
             if self.end > self.buffer.len() / 2 {
                 self.buffer.resize(2 * self.buffer.len(), 0);
             }

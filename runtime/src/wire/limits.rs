@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent before an attempt is given up. Later attempts wait longer if that was too short.
+/// How long a server may be silent before an attempt is given up. If this was too short, later attempts wait longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 /// Bytes a second on the slowest supported link: it limits how long sent bytes may be in transit.
 const SLOWEST: f64 = 8192.0;
 
-/// An attempt ends when it makes no progress for too long, or at its deadline: the server may be busy, and the link slow.
+/// An attempt ends when it makes no progress for too long, or at its deadline. It needs both limits because the
+/// server may be busy, and the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) end: Instant,
@@ -23,7 +24,7 @@ impl Limits {
     /// Counts from now.
     pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
-        // Timers have a maximum; this one is far enough away.
+        // Timers have a maximum length; a day is long enough here.
         let whole = whole.min(Duration::from_secs(86_400));
         Self {
             end: Instant::now() + whole,

@@ -173,6 +173,15 @@ impl Redis {
         field_of(&self.command(&["INFO", "everything"]), field)
     }
 
+    /// Whether it is of version 7.2 or above, which has `CLIENT SETINFO`.
+    #[track_caller]
+    pub fn has_setinfo(&self) -> bool {
+        let version = self.info("redis_version");
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>());
+        let mut next = || numbers.next().and_then(Result::ok).expect("a number");
+        (next(), next()) >= (7, 2)
+    }
+
     /// How often `command` was run, rejected calls included.
     pub fn calls(&self, command: &str) -> u64 {
         self.info(&format!("cmdstat_{command}"))

@@ -14,8 +14,9 @@ use crate::process;
 
 /// Starts the server, tells its process id, and waits until its own input closes (which the system does
 /// for a killed test too). Then it kills the server, waits until it is gone, and takes its directory away, unless it was
-/// told to keep it. From the second line on, only the server has the output open.
-const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD redis-server "$@" & echo $!; exec >&-; read -r keep; kill -9 $! 2>/dev/null; wait; [ -n "$keep" ] || rm -rf "${1%/*}""#;
+/// told to keep it. From the second line on, only the server has the output open. `AUTO_MUTEX_REDIS_SERVER` names another
+/// program than `redis-server`: see `tests/servers`.
+const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD "${AUTO_MUTEX_REDIS_SERVER:-redis-server}" "$@" & echo $!; exec >&-; read -r keep; kill -9 $! 2>/dev/null; wait; [ -n "$keep" ] || rm -rf "${1%/*}""#;
 
 pub(super) struct Server {
     guardian: Child,

@@ -1,6 +1,7 @@
-//! Redis, standalone, over TCP and over TLS.
+//! Redis, standalone, over TCP, over TLS, and by connections of the program.
 
 use auto_mutex::Config;
+use tokio::net::TcpStream;
 
 use super::pool::{Lent, Pool, Reusable, empty};
 use super::{TestStore, config};
@@ -22,6 +23,9 @@ pub struct UnderTheRule(Lent<Ruled>);
 
 /// A redis-server that is talked to over TLS.
 pub struct OverTls(Lent<Secure>);
+
+/// A redis-server whose connections the program makes.
+pub struct ByDialer(Lent<Redis>);
 
 struct Ruled(Redis);
 
@@ -60,6 +64,14 @@ impl OverTls {
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self(SECURE.take())
+    }
+}
+
+impl ByDialer {
+    /// One that is idle, or a new one.
+    #[expect(clippy::new_without_default, reason = "starts a process")]
+    pub fn new() -> Self {
+        Self(PLAIN.take())
     }
 }
 
@@ -139,5 +151,23 @@ impl TestStore for OverTls {
 
     fn server(&self) -> Option<&Redis> {
         Some(&self.0.redis)
+    }
+}
+
+impl TestStore for ByDialer {
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    fn server(&self) -> Option<&Redis> {
+        Some(&self.0)
+    }
+
+    fn config(&self) -> Config {
+        config(self.url()).dialer(|host, port| async move {
+            let stream = TcpStream::connect((host, port)).await?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        })
     }
 }

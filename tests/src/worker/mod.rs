@@ -14,7 +14,8 @@
 //! | (a lock is lost) | `loss NAME` |
 //! | `again URL` | `ok`, or `failed again ERROR`: `setup` once more |
 //! | `shutdown` | `ok` |
-//! | `termination` | `ok`: from now on SIGTERM releases |
+//! | `drain SECONDS` | `left NAME` for each lock that is held after such a time, then `drained true`, or `false` |
+//! | `termination [SECONDS]` | `ok`: from now on SIGTERM drains and releases |
 //! | `log` | `ok`: from now on `tracing_subscriber::fmt` hears everything |
 //! | `brittle` | `ok`: from now on any panic aborts, even one that would be caught |
 //! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`]; with a pause of up to so long after each turn, and now and then a stay of up to so long |

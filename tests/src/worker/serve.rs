@@ -144,6 +144,21 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 auto_mutex::release_on_termination().expect("a signal handler");
                 say("ok");
             }
+            ["termination", limit] => {
+                let limit: f64 = limit.parse().expect("seconds");
+                auto_mutex::release_on_termination_within(limit).expect("a signal handler");
+                say("ok");
+            }
+            ["drain", limit] => {
+                let limit: f64 = limit.parse().expect("seconds");
+                tokio::spawn(async move {
+                    let drained = auto_mutex::drain(limit).await.expect("a limit");
+                    for left in &drained.left {
+                        say(&format!("left {}", left.name));
+                    }
+                    say(&format!("drained {}", drained.is_complete()));
+                });
+            }
             [
                 "contest",
                 kind,

@@ -1,6 +1,8 @@
 //! What is returned when the lock is not to be had.
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 
 use auto_mutex::{LockError, auto_mutex};
 
@@ -108,7 +110,7 @@ impl Ledger {
     }
 }
 
-const SHUT_DOWN: &str = "the lock client was shut down";
+const SHUT_DOWN: &str = "the lock client was shut down, or is about to be: it takes no new locks";
 
 #[test]
 fn a_path_gets_the_arguments_or_the_error() {
@@ -130,6 +132,92 @@ fn a_path_gets_the_arguments_or_the_error() {
         busy_async(ledger.awaits("may".into())),
         Err(Outcome::Busy(4))
     );
+}
+
+/// Functions of a type as `on_error`: they may take `self`.
+impl Ledger {
+    fn failed_here(&self, error: LockError) -> Call {
+        Err(Outcome::Failed(format!("{error} {}", self.id)))
+    }
+
+    async fn failed_here_later(&self, error: LockError) -> Call {
+        tokio::task::yield_now().await;
+        self.failed_here(error)
+    }
+
+    fn failed_and_counted(&mut self, error: LockError) -> Call {
+        self.id += 1;
+        self.failed_here(error)
+    }
+
+    fn failed_for_good(self, error: LockError) -> Call {
+        self.failed_here(error)
+    }
+
+    #[auto_mutex(on_error = Self::failed_here)]
+    fn shared(&self) -> Call {
+        Ok(self.id)
+    }
+
+    #[auto_mutex(on_error = Self::failed_and_counted)]
+    fn exclusive(&mut self) -> Call {
+        Ok(self.id)
+    }
+
+    #[auto_mutex(on_error = Ledger::failed_here)]
+    fn lent(&mut self) -> Call {
+        Ok(self.id)
+    }
+
+    #[auto_mutex(on_error = <Self>::failed_for_good)]
+    fn owned(self) -> Call {
+        Ok(self.id)
+    }
+
+    #[auto_mutex(on_error = Self::failed_here_later)]
+    async fn shared_async(&self) -> Call {
+        Ok(self.id)
+    }
+
+    #[auto_mutex(on_error = Self::failed)]
+    async fn consumed_async(self) -> Call {
+        let whole = self;
+        Ok(whole.id)
+    }
+
+    #[auto_mutex(on_error = Self::failed_here)]
+    fn boxed(&self) -> Pin<Box<dyn Future<Output = Call> + Send + '_>> {
+        Box::pin(async move { Ok(self.id) })
+    }
+
+    /// A future that outlives `self`, which its handler does not get.
+    #[auto_mutex(on_error = Self::failed)]
+    fn made(&self) -> Pin<Box<dyn Future<Output = Call> + Send>> {
+        let id = self.id;
+        Box::pin(async move { Ok(id) })
+    }
+
+    /// The same without a variable.
+    #[auto_mutex(on_error = Self::failed)]
+    fn alone(&self) -> Pin<Box<dyn Future<Output = Call> + Send>> {
+        Box::pin(async move { Ok(1) })
+    }
+}
+
+#[test]
+fn on_error_gives_self_to_a_function_that_takes_it() {
+    let failed = || Err(Outcome::Failed(SHUT_DOWN.into()));
+    let failed_with = |id: u32| Err(Outcome::Failed(format!("{SHUT_DOWN} {id}")));
+    let mut ledger = Ledger { id: 1 };
+    assert_eq!(down(|| ledger.shared()), failed_with(1));
+    assert_eq!(down(|| ledger.exclusive()), failed_with(2));
+    assert_eq!(down(|| ledger.lent()), failed_with(2));
+    assert_eq!(down(|| Ledger { id: 3 }.owned()), failed_with(3));
+    assert_eq!(down_async(ledger.shared_async()), failed_with(2));
+    assert_eq!(down_async(Ledger { id: 3 }.consumed_async()), failed());
+    assert_eq!(down_async(ledger.boxed()), failed_with(2));
+    assert_eq!(down_async(ledger.made()), failed());
+    assert_eq!(down_async(ledger.alone()), failed());
 }
 
 #[test]

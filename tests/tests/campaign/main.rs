@@ -14,5 +14,6 @@ mod failover;
 mod judge;
 mod multi;
 mod mutex;
+mod rolling;
 mod rw_lock;
 mod semaphore;

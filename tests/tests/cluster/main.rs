@@ -1,5 +1,6 @@
 //! Redis Cluster: set-up, slots that move, nodes that go. What every store owes its users is in `conformance`.
 
+mod dialer;
 mod failover;
 mod guard;
 mod migration;

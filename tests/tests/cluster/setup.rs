@@ -1,8 +1,8 @@
 //! What a URL leads to, and what is said of it.
 
-use auto_mutex::{Client, Config, SetupError};
+use auto_mutex::{Client, Config, LockError, SetupError};
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
-use auto_mutex_tests::events::{LONG, eventually};
+use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::rig::{client, config};
@@ -132,4 +132,48 @@ fn members_leave_no_connection_behind() {
     eventually("all are closed", || {
         (0..PRIMARIES).all(|node| cluster.node(node).members() == 0)
     });
+}
+
+#[tokio::test]
+async fn a_service_starts_before_its_cluster() {
+    let cluster = without_replicas();
+    for node in cluster.nodes() {
+        node.kill9();
+    }
+    let lazily = config(&cluster).connect_lazily();
+    let brief = Client::connect(lazily.clone().store_timeout(0.2)).expect("at once");
+    let client = Client::connect(lazily.store_timeout(600)).expect("at once");
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.mutex("m").lock().await }
+    });
+    let error = soon("not for ever", brief.mutex("n").lock()).await;
+    assert!(
+        matches!(error, Err(LockError::Unavailable { .. })),
+        "{error:?}"
+    );
+    assert!(!client.is_connected() && !client.health().is_ready());
+    for node in cluster.nodes() {
+        node.start_again();
+    }
+    drop(
+        soon("the cluster is there", waiting)
+            .await
+            .unwrap()
+            .unwrap(),
+    );
+    becomes("all nodes are connected", async || {
+        let health = client.health();
+        health.is_ready() && health.connected && health.servers.len() == PRIMARIES
+    })
+    .await;
+    soon("an answer", client.ping()).await.unwrap();
+    // One that is away is not the end of the others.
+    cluster.node(1).kill9();
+    becomes("it shows", async || !client.is_connected()).await;
+    let health = client.health();
+    assert!(health.is_ready(), "{health}");
+    let away = |server: &&auto_mutex::ServerHealth| !server.connected;
+    assert_eq!(health.servers.iter().filter(away).count(), 1, "{health}");
+    assert!(client.ping().await.is_err());
 }

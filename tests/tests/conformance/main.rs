@@ -6,6 +6,7 @@
 mod at_least;
 mod causes;
 mod condvar;
+mod draining;
 mod exclusion;
 mod executors;
 mod handover;
@@ -50,6 +51,12 @@ auto_mutex_tests::conformance! {
         an_owner_is_the_same_after_a_wait,
         threads_wait_and_notify_too,
         after_a_wait_the_handle_has_the_lock_still;
+    draining:
+        who_holds_goes_on_and_who_waits_is_sent_away,
+        bodies_take_nested_locks_until_they_end,
+        a_nested_wait_goes_on,
+        a_body_that_does_not_end_is_reported_and_cut_off,
+        a_drain_may_be_cut_short;
     owners:
         tasks_of_one_owner_share_the_lock,
         who_waits_enters_with_its_owner,

@@ -1,7 +1,9 @@
 //! The end of a process: what it dropped is released, what it held is not held for long.
 
 mod abort;
+mod draining;
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
@@ -106,12 +108,11 @@ fn exit_is_not_held_up_by_a_store_that_is_gone() {
 
 #[test]
 fn sigterm_releases_when_asked_to_and_still_ends_the_process() {
-    use std::os::unix::process::ExitStatusExt as _;
     let redis = Redis::start();
     for asked in [true, false] {
         let mut worker = setup(&redis, LONG).start();
         if asked {
-            worker.say("termination");
+            worker.say("termination 0");
             worker.expect("ok");
         }
         worker.lock("m");

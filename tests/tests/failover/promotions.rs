@@ -109,7 +109,8 @@ async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // Nothing is asked while it is a replica.
+    // Nothing is asked while it is a replica. (In a circle, Redis 6.2 never gets in sync.)
+    replica.promote();
     primary.follow(&replica);
     primary.promote();
     // It is asked now and then, all the same.

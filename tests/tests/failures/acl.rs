@@ -22,9 +22,9 @@ fn restricted(redis: &Redis) -> Connection {
 
 #[track_caller]
 fn refused(connection: &mut Connection, command: &[&str]) {
-    let error = connection.try_call(command).unwrap_err();
+    let error = connection.try_call(command).unwrap_err().to_lowercase();
     let of_a_right = [
-        "NOPERM",
+        "noperm",
         "no permissions",
         "can't run this command",
         "can't access",

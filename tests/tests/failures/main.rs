@@ -5,12 +5,16 @@
 
 mod acl;
 mod bad_values;
+mod dialer;
 mod em_mutex;
 mod exp_lock;
 mod foreign;
 mod guarantees;
+mod health;
 mod kinds;
+mod lazily;
 mod link;
+mod managed;
 mod others;
 mod processes;
 mod refusals;

@@ -65,6 +65,55 @@ fn made(n: u32) -> impl Future<Output = Out<u32>> + Send {
     async move { Ok(n + m) }
 }
 
+/// What is a client.
+mod clients {
+    use std::sync::LazyLock;
+
+    use super::*;
+
+    static CLIENT: LazyLock<Client> =
+        LazyLock::new(|| Client::connect("memory://").expect("needs nothing"));
+
+    /// Like `State<Client>` of axum.
+    struct State(Client);
+
+    impl std::ops::Deref for State {
+        type Target = Client;
+
+        fn deref(&self) -> &Client {
+            &self.0
+        }
+    }
+
+    #[auto_mutex(client = client)]
+    fn itself(client: Client) -> Out {
+        drop(client);
+        Ok(())
+    }
+
+    #[auto_mutex(client = client)]
+    fn reference(client: &Client) -> Out {
+        client.blocking_scope(|| Ok(()))
+    }
+
+    #[auto_mutex(client = &client)]
+    async fn shared(client: Arc<Client>) -> Out {
+        drop(client);
+        Ok(())
+    }
+
+    #[auto_mutex(client = CLIENT)]
+    fn lazy() -> Out {
+        Ok(())
+    }
+
+    #[auto_mutex(client = state)]
+    async fn state(state: Arc<State>) -> Out {
+        drop(state);
+        Ok(())
+    }
+}
+
 /// What can be iterated over.
 mod lists {
     use super::*;
@@ -82,6 +131,26 @@ mod lists {
     #[auto_mutex(keys = ids)]
     fn vec_ref(ids: &Vec<String>) -> Out<usize> {
         Ok(ids.len())
+    }
+
+    #[auto_mutex(keys = ids)]
+    fn vec_mut(ids: &mut Vec<String>) -> Out {
+        ids.clear();
+        Ok(())
+    }
+
+    #[auto_mutex(keys = ids)]
+    fn boxed(ids: Box<[u32]>) -> Out<usize> {
+        Ok(ids.len())
+    }
+
+    #[auto_mutex(keys = ids)]
+    fn list<'a, I>(ids: &'a I) -> Out
+    where
+        &'a I: IntoIterator<Item = &'a u32>,
+    {
+        let _ = ids.into_iter().count();
+        Ok(())
     }
 
     #[auto_mutex(keys = ids)]

@@ -24,9 +24,7 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
         let Some((host, port)) = rest.split_once(']') else {
             return Err(invalid("the IPv6 address has no closing bracket"));
         };
-        if host.parse::<Ipv6Addr>().is_err() {
-            return Err(invalid("what stands in brackets is not an IPv6 address"));
-        }
+        let host = ipv6(host)?;
         match port.strip_prefix(':') {
             Some(port) => (host, Some(port)),
             None if port.is_empty() => (host, None),
@@ -40,7 +38,7 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
         if host.is_empty() {
             return Err(invalid("the host is missing"));
         }
-        // International host names and underscores are fine, what separates parts of a URL is not.
+        // International host names and underscores are allowed; characters that separate parts of a URL are not.
         let odd =
             |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
         if host.contains(odd) || host.contains(char::is_whitespace) {
@@ -48,7 +46,7 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
                 "the host contains a character that no host name has; percent-encode those of the password",
             ));
         }
-        (host, port)
+        (host.to_owned(), port)
     };
     let port = match port {
         None => default_port,
@@ -62,8 +60,34 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
             }
         },
     };
-    Ok(Address::Tcp {
-        host: host.to_owned(),
-        port,
-    })
+    Ok(Address::Tcp { host, port })
+}
+
+/// An IPv6 address, with a zone after `%25` if it has one (RFC 6874). The system resolves the address with its zone
+/// after `%`.
+fn ipv6(text: &str) -> Result<String, SetupError> {
+    let (address, zone) = match text.split_once('%') {
+        Some((address, zone)) => (address, Some(zone)),
+        None => (text, None),
+    };
+    if address.parse::<Ipv6Addr>().is_err() {
+        return Err(invalid("what stands in brackets is not an IPv6 address"));
+    }
+    let Some(zone) = zone else {
+        return Ok(address.to_owned());
+    };
+    let zone = zone.strip_prefix("25").map(decode).transpose()?;
+    match zone {
+        Some(zone) if is_zone(&zone) => Ok(format!("{address}%{zone}")),
+        _ => Err(invalid(
+            "the zone of an IPv6 address is the name or number of a network interface after `%25`: `[fe80::1%25eth0]`",
+        )),
+    }
+}
+
+fn is_zone(zone: &str) -> bool {
+    !zone.is_empty()
+        && zone
+            .chars()
+            .all(|c| c.is_ascii_graphic() && !matches!(c, '/' | '%'))
 }

@@ -1,8 +1,8 @@
-//! Parses the URL of a store into an [`Endpoint`]: here each scheme, in `parts` the parts that schemes share, in
+//! Parses the URL of a store into an [`Endpoint`]: this file has each scheme, `parts` what the schemes share,
 //! `authority` logins and servers.
 //!
-//! No error repeats any part of the URL: a password with a character that should have been escaped may end up in any
-//! of them.
+//! No error repeats any part of the URL: if a password has a character that should have been escaped, a piece of the
+//! password may be in any part.
 
 mod authority;
 mod parts;
@@ -32,15 +32,15 @@ pub(super) fn parse(url: &str) -> Result<Endpoint, SetupError> {
     };
     match scheme.to_ascii_lowercase().as_str() {
         "memory" => memory(rest),
-        "redis" => tcp(rest, false).map(Endpoint::Redis),
-        "rediss" => tcp(rest, true).map(Endpoint::Redis),
-        "unix" | "redis+unix" => unix(rest).map(Endpoint::Redis),
+        "redis" | "valkey" => tcp(rest, false).map(Endpoint::Redis),
+        "rediss" | "valkeys" => tcp(rest, true).map(Endpoint::Redis),
+        "unix" | "redis+unix" | "valkey+unix" => unix(rest).map(Endpoint::Redis),
         "redis-sentinel" => sentinel(rest).map(Endpoint::Sentinel),
         "redis-cluster" => cluster(rest).map(Endpoint::Cluster),
         "redlock" => quorum(rest).map(Endpoint::Quorum),
         _ => Err(invalid(
-            "the scheme is unknown; use `redis://`, `rediss://`, `unix://`, `redis-sentinel://`, `redis-cluster://`, \
-             `redlock://` or `memory://`",
+            "the scheme is unknown; use `redis://`, `rediss://`, `valkey://`, `valkeys://`, `unix://`, \
+             `redis-sentinel://`, `redis-cluster://`, `redlock://` or `memory://`",
         )),
     }
 }
@@ -124,7 +124,7 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
     let access = Access {
         login: Login::new(url.secret("user"), url.secret("pass")),
         db: database(&url.take("db").unwrap_or_default())?,
-        tls: None,
+        ..Access::default()
     };
     url.finish()?;
     Ok(RedisEndpoint {

@@ -45,7 +45,7 @@ impl<'a> Url<'a> {
 
     /// The login before the `@`, and the servers: at least one.
     pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
-        // At the last `@`, so that one in a password need not be escaped.
+        // Splits at the last `@`, so that an `@` in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
             Some((user_info, servers)) => (login(user_info)?, servers),
             None => (Login::default(), self.authority),
@@ -65,7 +65,12 @@ impl<'a> Url<'a> {
         let tls = self.tls(secure)?;
         self.finish()?;
         let db = database(db)?;
-        Ok(Access { login, db, tls })
+        Ok(Access {
+            login,
+            db,
+            tls,
+            dialer: None,
+        })
     }
 
     /// The value of a parameter.

@@ -26,9 +26,10 @@ fn access(user: Option<&str>, password: Option<&str>, db: u32) -> Access {
         login: Login {
             user: user.map(Secret::new),
             password: password.map(Secret::new),
+            source: None,
         },
         db,
-        tls: None,
+        ..Access::default()
     }
 }
 
@@ -63,6 +64,16 @@ fn good_urls() {
             "redis://u:p@[fe80::1]:7/2",
             redis("fe80::1", 7, Some("u"), Some("p"), 2),
         ),
+        (
+            "redis://[fe80::1%25eth0]:7",
+            redis("fe80::1%eth0", 7, None, None, 0),
+        ),
+        (
+            "redis://:p%25@[::1%251]",
+            redis("::1%1", 6379, None, Some("p%"), 0),
+        ),
+        ("valkey://u:p@h:7/2", redis("h", 7, Some("u"), Some("p"), 2)),
+        ("valkey+unix:///r", socket("/r", None, None, 0)),
         (
             "redis://my_host.example-1.org",
             redis("my_host.example-1.org", 6379, None, None, 0),
@@ -134,6 +145,13 @@ fn bad_urls() {
         ("redis://fe80::1", "port"),
         ("redis://[::1", "closing bracket"),
         ("redis://[canary]", "not an IPv6 address"),
+        ("redis://[canary%25eth0]", "not an IPv6 address"),
+        ("redis://[fe80::1%canary]", "after `%25`"),
+        ("redis://[fe80::1%]", "after `%25`"),
+        ("redis://[fe80::1%25]", "after `%25`"),
+        ("redis://[fe80::1%25canary%2F]", "after `%25`"),
+        ("redis://[fe80::1%25canary%zz]", "hexadecimal"),
+        ("valkey-cluster://h", "scheme is unknown"),
         ("redis://[::1]6379", "only a port"),
         ("redis://a b", "character that no host name has"),
         ("redis://h1,h2", "several servers"),
@@ -261,6 +279,8 @@ fn urls_with_tls() {
     };
     let plain = Some(Tls::default());
     assert_eq!(tls_of("rediss://h"), plain);
+    assert_eq!(tls_of("valkeys://h"), plain);
+    assert_eq!(tls_of("valkey://h"), None);
     assert_eq!(tls_of("redis://h?tls=true"), plain);
     assert_eq!(tls_of("redis://h?tls=false"), None);
     assert_eq!(tls_of("redis-sentinel://h/s?tls=true"), plain);

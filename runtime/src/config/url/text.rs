@@ -23,7 +23,8 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
 }
 
 pub(super) fn decode(text: &str) -> Result<String, SetupError> {
-    // The decoder accepts a stray `%`; here it is a sign of an unescaped password.
+    // The decoder accepts a stray `%`. Here a stray `%` is an error, because it is a sign of a password that was not
+    // escaped.
     let escapes = text.split('%').skip(1);
     for escape in escapes {
         let hex = escape.as_bytes().get(..2);

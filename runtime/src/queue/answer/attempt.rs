@@ -22,8 +22,8 @@ impl Transition<'_> {
                 let granted = ticket.granted(asked.counter, asked.hold, token, signal);
                 self.attempt_granted(index, &granted);
             }
-            // The store answers an adoption like this only while it grants nothing. By the time it grants, the old
-            // lease has ended.
+            // The store answers an adoption like this only while it grants nothing. When it grants again, the old
+            // lease will have ended.
             Ok(Reply::Busy { holder }) => self.attempt_failed(index, holder),
             // No store refuses a ticket whose request was sent only once.
             Ok(Reply::Refused | Reply::Gone)

@@ -23,14 +23,14 @@ impl Transition<'_> {
                 if held.hold.is_valid() {
                     held.refreshed(asked.counter, self.wakes);
                 } else {
-                    // It has marked itself, with the cause.
+                    // The hold has already marked itself as lost, with the true cause.
                     self.lose(index, LossCause::NotRenewed);
                 }
             }
             Ok(_) => self.lose_unknown(index),
             Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose_unknown(index),
             Err(error) => {
-                // The lock is ours until its deadline; after a reconnect every ticket is touched anyway.
+                // The hold is valid until its deadline. After a reconnect every ticket is touched anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));
                 self.warn_of_renewal(error);
             }

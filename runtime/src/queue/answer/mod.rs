@@ -69,7 +69,7 @@ impl Transition<'_> {
     fn answer_ticket(&mut self, index: usize, acquires: Option<Mode>, asked: Asked) {
         let ticket = &mut self.state.tickets[index];
         let unanswered = matches!(&asked.result, Err(error) if error.is_disconnected());
-        // A copy of the acquire may still reach the store after this.
+        // After an acquire without an answer, a copy of it may still reach the store.
         ticket.log.late |= unanswered && acquires.is_some();
         let tries = acquires == Some(Mode::Try);
         match &ticket.state {
@@ -79,7 +79,7 @@ impl Transition<'_> {
             TicketState::Held(held) if !tries && asked.counter > held.granted => {
                 self.answer_held(index, asked);
             }
-            // The ticket was withdrawn meanwhile and its release is in flight, or the answer is old.
+            // The ticket was withdrawn before this answer came, and its release is in flight; or the answer is old.
             _ => {}
         }
     }

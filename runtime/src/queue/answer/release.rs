@@ -47,7 +47,9 @@ impl Transition<'_> {
             StoreErrorKind::Disconnected => leaving.unanswered = true,
             // The caller gets the error. But the hold may still exist beside the foreign data, and only its lease
             // would end it. So the release is sent again until the lease has ended.
-            StoreErrorKind::Foreign if self.now < leaving.over && self.queue.member().is_open() => {
+            StoreErrorKind::Foreign
+                if self.now < leaving.over && self.queue.member().check().is_ok() =>
+            {
                 ticket.again = self.now.after(FOREIGN);
                 let unlocker = leaving.unlocker.take();
                 let error = self.lock_error(error);

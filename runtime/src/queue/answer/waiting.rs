@@ -38,7 +38,8 @@ impl Transition<'_> {
                     waiting.place = Some(position);
                 }
             }
-            // The store lost or refuses the ticket: continue with a new one. No store does that to a new ticket.
+            // The store lost or refuses the ticket, so the waiter continues with a new one. A store never loses or
+            // refuses a ticket at its first request.
             Reply::Gone | Reply::Refused if ticket.log.count() > 1 => {
                 self.misplaced(index);
                 self.forget(index);
@@ -92,7 +93,7 @@ impl Transition<'_> {
                 waiting.trouble = Some(error);
                 ticket.again = self.now.after(RETRY);
             }
-            // Retry, to keep the place in the queue.
+            // Retries the request, because the ticket has a place in the queue.
             StoreErrorKind::Refused if waiting.queued => {
                 waiting.trouble = Some(error);
                 ticket.again = self.now.after(RETRY);

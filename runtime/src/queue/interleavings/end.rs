@@ -1,4 +1,4 @@
-//! The member ends, at any point: by a shutdown, because its engine died, or because nobody has a handle any more.
+//! The member ends, at any point: by a shutdown or a drain, because its engine died, or because nobody has a handle any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +58,48 @@ fn nobody_gets_a_lock_once_a_shutdown_has_come_by() {
                     inside(&hold, &cluster.witness);
                     let closed = closed.load(Ordering::Relaxed);
                     assert!(!closed || !hold.is_valid(), "it has a lock still");
+                    leave(hold);
+                }
+                Err(error) => assert!(matches!(error, LockError::ShutDown), "{error:?}"),
+            }
+        });
+        cluster.end();
+    });
+}
+
+#[test]
+fn a_drain_lets_holders_end_and_refuses_the_rest() {
+    check(|| {
+        let shape = Shape::any();
+        let cluster = beside_each_other(Cluster::of(2), 4, move |cluster, number| {
+            let (draining, other) = (&cluster.processes[0], &cluster.processes[1]);
+            match number {
+                0 => draining.member.start_draining(),
+                1 => other.section(&shape.want(), &cluster.witness).unwrap(),
+                _ => section(draining, &shape.want(), cluster),
+            }
+        });
+        assert!(cluster.processes[0].member.held().is_empty());
+        cluster.end();
+    });
+}
+
+#[test]
+fn nobody_gets_a_lock_once_a_drain_has_come_by() {
+    check(|| {
+        let drained = Arc::new(AtomicBool::new(false));
+        let cluster = beside_each_other(Cluster::of(1), 2, move |cluster, number| {
+            let process = &cluster.processes[0];
+            if number == 0 {
+                process.member.start_draining();
+                drained.store(true, Ordering::Relaxed);
+                return;
+            }
+            let late = drained.load(Ordering::Relaxed);
+            match process.enter(&want(1, 1)).and_then(wait) {
+                Ok(hold) => {
+                    assert!(!late, "a new lock");
+                    inside(&hold, &cluster.witness);
                     leave(hold);
                 }
                 Err(error) => assert!(matches!(error, LockError::ShutDown), "{error:?}"),

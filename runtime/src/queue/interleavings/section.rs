@@ -14,7 +14,7 @@ use crate::error::kind::RW_LOCK;
 use crate::error::{LockError, LossCause};
 use crate::handle::Holding;
 use crate::lease::Terms;
-use crate::queue::{Acquire, Hold, Past, Patience, Want};
+use crate::queue::{Acquire, Hold, Past, Patience, Want, Within};
 use crate::store::{Owner, Share};
 
 /// What somebody wants: as long as it takes.
@@ -32,6 +32,7 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
         relies: false,
         blocking: false,
         past: Past::default(),
+        within: Within::default(),
     }
 }
 

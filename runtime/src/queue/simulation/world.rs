@@ -15,7 +15,7 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Hold, Member};
-use crate::queue::{Past, Patience, Want};
+use crate::queue::{Past, Patience, Want, Within};
 use crate::store::memory::state::State;
 use crate::store::{Events, MemberId, Op, Ticket};
 use crate::wait::{DeferredWakes, lock};
@@ -135,6 +135,7 @@ impl World {
             relies: false,
             blocking: false,
             past: Past::default(),
+            within: Within::default(),
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));
         let node = &mut self.nodes[index];

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Past, Patience, Want};
+use super::{Acquire, Past, Patience, Want, Within};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::{LockError, StoreError, StoreErrorKind};
@@ -104,6 +104,7 @@ impl Rig {
             relies: false,
             blocking: false,
             past: Past::default(),
+            within: Within::default(),
         }
     }
 

@@ -10,11 +10,11 @@ use crate::store::redis::EPOCH;
 /// How many keys a node gets: a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;
 
-/// All members of a cluster choose the same keys. Moving a few slots seldom changes the choice, since it does not
-/// follow the order of slot numbers.
+/// All members of a cluster choose the same keys. The choice does not follow the order of slot numbers, so it seldom
+/// changes when a few slots move.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = topology.slots_of(address).collect();
-    // The XOR keeps slot 0 from always coming first, as it would by the product alone.
+    // With the product alone, slot 0 would always come first; the XOR prevents this.
     slots.sort_by_key(|slot| (slot.0 ^ 0x2545).wrapping_mul(40503));
     slots.truncate(SPARE);
     slots.into_iter().map(key).collect()
@@ -85,7 +85,7 @@ mod tests {
         let changed = (1..100)
             .filter(|moved| epoch_keys(&topology(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
             .count();
-        // As redis-cli moves them: the first ones first.
+        // redis-cli moves the first slots first.
         assert!(changed < 99, "each move changed the key");
     }
 }

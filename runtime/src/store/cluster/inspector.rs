@@ -6,7 +6,7 @@ use super::connector::Connector;
 use super::slot::Slot;
 use super::topology::{is_passing, survey};
 use crate::config::{Address, ClusterEndpoint, Settings};
-use crate::error::{SetupError, StoreError};
+use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
 use crate::store::inspector::Snapshot;
 use crate::store::redis;
@@ -117,8 +117,7 @@ impl Inspector {
                 }
                 // Another node may serve its slots by now.
                 Err(error) if is_passing(&error) => {
-                    let cause = std::error::Error::source(&error)
-                        .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+                    let cause = with_sources(&error);
                     for index in indices {
                         found[index] = Err(StoreError::disconnected(cause.as_str()));
                     }

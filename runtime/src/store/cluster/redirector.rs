@@ -74,7 +74,7 @@ impl Redirector {
             self.store.schedule(|work| work.connect.extend([address]));
             return Some(request);
         };
-        // A request must not overtake earlier ones that were redirected.
+        // A request must not overtake earlier requests that were redirected.
         if !target.is_up() || !map.is_at(Slot::of(&request.name), &self.primary) {
             return Some(request);
         }
@@ -91,7 +91,7 @@ impl Redirector {
         let name = error.is_disconnected().then(|| request.name.clone());
         let result = Err(error);
         self.events.answered(Answer { request, result });
-        // Another node serves the name by now, and has no event of its own that would resend the request.
+        // Another node serves the name by now. No event of that node would make the member resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
             self.ask_again(node);

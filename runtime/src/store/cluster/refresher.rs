@@ -28,8 +28,8 @@ const CALM: Duration = Duration::from_secs(60);
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The minimum time between the starts of two surveys.
 const LEAST: Duration = Duration::from_millis(50);
-/// How long all nodes must report a lower epoch before it counts as a new cluster. By then a partitioned minority has
-/// noticed that it is one.
+/// How long all nodes must report a lower epoch before it counts as a new cluster. A minority that a partition has
+/// cut off notices this in less time.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
@@ -106,7 +106,7 @@ impl Refresher {
             self.work(&*events);
             while running.try_join_next().is_some() {}
         }
-        // Those that were added after the store was closed.
+        // Closes nodes that were added after the store was closed.
         self.store.close();
         while running.join_next().await.is_some() {}
     }
@@ -162,7 +162,7 @@ impl Refresher {
             Err(error) => {
                 self.topology.works = false;
                 wait::tell(move || {
-                    tracing::debug!(%error, "no node of the cluster says who serves what");
+                    tracing::debug!(%error, "no node of the cluster reports the slot map");
                 });
             }
         }
@@ -209,7 +209,7 @@ impl Refresher {
         for primary in old.primaries().iter().filter(|primary| !map.has(primary)) {
             let address = primary.address.to_string();
             wait::tell(move || {
-                tracing::info!(%address, "a node of the lock store serves nothing any more");
+                tracing::info!(%address, "a node of the lock store no longer serves any slot");
             });
             primary.store.cut();
             events.gone(primary.node);
@@ -219,12 +219,12 @@ impl Refresher {
         }
     }
 
-    /// Makes the member resend its requests for `node`: the name came from a node that does not answer, or the answer
-    /// was lost.
+    /// Makes the member resend its requests for `node`. This is needed if the slots came from a node that does not
+    /// answer, or an answer was lost.
     fn ask_again(&self, node: Node, events: &dyn Events) {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
-        // The member resends to a node without a connection as soon as that is connected.
+        // To a node without a connection, the member resends anyway once the node is connected.
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
             events.connected(node, primary.next_generation());
         }
@@ -243,7 +243,7 @@ fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: 
     let is_another = topology.works && since.after(ANOTHER) <= now;
     if is_another {
         wait::tell(|| {
-            tracing::warn!("the cluster of the lock store is another one than before");
+            tracing::warn!("the cluster of the lock store was replaced by another one");
         });
         *behind = None;
     }

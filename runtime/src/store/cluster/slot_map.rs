@@ -106,7 +106,7 @@ impl SlotMap {
         }
     }
 
-    /// Assigns the slots as in `other`, if they are served there.
+    /// Assigns the slots to the same primaries as in `other`, if `other` has a primary for them.
     fn copy(&mut self, slots: impl IntoIterator<Item = Slot>, other: &Self) {
         for slot in slots {
             if let Some(primary) = other.primary(slot) {

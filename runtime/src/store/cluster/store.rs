@@ -15,7 +15,7 @@ use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{Answer, Node, Request, Store};
+use crate::store::{Answer, LinkState, Node, Request, ServerState, Store, ping};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
@@ -25,6 +25,9 @@ const NOWHERE: Node = Node(u32::MAX);
 /// The minimum time between two moves of a slot by redirects: two nodes that disagree must not pass a request back
 /// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many names the client tries to find one for each primary. It may miss a primary that serves few slots.
+const PINGS: u32 = 4096;
 
 /// A member's access to a cluster.
 #[derive(Debug)]
@@ -144,10 +147,33 @@ impl Store for ClusterStore {
             if self.is_closed() {
                 return Some(answer);
             }
-            // It serves no slot any more, so the map is replaced.
+            // That node serves no slot any more, so the map is replaced.
             last = Some(primary.clone());
             request = answer.request;
         }
+    }
+
+    fn servers(&self, link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+        let map = self.map();
+        let state = |primary: &Arc<Primary>| link(primary.node).of(primary.address.to_string());
+        map.primaries().iter().map(state).collect()
+    }
+
+    /// A name for each primary that serves slots.
+    fn pings(&self) -> Vec<Name> {
+        let map = self.map();
+        let (mut names, mut found) = (Vec::new(), HashSet::new());
+        for name in (0..PINGS).map(ping) {
+            if let Some(primary) = map.primary(Slot::of(&name))
+                && found.insert(primary.node)
+            {
+                names.push(name);
+            }
+            if found.len() == map.primaries().len() {
+                break;
+            }
+        }
+        names
     }
 
     fn flush(&self) {

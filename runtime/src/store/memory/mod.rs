@@ -33,7 +33,7 @@ const SWEEP_EVERY: usize = 4096;
 static SHARED: Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Default::default);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Only a failed allocation panics under the lock, and it leaves the state consistent.
+    // Only a failed allocation can panic while the mutex is locked, and that leaves the state consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -71,8 +71,8 @@ impl Space {
     }
 }
 
-/// The highest token of all closed stores. Each grant takes at least a microsecond of token, so a tight loop of
-/// grants runs ahead of the clock; a store that is opened later starts its clock beyond it.
+/// The highest token of all closed stores. Each grant advances the token by at least a microsecond, so a tight loop of
+/// grants runs ahead of the clock. A store that is opened later starts its clock beyond the last token.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A member's access to a [`Space`].
@@ -137,7 +137,7 @@ impl Store for MemoryStore {
                 .get(&member)
                 .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
         };
-        // The name is cloned only to be inserted.
+        // Looks the name up first, so that it is cloned only if it must be inserted.
         let reply = match names.get_mut(name) {
             Some(state) => state.apply(now, self.member, &request.op, &mut publish),
             None => {
@@ -174,7 +174,7 @@ impl Store for MemoryStore {
 
     fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Op>) {
         let mut inner = lock(&self.space.inner);
-        // A sweep may have removed it meanwhile.
+        // A sweep may have removed the name while it was lent.
         let state = inner.names.entry(name.clone()).or_default();
         state.take_back(self.member, loan, held);
         inner.count(loan.last());
@@ -185,7 +185,7 @@ impl Inner {
     /// Counts an operation, and sweeps the names when it is time.
     fn count(&mut self, now: u64) {
         self.operations += 1;
-        // In proportion to the names, so that the cost per operation does not grow with them.
+        // The limit grows with the number of names, so that the cost per operation does not.
         if self.operations as usize >= SWEEP_EVERY.max(self.names.len() / 4) {
             self.operations = 0;
             self.names.retain(|_, state| {

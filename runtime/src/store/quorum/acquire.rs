@@ -14,7 +14,7 @@ use crate::store::{Mode, Op, Reply, Request, Ticket};
 /// within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// How far the written token is ahead of the granted ones, in microseconds. A node that grants later gets the same
-/// token, and all nodes give the same next one, if it comes soon.
+/// token. For the next grants, if they come soon, all nodes give the same token.
 const AHEAD: u64 = 10_000;
 /// The maximum random addition: two members that write at the same time seldom write the same token.
 const SPREAD: u64 = 1_000;
@@ -45,7 +45,7 @@ impl Quorum {
         if let Phase::Held(_) = state.phase {
             return self.renew(request, ticket);
         }
-        // No store tells a ticket's first request that the ticket is over.
+        // A store never answers a ticket's first request with "gone" or "refused".
         if state.is_worn() && state.counter > 1 {
             return self.end(request, Ok(Reply::Refused));
         }
@@ -139,8 +139,8 @@ impl Quorum {
                 self.took = took;
                 return self.won(job.request, token);
             }
-            // Holders of one owner share one token. If one node lags behind, it must not cause a new token while the
-            // others may agree.
+            // Holders of one owner share one token. If one node lags behind, the member must not choose a new token
+            // while the other nodes may still agree on one.
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(self.now, grace) {
                 self.raise(&mut job);
@@ -154,8 +154,9 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Enough nodes have granted, but no majority gave the same token: writes a greater one to each node. A node that
-    /// has meanwhile given that token to another ticket answers with the next one; then the member writes again.
+    /// Enough nodes have granted, but no majority gave the same token: writes a greater one to each node. If a node
+    /// has already given that token to another ticket, it answers with its next token, and the member writes a still
+    /// greater one.
     fn raise(&mut self, job: &mut Job) {
         let Some(ticket) = job.request.op.ticket() else {
             return;
@@ -190,7 +191,7 @@ impl Quorum {
         state.collisions = 0;
         let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
         self.leave_wake_queue(ticket, true);
-        // Another waiter may fit beside it.
+        // The units that are left may be enough for another waiter.
         if may_share {
             self.wake_one(&request.name);
         }

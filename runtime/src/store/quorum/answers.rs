@@ -70,7 +70,7 @@ impl Quorum {
         };
         let mut op = answer.request.op.clone();
         if let Op::Release { tomb, .. } = &mut op {
-            // A copy of it may arrive later.
+            // A copy of the acquire may arrive later.
             *tomb |= error.is_disconnected();
             if let Some(state) = self.tickets.get_mut(ticket) {
                 state.on[node].tombed |= *tomb;
@@ -80,7 +80,7 @@ impl Quorum {
         self.nodes.note_unreleased(node, name, &op, error, self.now);
     }
 
-    /// Raises the token at a node that granted later than enough others, to the token that those have.
+    /// `node` granted after enough other nodes had granted: raises its token to the token that the others have.
     fn keep_up(&mut self, node: usize, ticket: Ticket, granted: u64) {
         if let Some(state) = self.tickets.get(&ticket)
             && let Phase::Held(token) = state.phase
@@ -112,7 +112,7 @@ impl Quorum {
                 return self.notified(node, ticket, (token, signal), Some(message));
             }
             Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
-            // Each node reports the loss; the member gets one message.
+            // Each node reports the loss, but the member must get only one message.
             Message::Lost { .. } => {
                 let lost = |state: &TicketState| state.on.iter().filter(|on| on.lost).count();
                 let before = lost(state);

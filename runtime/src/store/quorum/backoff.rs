@@ -1,5 +1,6 @@
 //! Delays that keep members from colliding: a random pause after a round that nobody won, and a head start for
-//! waiters that a release has woken. Without it, the releasing member would mostly be the first to ask again.
+//! waiters that a release has woken. Without the head start, the releasing member would mostly be the first to ask
+//! again.
 
 use std::time::Duration;
 

@@ -27,8 +27,8 @@ impl Quorum {
         };
         let (enough, adopts) = (state.needed(), state.adopts.is_some());
         let is_first = state.counter <= 1;
-        // Some nodes have adopted, so the old ticket is gone there. If they released it, nobody would hold the lock.
-        // The member asks again.
+        // Some nodes have adopted the lock, so the old ticket is gone there. If they released the new ticket, nobody
+        // would hold the lock. So the member asks again.
         if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
             let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
             let error = match is_reached {
@@ -50,7 +50,7 @@ impl Quorum {
         if adopts {
             return self.end(job.request, Ok(Reply::Gone));
         }
-        // A node that has not answered by the end counts as unreachable.
+        // A node that has not answered when the round ends counts as unreachable.
         let is_over = job.ends <= self.now;
         let unanswered = if is_over { 0 } else { job.votes.unanswered() };
         if job.votes.answered() + unanswered < enough {
@@ -62,7 +62,7 @@ impl Quorum {
         }
         let refusal = job.votes.replies().find(|reply| is_final(reply));
         let result = match refusal.cloned().unwrap_or(Reply::Gone) {
-            // No store tells a ticket's first request that the ticket is over.
+            // A store never answers a ticket's first request with "gone" or "refused".
             Reply::Refused | Reply::Gone if is_first => {
                 let what = "the servers have lost the request";
                 Err(StoreError::new(StoreErrorKind::Busy, what))
@@ -98,13 +98,14 @@ impl Quorum {
             return self.pause(request, wait);
         }
         if is_held && state.wake_queue.is_none() {
-            // Joins the wake queue, then makes another round: a release in between would wake nobody.
+            // Joins the wake queue, and then makes another round: a release that came before the ticket joined has
+            // not woken it.
             state.join_wake_queue();
             return self.round(request);
         }
         if collisions > 1 {
-            // The ticket is in the wake queues from the next round on: several releases may come, and each could fall
-            // between two rounds.
+            // From the next round on, the ticket waits in the wake queue too. Otherwise it could miss every release
+            // that comes between two rounds.
             state.join_wake_queue();
         }
         let wait = match is_held {

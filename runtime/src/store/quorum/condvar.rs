@@ -1,8 +1,8 @@
 //! Waiting for a notification: the ticket queues on every node, and the first node that notifies it wakes it. A
 //! notification reaches a majority of the nodes, and so at least one node on which the ticket waits.
 //!
-//! Every node sends the same notification with the same text; it counts once. A different one, or one that comes
-//! after the ticket has left, goes to the next waiter of that node.
+//! Every node sends the same notification with the same text; it counts once. A different notification, or one that
+//! comes after the ticket has left, goes to the next waiter of that node.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,8 @@ impl Quorum {
                 continue;
             }
             if touches && !state.on[node].open {
-                // A lost place does not count: the node may have given a notification to others meanwhile.
+                // A node that lost the ticket's place does not count: it may have given a notification to other
+                // waiters since then.
                 self.acquire_on(node, ticket, NOBODY);
                 continue;
             }
@@ -62,8 +63,8 @@ impl Quorum {
         };
         let result = match job.votes.of(node) {
             Vote::Unanswered => return self.keep(job),
-            // The node grants nothing now, so the notification cannot be claimed. It may go to another waiter, and
-            // this ticket waits nowhere else.
+            // The node grants nothing now, so this ticket cannot claim the notification, which may go to another
+            // waiter. The ticket waits on no other node either, so its place is gone.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
             Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),

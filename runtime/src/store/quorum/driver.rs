@@ -82,7 +82,10 @@ pub(crate) async fn connect(
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
-    let store = Arc::new(QuorumStore::new(guarantees(&stores)));
+    let addresses = nodes.iter().map(|node| node.address.to_string());
+    let connected = stores.iter().map(|(_, connected)| *connected);
+    let servers = addresses.zip(connected).collect();
+    let store = Arc::new(QuorumStore::new(guarantees(&stores), servers));
     let driver = Driver {
         store: store.clone(),
         nodes: stores,
@@ -130,7 +133,7 @@ impl Driver {
                 break;
             }
             if !idle {
-                // The member may have sent requests when it got the events.
+                // Handles new requests first: the member may have sent some when it got the events.
                 continue;
             }
             match quorum.next() {

@@ -221,7 +221,8 @@ impl Quorum {
         if !self.connected {
             return self.disconnected();
         }
-        // As an error of the connection it would make the member wait for a reconnect, but a connection exists.
+        // Not an error of the connection: after such an error the member would wait for a reconnect, but there is a
+        // connection.
         StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
     }
 }

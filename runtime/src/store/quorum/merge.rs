@@ -58,7 +58,7 @@ pub(super) fn merged(
 fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     let holders = tickets(votes, |record| &record.holders);
     let mut waiters = tickets(votes, |record| &record.waiters);
-    // Whoever waits for a release accepts a signal there, whatever the kind of the lock.
+    // A ticket that waits for a release accepts a signal there, for every kind of lock.
     let takes = holders.first().is_some_and(|holder| holder.takes);
     let beside = tickets(beside, |record| &record.waiters).into_iter();
     waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
@@ -126,8 +126,8 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// Merges the records of one ticket. The token that most of them have is the quorum's. It came when the first node heard
-/// of it.
+/// Merges the records of one ticket. The token that most of the records have is the quorum's token. The ticket came
+/// at the time when the first node received it.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let same = |ticket: &&&TicketRecord| {
         let others = known.iter().filter(|other| other.token == ticket.token);

@@ -1,15 +1,16 @@
 //! The quorum: several independent Redis servers, of which a majority decides. The rules are in `docs/protocol.md`.
 //!
 //! A server can be down, slow or restarted empty without harm: after one majority has granted, no other majority can
-//! grant. Each server is the store of a single server, with the same scripts. This folder decides which request goes
-//! to which server, and merges the answers.
+//! grant. Each server has a Redis store of its own, with the same scripts as a single server. This folder decides which
+//! request goes to which server, and merges the answers.
 //!
 //! - `store.rs`, `driver.rs`: requests from any thread, events of the nodes, and the loop that handles both.
 //! - `machine.rs`, `job.rs`: the state machine, and one request of the member with the answers of the nodes.
 //! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: their answers, and the size
 //!   of a majority.
 //! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
-//! - `acquire.rs`, `collision.rs`, `wake.rs`, `backoff.rs`: a round, what follows a lost one, waiting for a release, pauses.
+//! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
+//!   release. `backoff.rs`: the pauses between rounds.
 //! - `inspector.rs`: reads names, and changes nothing.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 

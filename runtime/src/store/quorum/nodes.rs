@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::store::not_yet;
 use super::votes::majority;
 use crate::clock::Instant;
 use crate::error::StoreError;
@@ -53,10 +54,9 @@ pub(super) struct Nodes {
 impl Nodes {
     /// Each store, and whether it is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
-        let never = || StoreError::disconnected("it was not reached yet");
         let node = |(store, connected): (_, bool)| Node {
             store,
-            down: (!connected).then(never),
+            down: (!connected).then(not_yet),
             closing: None,
             pending: TicketMap::default(),
             retry: None,
@@ -195,7 +195,8 @@ impl Nodes {
         if let Some(release) = pending.get_mut(&ticket) {
             release.tomb |= tomb;
             release.in_flight = false;
-            // A refusal does not postpone the end.
+            // Another refusal does not postpone `until`. A lost connection does: then a copy of an acquire may arrive
+            // at any time.
             if until == Instant::NEVER {
                 release.until = until;
             }

@@ -64,7 +64,7 @@ impl Quorum {
             return Some(Ok(merge(&job.votes, &job.second)));
         }
         let error = self.unreachable(majority);
-        // Some nodes may have executed it.
+        // Some nodes may have executed the operation.
         let error = match job.request.op {
             Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)

@@ -55,7 +55,7 @@ impl Quorum {
             self.wake_one(&job.request.name);
         }
         match used_from {
-            // The other nodes may be about to report it too.
+            // The other nodes may be about to report the same notification.
             Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
             None => drop(self.tickets.remove(&ticket)),
         }

@@ -30,7 +30,8 @@ impl Quorum {
                 let op = state.touch(ticket, units);
                 self.ask(&mut job, node, op);
             } else if !state.on[node].tombed {
-                // The node does not count yet: another ticket may have held it in between.
+                // The node does not count in this renewal: another ticket may have held the name there since the last
+                // one.
                 self.acquire_on(node, ticket, NOBODY);
             }
         }

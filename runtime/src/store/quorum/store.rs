@@ -8,7 +8,9 @@ use tokio::sync::Notify;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store};
+use crate::store::{
+    Answer, Events, GrantBlock, LinkState, Message, Node, Request, ServerState, Store,
+};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -31,6 +33,8 @@ pub(super) enum Input {
 #[derive(Debug)]
 pub(crate) struct QuorumStore {
     guarantees: Guarantees,
+    /// In the order of the nodes.
+    servers: Mutex<Vec<ServerState>>,
     inbox: Mutex<Inbox>,
     changed: Notify,
 }
@@ -43,9 +47,19 @@ struct Inbox {
 }
 
 impl QuorumStore {
-    pub(super) fn new(guarantees: Guarantees) -> Self {
+    /// `servers`: the address of each node, and whether it is connected already.
+    pub(super) fn new(guarantees: Guarantees, servers: Vec<(String, bool)>) -> Self {
+        let server = |(address, connected): (_, bool)| {
+            let down = (!connected).then(not_yet);
+            let link = LinkState {
+                down,
+                closing: None,
+            };
+            link.of(address)
+        };
         Self {
             guarantees,
+            servers: Mutex::new(servers.into_iter().map(server).collect()),
             inbox: Mutex::default(),
             changed: Notify::new(),
         }
@@ -66,6 +80,10 @@ impl QuorumStore {
 impl Store for QuorumStore {
     fn guarantees(&self) -> Guarantees {
         self.guarantees.clone()
+    }
+
+    fn servers(&self, _: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+        lock(&self.servers).clone()
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {
@@ -94,6 +112,11 @@ impl Store for QuorumStore {
     }
 }
 
+/// Why a node is unreachable that was not connected at set-up.
+pub(super) fn not_yet() -> StoreError {
+    StoreError::disconnected("it was not reached yet")
+}
+
 /// Receives the events of one node.
 pub(super) struct Listener {
     pub(super) node: usize,
@@ -104,6 +127,12 @@ impl Listener {
     fn push(&self, input: Input) {
         lock(&self.store.inbox).inputs.push_back(input);
         self.store.changed.notify_one();
+    }
+
+    fn note(&self, change: impl FnOnce(&mut LinkState)) {
+        if let Some(server) = lock(&self.store.servers).get_mut(self.node) {
+            change(&mut server.link);
+        }
     }
 }
 
@@ -117,18 +146,22 @@ impl Events for Listener {
     }
 
     fn connected(&self, _: Node, _: u64) {
+        self.note(|link| link.down = None);
         self.push(Input::Up(self.node));
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
+        self.note(|link| link.down = Some(error.clone()));
         self.push(Input::Down(self.node, error));
     }
 
     fn closed(&self, _: Node, closing: Option<GrantBlock>) {
+        self.note(|link| link.closing = closing);
         self.push(Input::Closed(self.node, closing));
     }
 
     fn still_disconnected(&self, _: Node, error: StoreError) {
+        self.note(|link| link.down = Some(error.clone()));
         self.push(Input::StillDown(self.node, error));
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct TicketState {
     pub(super) rounds: u32,
     /// The queue in which it waits for a release; `None` while it does not.
     pub(super) wake_queue: Option<Name>,
-    /// It was told of a release since the last round began.
+    /// A node has reported a release since the last round began.
     pub(super) woken: bool,
     /// How many rounds in a row no member seems to have won.
     pub(super) collisions: u32,
@@ -170,8 +170,8 @@ impl TicketState {
         self.on.iter().filter(|on| on.open).count()
     }
 
-    /// Whether every lease and place of it must have ended for lack of requests: another member has adopted it, or
-    /// the member has forgotten it.
+    /// Whether every lease and place of the ticket must have ended, because no request was made for so long: another
+    /// member has adopted the lock, or the member has forgotten the ticket.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
         let longest = self.hold.max(self.place) + SILENT;
         let is_idle = self.job.is_none() && self.later.is_empty();

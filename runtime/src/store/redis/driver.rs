@@ -10,6 +10,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::connect::backoff::Backoff;
+use super::connect::error::ConnectError;
+use super::connect::renewal::Renewal;
+use super::connect::throttle::Throttle;
 use super::connect::{Connector, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
@@ -39,6 +42,7 @@ struct Serving {
     reading: Reading,
     inbox: Inbox,
     term: Term,
+    renewal: Renewal,
     /// The longest time that a reply took.
     slowest: Duration,
 }
@@ -105,11 +109,12 @@ impl Driver {
                     reading,
                     inbox,
                     term,
+                    renewal,
                     slowest,
                 }) => {
                     events.closed(Node::ONLY, term.closing);
                     events.connected(Node::ONLY, generation);
-                    let link = Link::new(&pipeline, &*events, reading, inbox, slowest);
+                    let link = Link::new(&pipeline, &*events, reading, inbox, renewal, slowest);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
@@ -130,7 +135,7 @@ impl Driver {
                 return;
             };
             let (next, refused) = Serving::begin(&pipeline, ready);
-            // Requests from before the new connection must not run on it.
+            // Requests that were submitted before the new connection must not run on it.
             for request in refused {
                 events.answered(lost(request, error.clone()));
             }
@@ -148,6 +153,7 @@ impl Serving {
             server,
             connection,
             term,
+            renewal,
         } = ready;
         let refused = pipeline.connect(connection.writing, term);
         let serving = Self {
@@ -155,6 +161,7 @@ impl Serving {
             reading: connection.reading,
             inbox: connection.inbox,
             term,
+            renewal,
             slowest: connection.slowest,
         };
         (serving, refused)
@@ -164,18 +171,14 @@ impl Serving {
 /// Retries until a connection is made.
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
+    let mut warnings = Throttle::default();
     loop {
         let attempt = async {
             match connector.again(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
                 Err(error) => {
                     backoff.failed(&error);
-                    let error = error.at(&connector.place());
-                    let error = StoreError::disconnected(error.to_string());
-                    let why = error.clone();
-                    wait::tell(move || {
-                        tracing::debug!(error = %why, "no connection to the lock store yet");
-                    });
+                    let error = failure(error, &connector.place(), &mut warnings);
                     events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -192,6 +195,26 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     }
 }
 
+/// The error of an attempt at the server at `place`, which is logged: with `warnings` if it is the credentials provider's.
+fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreError {
+    let provider = error.of_provider().cloned();
+    let mut text = error.at(place).to_string();
+    if let Some(source) = &provider {
+        text.push_str(&format!(": {source}"));
+    }
+    let error = StoreError::disconnected(text);
+    let why = error.clone();
+    match provider.is_some() && warnings.is_due() {
+        true => wait::tell(move || {
+            tracing::warn!(error = %why, "no connection to the lock store, trying again");
+        }),
+        false => wait::tell(move || {
+            tracing::debug!(error = %why, "no connection to the lock store yet");
+        }),
+    }
+    error
+}
+
 /// The output of the future that completes first.
 pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
     let (mut one, mut other) = (pin!(one), pin!(other));
@@ -202,7 +225,7 @@ pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Ou
     .await
 }
 
-/// Waits for a connection; meanwhile fails every request. `None`: the store was closed.
+/// Waits for a connection, and fails every request until there is one. `None`: the store was closed.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

@@ -75,9 +75,16 @@ pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
     code == "NOAUTH" || kind(code) == StoreErrorKind::Disconnected
 }
 
+/// How Redis 6.2 begins an error that a script has caught and returned.
+const CAUGHT: &str = "@user_script:";
+
 /// The code of an error. Since Redis 7 an error within a script has a code of its own; before, it is an ERR whose
-/// text has the code.
+/// text has the code, or has no code at all.
 fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
+    let (code, caught) = match code {
+        CAUGHT => ("ERR", true),
+        code => (code, false),
+    };
     if code != "ERR" {
         return code;
     }
@@ -85,7 +92,7 @@ fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
     if denied.iter().any(|denied| details.contains(denied)) {
         return "NOPERM";
     }
-    if details.contains("Error running script") || details.contains("user_script") {
+    if caught || details.contains("Error running script") || details.contains("user_script") {
         let words = || details.split(|c: char| !c.is_ascii_uppercase());
         if let Some(nested) = NESTED
             .iter()
@@ -140,6 +147,21 @@ mod tests {
                 Refused,
             ),
             (
+                "@user_script:",
+                "1: -NOREPLICAS Not enough good replicas to write.",
+                Busy,
+            ),
+            (
+                "@user_script:",
+                "1: -READONLY You can't write against a read only replica.",
+                Disconnected,
+            ),
+            (
+                "@user_script:",
+                "1: -OOM command not allowed when used memory > 'maxmemory'.",
+                Refused,
+            ),
+            (
                 "ERR",
                 "Error running script (call to f_6b1b): @user_script:9: The user executing the script can't run this command",
                 Forbidden,
@@ -158,6 +180,24 @@ mod tests {
         for (code, details, kind) in table {
             assert_eq!(sort(code, details).kind(), kind, "{code} {details}");
         }
+    }
+
+    #[test]
+    fn a_code_within_a_script_is_found() {
+        for (code, details) in [
+            ("OOM", "command not allowed"),
+            (
+                "@user_script:",
+                "1: -OOM command not allowed when used memory > 'maxmemory'.",
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_6b1b): @user_script:12: @user_script: 12: -OOM command not allowed",
+            ),
+        ] {
+            assert_eq!(sort(code, details).code(), Some("OOM"), "{code} {details}");
+        }
+        assert_eq!(sort("@user_script:", "1: attempt").code(), Some("ERR"));
     }
 
     #[test]

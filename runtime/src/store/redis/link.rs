@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::connect::renewal::Renewal;
 use super::error;
 use super::pending::Pending;
 use super::pipeline::Pipeline;
@@ -18,8 +19,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
 use crate::wire::{Inbox, Reading, Value};
 
-/// The interval of the watchdog. It counts intervals instead of time: otherwise a process that was suspended would
-/// take its own sleep for the server's silence.
+/// The interval of the watchdog. The watchdog counts intervals instead of time. Otherwise a process that was
+/// suspended would take the time of its own sleep for silence of the server.
 const BEAT: Duration = Duration::from_millis(500);
 /// The connection is given up after this many intervals without an answer: two seconds, and more if recent answers
 /// were slow. A busy server is slow for many clients; if all reconnected, they would send it the same requests again.
@@ -29,11 +30,11 @@ const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
 /// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
-/// How often the server is asked for its term. The time of a suspended process counts too: the server may have failed
-/// over meanwhile.
+/// How often the server is asked for its term. The time for which a process is suspended counts too, because the
+/// server may fail over during that time.
 const TERM: Duration = Duration::from_secs(10);
 
-/// This many answers at a time belong to one or two tasks, which are about to submit more.
+/// If so few answers come at once, they belong to one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
@@ -42,6 +43,7 @@ pub(super) struct Link<'a> {
     reading: Reading,
     inbox: Inbox,
     pending: Pending,
+    renewal: Renewal,
     /// Intervals since the last write.
     idle: u32,
     /// Intervals since the last answer, while one is pending.
@@ -59,6 +61,7 @@ impl<'a> Link<'a> {
         events: &'a dyn Events,
         reading: Reading,
         inbox: Inbox,
+        renewal: Renewal,
         slowest: Duration,
     ) -> Self {
         Self {
@@ -67,6 +70,7 @@ impl<'a> Link<'a> {
             reading,
             inbox,
             pending: Pending::default(),
+            renewal,
             idle: 0,
             silent: 0,
             slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
@@ -122,12 +126,15 @@ impl<'a> Link<'a> {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
         }
+        while let Poll::Ready(granted) = self.renewal.poll(cx) {
+            self.pipeline.authenticate(&granted);
+        }
         self.pipeline.poll_write(cx)
     }
 
     /// Handles all replies that have arrived completely.
     fn take(&mut self) -> Result<(), StoreError> {
-        // Before any task is woken: then the requests that it submits share one write.
+        // Called before any task is woken, so that the requests of the woken tasks share one write.
         self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
@@ -146,6 +153,9 @@ impl<'a> Link<'a> {
             answered += 1;
             let landed = self.pending.land(self.pipeline, self.events, &value);
             result = result.and(landed);
+        }
+        if let Some(answer) = self.pending.authenticated() {
+            self.renewal.answered(answer);
         }
         if replied {
             self.slowest = self.slowest.max(self.silent);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::connect::error::accepted;
 use super::pipeline::Pipeline;
 use super::sending::{Awaited, Sending};
 use super::{error, reply};
@@ -15,6 +16,8 @@ pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
     /// Written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
+    /// The server's reply to new credentials.
+    authenticated: Option<Result<(), StoreError>>,
 }
 
 impl Pending {
@@ -54,9 +57,13 @@ impl Pending {
                     pipeline.lost_shard_channel(&channel, Some(error));
                 }
             }
+            Awaited::Auth => {
+                self.authenticated = Some(accepted(value));
+            }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
-                    // Mostly an error of SCRIPT LOAD: the replies to the requests behind it show whether it matters.
+                    // This is mostly an error of SCRIPT LOAD. The replies to the requests after it show whether it
+                    // matters.
                     let code = error.code.to_string();
                     wait::tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
@@ -118,9 +125,10 @@ impl Pending {
         self.again.push(sending);
     }
 
-    /// Whether an earlier request of the same ticket must be written again. Then this one must be too, although it
-    /// was executed, so that the last request still runs last. Every operation may run twice. The same holds for a
-    /// result that depends on an earlier request for the name, which was not executed yet.
+    /// Whether an earlier request of the same ticket must be written again. Then this request must be written again
+    /// too, although it was executed, so that the ticket's last request still runs last. Every operation may run
+    /// twice. The same holds for a result that depends on an earlier request for the name, which was not executed
+    /// yet.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(
@@ -133,6 +141,11 @@ impl Pending {
             ticket.is_some() && earlier.op.ticket() == ticket
                 || looked && earlier.name == request.name
         })
+    }
+
+    /// The server's reply to new credentials since the last call.
+    pub(super) fn authenticated(&mut self) -> Option<Result<(), StoreError>> {
+        self.authenticated.take()
     }
 
     /// Writes the requests in `again`, once all replies have arrived.
@@ -161,7 +174,8 @@ impl Pending {
                 | Awaited::Term(_)
                 | Awaited::ShardChannel(_)
                 | Awaited::Asking
-                | Awaited::Ping => {}
+                | Awaited::Ping
+                | Awaited::Auth => {}
             }
         }
     }
@@ -169,7 +183,7 @@ impl Pending {
 
 fn answer(events: &dyn Events, sending: Sending, result: Result<Reply, StoreError>) {
     let result = result.map_err(|error| match error.kind() {
-        // It was written again too often.
+        // The request was written again as often as is allowed, and the server still had no script.
         StoreErrorKind::Refused if error.code() == Some("NOSCRIPT") => StoreError::new(
             StoreErrorKind::Refused,
             "the server forgets the scripts as soon as they are loaded",

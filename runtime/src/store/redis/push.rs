@@ -7,7 +7,7 @@ use crate::store::{Message, Ticket};
 use crate::wait;
 use crate::wire::Value;
 
-/// The message in a push, if there is one. Messages are hints, so a malformed one is ignored.
+/// The message in a push, if there is one. Messages are only hints, so a malformed message is ignored.
 pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
     let [Value::Text(b"message" | b"smessage"), _, payload] = words else {
         return None;
@@ -15,7 +15,7 @@ pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
     let told = payload.as_text().and_then(parse);
     if told.is_none() {
         wait::tell(|| {
-            tracing::debug!("a message on the member's channel makes no sense and is ignored");
+            tracing::debug!("a message on the member's channel is not valid and was ignored");
         });
     }
     told

@@ -23,7 +23,7 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// For nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-/// For the operator's command, beside the others: to list names, and keys without an end.
+/// For the operator's command, in addition to the others: to list names, and to find keys that never expire.
 pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
 /// For sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
@@ -34,6 +34,10 @@ pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
 /// These report more about the server. A user without these rights can connect, with a warning.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
+
+/// For servers of version 7.2 and above; older servers refuse a rule with it. Without this right, the server does not
+/// know which library connects.
+pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 
 /// The commands of the scripts, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {

@@ -81,15 +81,18 @@ const FIELDS_OF_QUEUE: u64 = 12;
 /// The fields of a record, in order.
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
 
-/// The bytes of an identity, of the mark of a form, of the fixed part of a record, and of the least request.
+/// The lengths in bytes of an identity, of the mark of a form, of the fixed part of a record, and of the shortest
+/// request.
 const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
 const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
-/// The maximum number of holders, and of waiters, in the first key. They move back from the other keys when there are so few.
+/// The maximum number of holders, and of waiters, in the first key; and the number at which they move back to it from
+/// the other keys.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The time to live that plain operations set: twenty minutes. Ten of them are for the token, which limits the hold.
+/// The time to live that plain operations set: twenty minutes. Ten of these minutes are for the token; so the hold
+/// may last at most the other ten.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
 /// How long a name in the forms `1 i` and `1 s` keeps its time to live at most, in microseconds. Together with the longest hold,
@@ -115,7 +118,7 @@ fn constants() -> HashMap<String, String> {
         ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
         ("WINDOW_US", WINDOW_US),
         ("LONGEST_LEASE_MS", LONGEST_LEASE.as_millis() as u64),
-        // Beyond every time and number; and what is added to the place of a quiet waiter.
+        // FAR is greater than every time and number. QUIET is added to the place of a quiet waiter.
         ("FAR", 1 << 53),
         ("QUIET", 1 << 52),
         ("CLAIM_MS", CLAIM_MS),
@@ -174,7 +177,8 @@ fn filled(text: &str) -> String {
     filled
 }
 
-/// Removes comments and indentation, which the server does not need. No line of a script begins inside a string.
+/// Removes comments and indentation, which the server does not need. This is safe because no line of a script begins
+/// inside a string.
 fn bare(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let mut bare = String::with_capacity(text.len());

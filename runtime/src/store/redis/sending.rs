@@ -22,13 +22,15 @@ pub(super) enum Awaited {
     /// The subscription to a shard channel.
     ShardChannel(String),
     Ping,
+    /// New credentials.
+    Auth,
 }
 
 /// A request, and how often it was written again, by reason.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
-    /// Another node redirected it here with ASK: this node is importing the slot.
+    /// Another node redirected the request here with ASK, because this node is importing the slot.
     pub(super) asking: bool,
     reloads: u32,
     /// Its first reply, if it was written again behind another request.
@@ -53,7 +55,8 @@ impl Sending {
         again
     }
 
-    /// The answer for the member after `result`. A release that runs again finds the ticket gone, but has released it.
+    /// The answer for the member after `result`. A release that runs a second time finds the ticket gone, because its
+    /// first run released the ticket.
     pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
         match self.before.take().map(|before| *before) {
             Some(before @ (Reply::Released { .. } | Reply::Cancelled))

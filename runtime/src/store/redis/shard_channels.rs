@@ -1,8 +1,8 @@
 //! [`ShardChannels`]: the names with a shard channel, on a connection to a node of a cluster.
 //!
-//! The cluster sends a message on a member's own channel to all nodes; one on a shard channel stays at its node. If
-//! the member is not subscribed to that (not yet, or the slot has moved), the script uses the member's own channel:
-//! see `scripts/cluster.lua`.
+//! The cluster sends a message on a member's own channel to all nodes; a message on a shard channel stays at its
+//! node. If the member is not subscribed to the shard channel (not yet, or the slot has moved), the script uses the
+//! member's own channel: see `scripts/cluster.lua`.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ impl ShardChannels {
     }
 
     /// A new connection. Returns the channels to subscribe to at once: until the server notices the loss of the old
-    /// connection, it counts that one as a subscriber.
+    /// connection, it counts the old connection as a subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
         self.known
@@ -50,8 +50,8 @@ impl ShardChannels {
         self.known.keys().cloned().collect()
     }
 
-    /// The store queued a request for the name. The second call returns the channel to subscribe to: a single request
-    /// is not worth it.
+    /// The store queued a request for the name. The second call for a name returns the channel to subscribe to,
+    /// because a subscription for a single request is not worth its cost.
     pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
         if !self.usable {
             return None;

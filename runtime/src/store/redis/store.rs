@@ -8,7 +8,7 @@ use super::pipeline::Pipeline;
 use crate::config::Replicas;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
-use crate::store::{Answer, Request, Store};
+use crate::store::{Answer, LinkState, Node, Request, ServerState, Store};
 
 /// A member's access to a Redis server.
 pub(crate) struct RedisStore {
@@ -56,6 +56,10 @@ impl Store for RedisStore {
     fn guarantees(&self) -> Guarantees {
         let replicas = self.replicas.map_or(0, |replicas| replicas.count);
         self.connector.guarantees(replicas)
+    }
+
+    fn servers(&self, link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+        vec![link(Node::ONLY).of(self.connector.place())]
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {

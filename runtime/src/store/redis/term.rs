@@ -1,4 +1,4 @@
-//! The restart and failover guard: a server's term as a primary, and from when on it grants.
+//! The restart and failover guard: in which term a server is the primary, and when it may start to grant.
 //!
 //! The rule is in `scripts/term.lua`. This file asks the server, on every connection and periodically after that.
 
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connect::error::{ConnectError, accept};
+use super::connect::setting;
 use super::scripts::{Script, Scripts};
 use crate::clock::Instant;
 use crate::config::Settings;
@@ -33,7 +34,7 @@ pub(crate) struct Guard {
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
     pub(crate) replicated: bool,
-    /// Whether a failover does so: always, except in tests that show why.
+    /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
     pub(crate) failover: bool,
     /// The longest lease of any client.
     pub(crate) longest_lease: Duration,
@@ -49,10 +50,12 @@ struct Notes {
     keys: Vec<String>,
     /// A query had no key, so notes of other clients may exist.
     unnamed: bool,
-    /// The last reply: the term, since when (µs), the longest lease. It is passed to the next key, which may have no note.
+    /// The last reply: the term, since when (µs), the longest lease, and since when that counts (µs). It is passed to the
+    /// next key, which may have no note.
     term: String,
     since: u64,
     lease_ms: u64,
+    turn: u64,
 }
 
 impl TermKeys {
@@ -64,7 +67,7 @@ impl TermKeys {
         })))
     }
 
-    /// The key through which the clients agree which of them loads the scripts, if there is one.
+    /// The key by which the clients agree on the one that loads the scripts; `None` if there is no epoch key.
     pub(super) fn of_loading(&self) -> Option<String> {
         let key = lock(&self.0).keys.first().cloned()?;
         Some(key + ":loading")
@@ -75,7 +78,7 @@ impl TermKeys {
         lock(&self.0).keys = keys;
     }
 
-    /// The granting connection asks again with the current keys. Others beside it may have asked before.
+    /// The granting connection asks again with the current keys. Other connections may have asked before it.
     pub(super) fn asked_again(&self) {
         let mut notes = lock(&self.0);
         notes.unnamed = notes.keys.is_empty();
@@ -118,7 +121,7 @@ impl Guard {
 
     /// How long a promoted server grants nothing, unless another client requires more.
     pub(super) fn after_failover(&self, lag: Duration) -> Duration {
-        // The server reports the lag, so it may be any number.
+        // Saturates, because the lag comes from the server and may be any number.
         let goes_on = lag.saturating_add(SLACK);
         self.longest_lease.saturating_add(goes_on)
     }
@@ -131,7 +134,7 @@ pub(super) struct Term {
     pub(super) lag: Duration,
     /// From when on the server grants, by its own clock (µs); 0: it grants.
     pub(super) opens_at: u64,
-    /// The same by our clock: certainly over by then, even with clock drift.
+    /// The same time by our clock, late enough that the block is certainly over by then, even if the clocks drift.
     pub(super) closing: Option<GrantBlock>,
 }
 
@@ -173,7 +176,7 @@ impl Term {
         let Value::List(words) = reply else {
             return None;
         };
-        let [opens_at, left, cause, term, since, lease_ms] = words.as_slice() else {
+        let [opens_at, left, cause, term, since, lease_ms, turn] = words.as_slice() else {
             return None;
         };
         let opens_at = opens_at.as_number()?;
@@ -184,9 +187,10 @@ impl Term {
             _ => return None,
         };
         let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
-        let lease_ms = lease_ms.as_number()?;
+        let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
         let mut notes = lock(&guard.keys.0);
-        (notes.term, notes.since, notes.lease_ms) = (term, since, lease_ms);
+        (notes.term, notes.since) = (term, since);
+        (notes.lease_ms, notes.turn) = (lease_ms, turn);
         let drift = left / 100 + Duration::from_millis(2);
         let until = now.after(left).after(drift);
         Some(Self {
@@ -211,15 +215,11 @@ pub(super) fn ask_lag(out: &mut Vec<u8>) {
     });
 }
 
-/// Reads the reply to [`ask_lag`]; the server's default if the user may not ask.
+/// Reads the reply to [`ask_lag`]; the server's default if the server does not say.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
-    let value = match reply {
-        Value::Map(pairs) => pairs.first().map(|pair| &pair.1),
-        Value::List(words) => words.get(1),
-        _ => None,
-    };
-    let seconds = value.and_then(Value::as_text);
-    let seconds = seconds.and_then(|digits| digits.parse().ok());
+    let seconds = setting::config(reply)
+        .ok()
+        .and_then(|digits| digits.parse().ok());
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
@@ -235,7 +235,8 @@ pub(super) fn ask(
     let mut notes = lock(&guard.keys.0);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {
-        // A node without known slots has no key, and is asked without one: it may have been promoted a moment ago.
+        // A node without known slots has no key, and is asked without a key, because it may have been promoted a
+        // moment ago.
         (0, _) => notes.unnamed |= key.is_none(),
         (_, None) => return false,
         (_, Some(_)) => {}
@@ -246,7 +247,7 @@ pub(super) fn ask(
             Some(key) => words.texts(&["1", key]),
             None => words.text("0"),
         }
-        words.number(millis(guard.longest_lease).max(notes.lease_ms));
+        words.number(millis(guard.longest_lease));
         words.number(millis(lag.saturating_add(SLACK)));
         words.number(match (guard.restart, guard.replicated) {
             (false, _) => 0,
@@ -256,6 +257,8 @@ pub(super) fn ask(
         words.number(u64::from(guard.failover));
         words.text(&notes.term);
         words.number(notes.since);
+        words.number(notes.lease_ms);
+        words.number(notes.turn);
     });
     true
 }

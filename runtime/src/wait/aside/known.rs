@@ -13,7 +13,7 @@ use super::super::block_on;
 static KNOWN: OnceLock<[&RawWakerVTable; 5]> = OnceLock::new();
 
 fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
-    // Of a clone, since that is what futures keep.
+    // Taken from a clone of the waker, because futures keep clones.
     cx.waker().clone().vtable()
 }
 

@@ -47,7 +47,7 @@ impl Lane {
             return;
         }
         if !state.has_thread && !self.spawn() {
-            // The system has no thread for it: better here than never.
+            // The system gives no thread for the jobs, so they run here, which is better than never.
             drop(state);
             return job();
         }
@@ -85,7 +85,10 @@ impl Shared {
                 // A job that panics does not stop the others. (The panic hook has reported it.)
                 let _ = catch_unwind(AssertUnwindSafe(|| {
                     if left_out > 0 {
-                        tracing::warn!(left_out, "more came up than the subscriber could be told");
+                        tracing::warn!(
+                            left_out,
+                            "events were dropped, because the subscriber is slow or blocks"
+                        );
                     }
                 }));
                 let _ = catch_unwind(AssertUnwindSafe(job));

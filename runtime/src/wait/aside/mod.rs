@@ -49,7 +49,7 @@ pub(crate) fn enter(runtime: &Runtime) -> Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         IS_ENGINE.set(false);
-        // What is left is still done.
+        // The remaining jobs still run.
         drop(ASIDE.take());
     }
 }

@@ -44,3 +44,18 @@ async fn fastest(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpS
     }
     Err(last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_zone_of_an_ipv6_address_is_kept() {
+        let mut found = lookup_host(("fe80::1%1", 7)).await.unwrap();
+        let Some(SocketAddr::V6(address)) = found.next() else {
+            panic!("no address of IPv6");
+        };
+        assert_eq!((address.scope_id(), address.port()), (1, 7));
+        assert_eq!(address.ip().to_string(), "fe80::1");
+    }
+}

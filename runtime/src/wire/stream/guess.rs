@@ -1,11 +1,14 @@
-//! Finds out which protocol a server uses that did not understand us. A separate connection asks, only for a better error.
+//! Finds out which protocol is used by a server that did not understand the client. It asks on a separate connection,
+//! only to report a better error.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::dial::dial;
+use super::super::limits::Limits;
+use super::socket::Socket;
+use crate::config::Dialer;
 
 /// How long to wait for the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -14,14 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 /// Whether the server uses TLS.
-pub(super) async fn speaks_tls(host: &str, port: u16) -> bool {
-    begins(host, port, RECORD, |answer| answer == [0x15, 3]).await
+pub(super) async fn speaks_tls(host: &str, port: u16, dialer: Option<&Dialer>) -> bool {
+    begins(host, port, dialer, RECORD, |answer| answer == [0x15, 3]).await
 }
 
 /// Whether the server uses the Redis protocol without TLS.
-#[cfg(feature = "tls")]
-pub(super) async fn speaks_plainly(host: &str, port: u16) -> bool {
-    begins(host, port, b"PING\r\n", |answer| {
+#[cfg(feature = "tls-no-provider")]
+pub(super) async fn speaks_plainly(host: &str, port: u16, dialer: Option<&Dialer>) -> bool {
+    begins(host, port, dialer, b"PING\r\n", |answer| {
         matches!(answer, [b'+' | b'-', b'A'..=b'Z'])
     })
     .await
@@ -31,11 +34,13 @@ pub(super) async fn speaks_plainly(host: &str, port: u16) -> bool {
 async fn begins(
     host: &str,
     port: u16,
+    dialer: Option<&Dialer>,
     question: &[u8],
     expected: impl Fn([u8; 2]) -> bool,
 ) -> bool {
     let asking = async {
-        let mut socket = dial(host, port).await?;
+        let limits = Limits::new(PATIENCE, PATIENCE);
+        let mut socket = Socket::connect(host, port, dialer, limits).await?;
         socket.write_all(question).await?;
         let mut answer = [0; 2];
         socket.read_exact(&mut answer).await?;

@@ -1,37 +1,43 @@
 //! Sockets; only this folder knows their kinds.
 //!
-//! - `dial.rs`: TCP connections. `tls/`: encrypted ones. `guess.rs`: the protocol of a server that does not understand us.
+//! - `dial.rs`: our own TCP connections. `dialed/`: those that the program makes. `socket.rs`: either.
+//! - `tls/`: encrypted ones. `guess.rs`: the protocol of a server that does not understand us.
 
 mod dial;
+mod dialed;
 mod guess;
-#[cfg(feature = "tls")]
+mod socket;
+#[cfg(feature = "tls-no-provider")]
 mod tls;
 
 use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use std::pin::pin;
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use std::sync::Arc;
 use std::task::{Context, Poll};
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use std::time::Duration;
 
 use redis::io::tcp::socket2::SockRef;
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::{UnixStream, tcp, unix};
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 use tokio::time::timeout;
 
-use self::dial::dial;
+use self::dialed::{Dialed, Fault};
+use self::socket::Socket;
 use super::limits::Limits;
-use crate::config::{Address, Tls};
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
+use crate::config::Tls;
+use crate::config::{Address, Dialer, Transport};
+#[cfg(feature = "tls-no-provider")]
 use crate::error::TlsError;
 
 /// How long a handshake may take before a second connection probes the server's protocol.
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// The reading half.
@@ -39,7 +45,8 @@ const BEFORE_GUESS: Duration = Duration::from_millis(500);
 pub(in super::super) enum Reading {
     Tcp(tcp::OwnedReadHalf),
     Unix(unix::OwnedReadHalf),
-    #[cfg(feature = "tls")]
+    Dialed(unix::OwnedReadHalf, Fault),
+    #[cfg(feature = "tls-no-provider")]
     Tls(Arc<tls::Session>),
 }
 
@@ -48,24 +55,26 @@ pub(in super::super) enum Reading {
 pub(in super::super) enum Writing {
     Tcp(tcp::OwnedWriteHalf),
     Unix(unix::OwnedWriteHalf),
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "tls-no-provider")]
     Tls(Arc<tls::Session>),
 }
 
 /// Connects, within `limits`.
 pub(in super::super) async fn open(
     address: &Address,
-    tls: Option<&Tls>,
+    transport: Transport<'_>,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     match address {
-        Address::Tcp { host, port } => match tls {
-            None => {
-                let stream = Limits::step(limits.silence, 0, dial(host, *port)).await?;
-                let (reading, writing) = stream.into_split();
-                Ok((Reading::Tcp(reading), Writing::Tcp(writing)))
-            }
-            Some(tls) => secure(host, *port, tls, limits).await,
+        Address::Tcp { host, port } => match transport.tls {
+            None => Ok(split(
+                Socket::connect(host, *port, transport.dialer, limits).await?,
+            )),
+            #[cfg(feature = "tls-no-provider")]
+            Some(tls) => secure(host, *port, tls, transport.dialer, limits).await,
+            // `store::open` rejects this case earlier.
+            #[cfg(not(feature = "tls-no-provider"))]
+            Some(_) => Err(io::ErrorKind::Unsupported.into()),
         },
         Address::Unix(path) => {
             let (reading, writing) = UnixStream::connect(path).await?.into_split();
@@ -74,49 +83,51 @@ pub(in super::super) async fn open(
     }
 }
 
+fn split(socket: Socket) -> (Reading, Writing) {
+    match socket {
+        Socket::Tcp(stream) => {
+            let (reading, writing) = stream.into_split();
+            (Reading::Tcp(reading), Writing::Tcp(writing))
+        }
+        Socket::Dialed(Dialed { near, fault }) => {
+            let (reading, writing) = near.into_split();
+            (Reading::Dialed(reading, fault), Writing::Unix(writing))
+        }
+    }
+}
+
 /// Whether a server that closed a plain connection uses TLS.
-pub(in super::super) async fn speaks_tls(address: &Address) -> bool {
+pub(in super::super) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
     match address {
-        Address::Tcp { host, port } => guess::speaks_tls(host, *port).await,
+        Address::Tcp { host, port } => guess::speaks_tls(host, *port, dialer).await,
         Address::Unix(_) => false,
     }
 }
 
-#[cfg(feature = "tls")]
+#[cfg(feature = "tls-no-provider")]
 async fn secure(
     host: &str,
     port: u16,
     tls: &Tls,
+    dialer: Option<&Dialer>,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     // Checked first, so that unusable files are reported even if no server listens.
     let trust = tls::trust(tls, host)?;
-    let socket = Limits::step(limits.silence, 0, dial(host, port)).await?;
-    // Client and server each send two flights.
+    let socket = Socket::connect(host, port, dialer, limits).await?;
+    // In a handshake, client and server each send two flights, so it gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let mut handshake = pin!(tls::Session::begin(socket, trust, end));
     let session = match timeout(BEFORE_GUESS, &mut handshake).await {
         Ok(shaken) => shaken?,
-        // A server without TLS may wait for the rest of what looks like a command.
-        Err(_) if guess::speaks_plainly(host, port).await => {
+        // A server without TLS may take the handshake for the beginning of a command, and wait for the rest.
+        Err(_) if guess::speaks_plainly(host, port, dialer).await => {
             return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
         }
         Err(_) => handshake.await?,
     };
     let session = Arc::new(session);
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
-}
-
-/// `store::open` rejects this case earlier.
-#[cfg(not(feature = "tls"))]
-#[expect(clippy::unused_async, reason = "as its twin")]
-async fn secure(
-    _host: &str,
-    _port: u16,
-    _tls: &Tls,
-    _limits: Limits,
-) -> io::Result<(Reading, Writing)> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Reading {
@@ -129,7 +140,8 @@ impl Reading {
         let read = match self {
             Self::Tcp(half) => Pin::new(half).poll_read(cx, &mut buffer),
             Self::Unix(half) => Pin::new(half).poll_read(cx, &mut buffer),
-            #[cfg(feature = "tls")]
+            Self::Dialed(half, fault) => dialed::poll_read(half, fault, cx, &mut buffer),
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.poll_read(cx, &mut buffer),
         };
         read.map_ok(|()| buffer.filled().len())
@@ -143,19 +155,19 @@ impl Writing {
         match self {
             Self::Tcp(half) => half.try_write(bytes),
             Self::Unix(half) => half.try_write(bytes),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.try_write(bytes),
         }
     }
 
     /// Closes both directions, even if others still have the socket.
     pub(in super::super) fn close(&self) {
-        // Fails if it is closed already.
+        // An error means that the socket is already closed, and does not matter.
         let _ = match self {
             Self::Tcp(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
             Self::Unix(half) => SockRef::from(half.as_ref()).shutdown(Shutdown::Both),
-            #[cfg(feature = "tls")]
-            Self::Tls(session) => SockRef::from(session.socket()).shutdown(Shutdown::Both),
+            #[cfg(feature = "tls-no-provider")]
+            Self::Tls(session) => session.socket().raw().shutdown(Shutdown::Both),
         };
     }
 
@@ -164,7 +176,7 @@ impl Writing {
         match self {
             Self::Tcp(half) => half.as_ref().poll_write_ready(cx),
             Self::Unix(half) => half.as_ref().poll_write_ready(cx),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "tls-no-provider")]
             Self::Tls(session) => session.socket().poll_write_ready(cx),
         }
     }

@@ -86,3 +86,31 @@ async fn a_service_that_was_just_started_grants_nothing_yet() {
     let client = Client::connect(config(&url).longest_lease(30)).unwrap();
     closed(client.mutex("m").try_lock().await, "was restarted");
 }
+
+#[tokio::test]
+async fn a_service_starts_before_its_sentinels() {
+    let service = Service::start();
+    for sentinel in service.sentinels() {
+        sentinel.kill9();
+    }
+    let lazily = config(&service.url()).restart_guard(false).connect_lazily();
+    let client = Client::connect(lazily.store_timeout(600)).expect("at once");
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.mutex("m").lock().await }
+    });
+    becomes("its error is known", async || {
+        let last = client.health().last_error;
+        last.is_some_and(|last| last.error.to_string().contains("no sentinel answers"))
+    })
+    .await;
+    assert!(!client.is_connected() && !waiting.is_finished());
+    for sentinel in service.sentinels() {
+        sentinel.start_again();
+    }
+    drop(soon("they are there", waiting).await.unwrap().unwrap());
+    let health = client.health();
+    assert!(health.is_ready(), "{health}");
+    let primary = format!("127.0.0.1:{}", service.port(0));
+    assert_eq!(health.servers[0].address, primary);
+}

@@ -1,5 +1,6 @@
 //! Servers behind sentinels.
 
+mod dialer;
 mod failovers;
 mod finding;
 mod refused;

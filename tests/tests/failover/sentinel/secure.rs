@@ -50,7 +50,10 @@ fn allow(redis: &Redis, user: &str, rule: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rules_for_servers_and_sentinels_suffice() {
     let service = Service::start();
-    let rule = acl_rule(service.url()).unwrap();
+    let mut rule = acl_rule(service.url()).unwrap();
+    if service.server(0).has_setinfo() {
+        rule = rule.with_setinfo();
+    }
     for server in service.servers() {
         allow(server, "locks", &rule.to_string());
     }

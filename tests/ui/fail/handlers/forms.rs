@@ -15,6 +15,19 @@ fn text() -> Result<u32, LockError> {
     Ok(1)
 }
 
+#[auto_mutex(on_timeout = None, on_error = None)]
+fn value() -> Option<u32> {
+    Some(1)
+}
+
+#[auto_mutex(on_error = eprintln!("failed"))]
+fn makes_a_value() {}
+
+#[auto_mutex(on_error = failed(error))]
+fn call_with_error() -> Result<u32, LockError> {
+    Ok(1)
+}
+
 struct Ledger;
 
 impl Ledger {
@@ -22,8 +35,14 @@ impl Ledger {
     fn field(&self) -> Result<u32, LockError> {
         Ok(1)
     }
+
+    #[auto_mutex(on_error = self.failed)]
+    fn error_field(&self) -> Result<u32, LockError> {
+        Ok(1)
+    }
 }
 
 fn main() {
-    let _ = (call(), text(), Ledger.field(), busy());
+    let _ = (call(), text(), Ledger.field(), Ledger.error_field(), busy());
+    let _ = (value(), makes_a_value(), call_with_error());
 }

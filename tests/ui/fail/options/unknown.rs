@@ -6,16 +6,11 @@ fn close() -> Result<(), LockError> {
     Ok(())
 }
 
-#[auto_mutex(ttl = 100, timeout = 10, permits = 5)]
+#[auto_mutex(permits = 5)]
 fn open() -> Result<(), LockError> {
     Ok(())
 }
 
-#[auto_mutex(lock_at_most_for = 100, lock_at_least_for = 10, wait_timeout = 5, hold = 7)]
-fn tidy() -> Result<(), LockError> {
-    Ok(())
-}
-
 fn main() {
-    let _ = (close(), open(), tidy());
+    let _ = (close(), open());
 }

@@ -18,6 +18,20 @@ fn generic<E>() -> Result<u32, E> {
     Ok(1)
 }
 
+#[auto_mutex(on_timeout = skip)]
+async fn half<E>() -> Result<u32, E> {
+    Ok(1)
+}
+
+struct Ledger<E>(E);
+
+impl<E> Ledger<E> {
+    #[auto_mutex]
+    fn of_type(&self) -> Result<u32, Vec<E>> {
+        Ok(1)
+    }
+}
+
 fn main() {
-    let _ = (sync(), future(), generic::<MyError>());
+    let _ = (sync(), future(), generic::<MyError>(), half::<MyError>(), Ledger(MyError).of_type());
 }

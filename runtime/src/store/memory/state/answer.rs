@@ -30,7 +30,7 @@ impl State {
         };
         let again_ms = if index < NEAR {
             let first_end = self.held.iter().map(|held| held.0).min();
-            // While the store grants nothing, the end of a lease admits nobody.
+            // While the store grants nothing, no ticket is granted when a lease ends.
             let first_end = match step.is_closed() {
                 true => first_end.unwrap_or(0).max(step.grants_from),
                 false => first_end.unwrap_or(u64::MAX),

@@ -15,7 +15,7 @@ impl State {
     pub(crate) fn take_back(&mut self, member: MemberId, loan: &Loan, held: Option<&Op>) {
         self.known = true;
         self.last_signal = 0;
-        // The loan may have read its time before the previous operation did.
+        // The loan may have read the clock before the previous operation did.
         self.clock = self.clock.max(loan.last());
         self.token = loan.token();
         if let Some(acquire) = held {

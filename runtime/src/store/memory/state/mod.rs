@@ -117,7 +117,7 @@ impl State {
         self.apply_until_open(now, 0, member, op, publish)
     }
 
-    /// As [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
+    /// Like [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
     pub(crate) fn apply_until_open(
         &mut self,
         now: u64,

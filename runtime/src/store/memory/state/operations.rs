@@ -30,7 +30,7 @@ impl State {
         if !self.renew(step, ticket, counter, hold, place) {
             self.known = true;
             self.capacity = Some(share.capacity);
-            // As a time it says since when the ticket waits.
+            // The place is a time: since when the ticket waits.
             self.places = step.now.max(self.places + 1);
             let record = Record {
                 place: self.places,

@@ -13,7 +13,8 @@ impl State {
             self.step_back(now);
         }
         self.gone.retain(|_, until| *until > now);
-        // In order of deadline, then of ticket, as the scripts do it: tests compare every reply of both stores.
+        // Leases end in order of deadline, then of ticket. The scripts use the same order, because tests compare
+        // every reply of both stores.
         if self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
             let is_plain = |ticket| records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain);

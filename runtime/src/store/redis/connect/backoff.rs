@@ -9,11 +9,12 @@ use crate::wire::USUAL_SILENCE;
 
 const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
-/// For an overloaded server: each attempt costs it time, and thousands of clients may retry.
+/// For an overloaded server, and for a credentials provider. Each attempt costs them time, and thousands of clients may
+/// retry.
 const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
 const LONGEST_SILENCE: Duration = Duration::from_secs(8);
 
-/// The delay doubles from 10 ms to 1 s, or to 4 s for an overloaded server. Jitter takes up to half of it away, so
+/// The delay doubles from 10 ms to 1 s, or to 4 s for an overloaded server or a provider that fails. Jitter takes up to half of it away, so
 /// that the clients of a restarted server do not all connect at once.
 #[derive(Debug)]
 pub(in super::super) struct Backoff {
@@ -42,11 +43,13 @@ impl Backoff {
         self.silence
     }
 
-    /// An attempt has failed. A slow server must repeat all of its work for the next attempt, so that one gets twice
-    /// the time.
+    /// An attempt has failed. A slow server must repeat all of its work for the next attempt, so the next attempt
+    /// gets twice the time.
     pub(in super::super) fn failed(&mut self, error: &ConnectError) {
         self.longest = match error {
-            ConnectError::Silent(_) | ConnectError::Passing(_) => LONGEST_IF_BUSY,
+            ConnectError::Silent(_) | ConnectError::Passing(_) | ConnectError::Credentials(_) => {
+                LONGEST_IF_BUSY
+            }
             _ => LONGEST,
         };
         self.silence = match error {
@@ -85,6 +88,7 @@ mod tests {
         waits_grow_to(LONGEST, &ConnectError::Unreachable(error()));
         waits_grow_to(LONGEST_IF_BUSY, &ConnectError::Silent(error()));
         waits_grow_to(LONGEST_IF_BUSY, &ConnectError::Passing(error()));
+        waits_grow_to(LONGEST_IF_BUSY, &ConnectError::Credentials(error()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::super::error;
+use super::unsuitable;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 use crate::wire::Value;
 
@@ -16,8 +17,14 @@ pub(in super::super) enum ConnectError {
     /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
+    /// The credentials provider returned no credentials.
+    Credentials(StoreError),
     Permission(StoreError),
     Version(String),
+    /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
+    Unsuitable(&'static str, StoreError),
+    /// The server has no database of this number.
+    NoDatabase(u32, StoreError),
     Role(String),
     /// The server is a node of a cluster, but a single server was expected.
     Cluster,
@@ -43,6 +50,14 @@ pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectErr
     }
 }
 
+/// The reply of a server to new credentials.
+pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
+    match reply {
+        Value::Error(error) => Err(error::of_server(error)),
+        _ => Ok(()),
+    }
+}
+
 impl ConnectError {
     /// Classifies an error in a reply.
     pub(in super::super) fn of(error: StoreError) -> Self {
@@ -54,8 +69,24 @@ impl ConnectError {
             Some("READONLY" | "MASTERDOWN") => Self::Role("replica".to_owned()),
             Some("NOPERM") => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
-            _ => Self::Unreachable(error),
+            _ => match unsuitable::advice(&error) {
+                Some(advice) => Self::Unsuitable(advice, error),
+                None => Self::Unreachable(error),
+            },
         }
+    }
+
+    /// As the answer to SELECT.
+    pub(in super::super) fn of_select(self, db: u32) -> Self {
+        match self {
+            Self::Unreachable(error) | Self::Unsuitable(_, error) => Self::NoDatabase(db, error),
+            error => error,
+        }
+    }
+
+    /// The server does not know WAIT.
+    pub(in super::super) fn without_wait(error: StoreError) -> Self {
+        Self::Unsuitable(unsuitable::NO_WAIT, error)
     }
 
     /// The reply has none of the forms of our scripts.
@@ -64,6 +95,15 @@ impl ConnectError {
             StoreErrorKind::Protocol,
             "the server's reply is not one of this library's scripts",
         ))
+    }
+
+    /// The error of the credentials provider, if it is the reason.
+    pub(in super::super) fn of_provider(&self) -> Option<&StoreError> {
+        match self {
+            Self::At(_, error) => error.of_provider(),
+            Self::Credentials(source) => Some(source),
+            _ => None,
+        }
     }
 
     /// The set-up error for a server at `place`.
@@ -81,8 +121,19 @@ impl ConnectError {
             }
             Self::Tls(source) => SetupError::Tls { address, source },
             Self::Authentication(source) => SetupError::Authentication { address, source },
+            Self::Credentials(source) => SetupError::Credentials { address, source },
             Self::Permission(source) => SetupError::Permission { address, source },
             Self::Version(found) => SetupError::UnsupportedServer { address, found },
+            Self::Unsuitable(reason, source) => SetupError::Unsuitable {
+                address,
+                reason: reason.into(),
+                source,
+            },
+            Self::NoDatabase(db, source) => SetupError::Unsuitable {
+                address,
+                reason: format!("it has no database {db}: leave out the number in the URL").into(),
+                source,
+            },
             Self::Role(role) => SetupError::NotPrimary { address, role },
             Self::Cluster => SetupError::UnsupportedStore {
                 scheme: "redis".to_owned(),

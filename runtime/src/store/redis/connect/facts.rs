@@ -5,17 +5,19 @@ use std::io;
 use std::time::Duration;
 
 use super::super::term::Guard;
+use super::setting::{self, Withheld};
 use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
-use crate::wire::{self, Connection, Value};
+use crate::wire::{self, Connection};
 
 /// Settings that INFO does not show.
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 
-/// A field is `None` if the server does not report it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+type Answer = Result<String, Withheld>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Facts {
-    info: Option<String>,
-    settings: [Option<String>; SETTINGS.len()],
+    info: Answer,
+    settings: [Answer; SETTINGS.len()],
     /// How long a primary keeps accepting writes after it has lost its replicas.
     lag: Duration,
 }
@@ -32,51 +34,47 @@ impl Facts {
             wire::command(&mut question, |words| words.texts(&["CONFIG", "GET", name]));
         }
         connection.send(&question).await?;
-        let mut facts = Self {
-            info: text(&connection.reply().await?),
-            lag,
-            ..Self::default()
-        };
-        for setting in &mut facts.settings {
-            *setting = match connection.reply().await? {
-                Value::Map(pairs) => pairs.first().and_then(|(_, value)| text(value)),
-                _ => None,
-            };
+        let info = setting::text(&connection.reply().await?);
+        let mut settings = [const { Err(Withheld::Disabled) }; SETTINGS.len()];
+        for answer in &mut settings {
+            *answer = setting::config(&connection.reply().await?);
         }
-        Ok(facts)
+        Ok(Self {
+            info,
+            settings,
+            lag,
+        })
     }
 
     /// Reads the facts from replies to INFO and to the settings.
     #[cfg(any(test, fuzzing))]
-    pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
-        let said = |index| said.get(index).and_then(text);
+    pub(in super::super) fn of(said: &[wire::Value<'_>], lag: Duration) -> Self {
+        let said = |index| said.get(index).unwrap_or(&wire::Value::Nil);
         Self {
-            info: said(0),
-            settings: std::array::from_fn(|index| said(index + 1)),
+            info: setting::text(said(0)),
+            settings: std::array::from_fn(|index| setting::config(said(index + 1))),
             lag,
         }
     }
 
     /// A field of INFO.
     pub(in super::super) fn field(&self, name: &str) -> Option<&str> {
-        let mut lines = self.info.as_deref()?.lines();
+        let mut lines = self.info.as_deref().ok()?.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
     }
 
     fn setting(&self, name: &str) -> Option<&str> {
         let index = SETTINGS.iter().position(|known| *known == name)?;
-        self.settings[index].as_deref()
+        self.settings[index].as_deref().ok()
     }
 
     /// The guarantees that follow from the facts.
     pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
-        let mut missing_rights = BTreeSet::new();
-        if self.info.is_none() {
-            missing_rights.insert("info");
-        }
-        if self.settings.contains(&None) {
-            missing_rights.insert("config|get");
-        }
+        let withheld = |why| {
+            let info = (self.info == Err(why)).then_some("info");
+            let config = self.settings.contains(&Err(why)).then_some("config|get");
+            BTreeSet::from_iter(info.into_iter().chain(config))
+        };
         Guarantees {
             restart: self.restart(guard),
             failover: self.failover(guard),
@@ -84,7 +82,8 @@ impl Facts {
             replicas,
             fifo: true,
             fencing_tokens: true,
-            missing_rights,
+            missing_rights: withheld(Withheld::Right),
+            disabled_commands: withheld(Withheld::Disabled),
         }
     }
 
@@ -106,16 +105,19 @@ impl Facts {
     }
 
     fn failover(&self, guard: &Guard) -> AfterFailover {
-        match number(self.field("connected_slaves")) {
-            None => return AfterFailover::Unknown,
-            Some(0) => return AfterFailover::NoReplicas,
-            Some(_) => {}
+        let replicas = number(self.field("connected_slaves"));
+        if replicas == Some(0) {
+            return AfterFailover::NoReplicas;
+        }
+        // The guard finds a promotion by this field: see term.lua.
+        if self.info.is_ok() && self.field("master_replid2").is_none() {
+            return AfterFailover::Unnoticed;
         }
         let time = guard.after_failover(self.lag);
-        match number(self.setting("min-replicas-to-write")) {
-            None => AfterFailover::Unknown,
-            Some(0) => AfterFailover::OldPrimaryGoesOn { time },
-            Some(_) => AfterFailover::Closed { time },
+        match (replicas, number(self.setting("min-replicas-to-write"))) {
+            (None, _) | (_, None) => AfterFailover::Unknown,
+            (_, Some(0)) => AfterFailover::OldPrimaryGoesOn { time },
+            (_, Some(_)) => AfterFailover::Closed { time },
         }
     }
 
@@ -136,9 +138,74 @@ fn number(text: Option<&str>) -> Option<u64> {
     text?.parse().ok()
 }
 
-fn text(value: &Value<'_>) -> Option<String> {
-    match value {
-        Value::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guarantees::Weakness;
+    use crate::store::redis::term::TermKeys;
+    use crate::wire::{ErrorReply, Value};
+
+    fn found(info: &str, setting: Value<'_>) -> Guarantees {
+        let guard = Guard {
+            keys: TermKeys::new(Vec::new()),
+            restart: false,
+            replicated: true,
+            failover: true,
+            longest_lease: Duration::from_secs(30),
+        };
+        let said = [
+            Value::Text(info.as_bytes()),
+            setting.clone(),
+            setting.clone(),
+            setting,
+        ];
+        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard, 0)
+    }
+
+    /// `INFO` as Dragonfly makes it (`server_family.cc`, 2025), shortened.
+    const DRAGONFLY: &str = "# Server\r\nredis_version:7.4.0\r\ndragonfly_version:df-v1.34.0\r\n# Memory\r\nmaxmemory:100\r\n\
+        maxmemory_policy:noeviction\r\n# Replication\r\nrole:master\r\nconnected_slaves:1\r\n\
+        slave0:ip=172.19.0.3,port=6379,state=online,lag=0\r\nmaster_replid:b72c\r\n";
+
+    #[test]
+    fn a_server_that_does_not_say_when_it_was_promoted_is_known() {
+        let empty = || Value::Map(Vec::new());
+        let found_there = found(DRAGONFLY, empty());
+        assert_eq!(found_there.failover, AfterFailover::Unnoticed);
+        assert!(
+            found_there
+                .weaknesses()
+                .contains(&Weakness::FailoverUnnoticed)
+        );
+        let alone = DRAGONFLY.replace("connected_slaves:1", "connected_slaves:0");
+        assert_eq!(found(&alone, empty()).failover, AfterFailover::NoReplicas);
+        // Upstash has no section for replication, and answers CONFIG GET with nothing.
+        let upstash = found("# Server\r\nredis_version:6.2.6\r\n", Value::List(vec![]));
+        assert_eq!(upstash.failover, AfterFailover::Unnoticed);
+        assert_eq!(upstash.disabled_commands, ["config|get"].into());
+        assert!(upstash.missing_rights.is_empty());
+    }
+
+    #[test]
+    fn a_disabled_command_is_told_from_a_missing_right() {
+        for (text, is_right) in [
+            (
+                &b"NOPERM this user has no permissions to run the 'config|get' command"[..],
+                true,
+            ),
+            (
+                b"ERR unknown command 'CONFIG', with args beginning with: 'GET' 'save' ",
+                false,
+            ),
+            (b"ERR Unsupported CONFIG parameter: save", false),
+        ] {
+            let found = found(DRAGONFLY, Value::Error(ErrorReply::new(text)));
+            let (one, other) = match is_right {
+                true => (&found.missing_rights, &found.disabled_commands),
+                false => (&found.disabled_commands, &found.missing_rights),
+            };
+            assert_eq!(*one, ["config|get"].into(), "{text:?}");
+            assert!(other.is_empty(), "{text:?}");
+        }
     }
 }

@@ -1,31 +1,90 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use super::super::error;
 use super::error::ConnectError;
-use crate::config::{Access, Address, Login};
-use crate::wire::{Connection, Limits, Value, Words};
+use super::unsuitable;
+use crate::config::{Access, Address, Login, Transport};
+use crate::credentials::Granted;
+use crate::wire::{self, Connection, ErrorReply, Limits, Value, Words};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
+/// The first version with CLIENT SETINFO.
+const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-/// Connects and sends `hello`, a command that [`write`] begins. Returns the role of the server. Fails if the server
-/// is no cluster node although one is expected, or the reverse.
+/// A connection after HELLO.
+pub(super) struct Greeted {
+    pub(super) connection: Connection,
+    pub(super) role: String,
+    /// Whether the server knows CLIENT SETINFO.
+    pub(super) takes_introductions: bool,
+    pub(super) granted: Granted,
+}
+
+/// Connects and sends HELLO, with the words that `more` adds. Fails if a cluster node is expected and the server is
+/// none, or if a single server is expected and it is a cluster node.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
-    hello: &[u8],
+    more: impl FnOnce(&mut Words<'_>),
     limits: Limits,
-) -> Result<(Connection, String), ConnectError> {
-    let mut connection = Connection::open(address, access.tls.as_ref(), limits).await?;
-    connection.send(hello).await?;
-    let role = role(&connection.reply().await?, in_cluster)?.to_owned();
-    Ok((connection, role))
+) -> Result<Greeted, ConnectError> {
+    let (mut connection, granted) =
+        dial(address, &access.login, access.transport(), limits).await?;
+    let mut hello = Vec::new();
+    wire::command(&mut hello, |words| {
+        write(words, &granted);
+        more(words);
+    });
+    connection.send(&hello).await?;
+    let reply = connection.reply().await;
+    let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
+        Some(error) => ConnectError::Unreachable(error),
+        None => error.into(),
+    })?;
+    let role = role(&reply, in_cluster)?.to_owned();
+    let takes_introductions = numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS);
+    Ok(Greeted {
+        connection,
+        role,
+        takes_introductions,
+        granted,
+    })
+}
+
+/// Connects, and then gets the credentials. So the provider is not called for a server that cannot be reached, and its
+/// token is as fresh as possible.
+pub(in super::super) async fn dial(
+    address: &Address,
+    login: &Login,
+    transport: Transport<'_>,
+    limits: Limits,
+) -> Result<(Connection, Granted), ConnectError> {
+    let connection = Connection::open(address, transport, limits).await?;
+    let granted = login.granted(address, time_to_grant(limits)).await;
+    Ok((connection, granted.map_err(ConnectError::Credentials)?))
+}
+
+/// How long a provider may take. This is a little less than the remaining time, so that the error names the provider as
+/// the reason.
+fn time_to_grant(limits: Limits) -> Duration {
+    let left = limits.end.saturating_duration_since(Instant::now());
+    left.mul_f64(0.9)
 }
 
 /// Writes the start of HELLO: the protocol version and the login.
-pub(in super::super) fn write(words: &mut Words<'_>, who: &Login) {
+pub(in super::super) fn write(words: &mut Words<'_>, who: &Granted) {
     words.texts(&["HELLO", "3"]);
+    write_auth(words, who);
+}
+
+/// Writes the login, in HELLO or as the command AUTH, which needs no right.
+pub(in super::super) fn write_auth(words: &mut Words<'_>, who: &Granted) {
     if let Some(password) = &who.password {
         words.text("AUTH");
         let user = who.user.as_ref();
@@ -40,27 +99,35 @@ pub(in super::super) fn role<'a>(
     in_cluster: bool,
 ) -> Result<&'a str, ConnectError> {
     if let Value::Error(error) = reply {
-        // Without the server's own text: it repeats the arguments, and one of them may be a password.
-        if error.details.starts_with("unknown command") {
-            return Err(ConnectError::Version("older than 6.0".to_owned()));
-        }
-        return Err(ConnectError::of(error::of_server(error)));
+        return Err(refusal(error));
     }
-    let field = |name| {
-        reply
-            .field(name)
-            .and_then(Value::as_text)
-            .unwrap_or_default()
-    };
-    let version = field("version");
-    if !is_new_enough(version) {
+    let version = version(reply);
+    // A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
+    if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
-    match (field("mode"), in_cluster) {
+    match (field(reply, "mode"), in_cluster) {
         ("sentinel", _) => Err(ConnectError::Role("sentinel".to_owned())),
         ("cluster", false) => Err(ConnectError::Cluster),
         ("standalone", true) => Err(ConnectError::NoCluster),
-        _ => Ok(field("role")),
+        _ => Ok(field(reply, "role")),
+    }
+}
+
+fn version<'a>(reply: &'a Value<'_>) -> &'a str {
+    field(reply, "version")
+}
+
+fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
+    let text = reply.field(name).and_then(Value::as_text);
+    text.unwrap_or_default()
+}
+
+/// Classifies an error in the reply to HELLO.
+pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
+    match unsuitable::of_hello(error) {
+        Some((advice, error)) => ConnectError::Unsuitable(advice, error),
+        None => ConnectError::of(error::of_server(error)),
     }
 }
 
@@ -72,21 +139,17 @@ pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
-fn is_new_enough(version: &str) -> bool {
+/// The first two numbers of a version.
+fn numbers(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version
         .split('.')
         .map_while(|number| number.parse::<u32>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), Some(minor)) => (major, minor) >= OLDEST,
-        _ => true,
-    }
+    Some((numbers.next()?, numbers.next()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ErrorReply;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
         fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {
@@ -101,7 +164,7 @@ mod tests {
         ])
     }
 
-    /// As [`role`], for a primary.
+    /// Like [`role`], for a primary.
     fn checked(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
         accept_primary(role(reply, in_cluster)?)
     }
@@ -146,7 +209,7 @@ mod tests {
     fn a_server_that_is_too_old_to_greet_repeats_no_password() {
         let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
         let error = checked(&Value::Error(ErrorReply::new(text)), false).unwrap_err();
-        assert!(matches!(&error, ConnectError::Version(_)), "{error:?}");
+        assert!(matches!(&error, ConnectError::Unsuitable(..)), "{error:?}");
         assert!(!format!("{error:?}").contains("canary"));
     }
 }

@@ -17,11 +17,10 @@ pub(in crate::store) async fn inquire(
         address, access, ..
     } = endpoint;
     let asked = limits.within(async {
+        // Any role is accepted, because replicas know the topology too.
+        let greeted = hello::open(address, access, true, |_| {}, limits).await?;
+        let mut connection = greeted.connection;
         let mut bytes = Vec::new();
-        wire::command(&mut bytes, |words| hello::write(words, &access.login));
-        // In any role: replicas know the topology too.
-        let (mut connection, _) = hello::open(address, access, true, &bytes, limits).await?;
-        bytes.clear();
         for question in questions {
             wire::command(&mut bytes, |words| words.texts(question));
         }

@@ -62,7 +62,8 @@ pub(in super::super) async fn supply<'a>(
             words.texts(&["NX", "PX"]);
             words.number(CLAIM.as_millis() as u64);
         });
-        // Sent after the claim: the client that claimed before may have loaded them meanwhile.
+        // Asks again after the claim, because the client that held the previous claim may have loaded the scripts by
+        // then.
         ask(&mut question, scripts);
         connection.send(&question).await?;
         let claimed = claimed(&connection.reply().await?)?;
@@ -87,7 +88,7 @@ pub(in super::super) async fn supply<'a>(
         accept(connection.reply().await?)?;
     }
     if key.is_some() {
-        // Any reply will do: the claim also expires by itself.
+        // The reply does not matter, because the claim also expires by itself.
         connection.reply().await?;
     }
     Ok(())

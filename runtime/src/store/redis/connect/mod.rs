@@ -1,9 +1,13 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 //!
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
+//! - `introduction.rs`: tells the server which library connects.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `backoff.rs`: when to try again.
-//! - `inspect.rs`: a connection that changes nothing.
+//! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
+//!   need.
+//! - `backoff.rs`: when to try again. `throttle.rs`: how often that logs a warning.
+//! - `renewal.rs`: new credentials for an open connection.
+//! - `inspect.rs`: a connection for reading, which changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -12,8 +16,13 @@ pub(super) mod facts;
 pub(super) mod hello;
 pub(super) mod inquiry;
 pub(super) mod inspect;
+mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
+pub(super) mod renewal;
+pub(super) mod setting;
+pub(super) mod throttle;
+pub(super) mod unsuitable;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,6 +32,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use self::backoff::Backoff;
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
+use self::hello::Greeted;
+use self::introduction::Introduction;
+use self::renewal::Renewal;
 use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
@@ -32,7 +44,7 @@ use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
-use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value, Words};
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -47,6 +59,7 @@ pub(super) struct Connector {
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
     connect_timeout: Duration,
+    introduction: Introduction,
     /// Set by the first connection.
     facts: OnceLock<Facts>,
 }
@@ -56,6 +69,7 @@ pub(super) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
     pub(super) term: Term,
+    pub(super) renewal: Renewal,
 }
 
 impl Connector {
@@ -74,6 +88,7 @@ impl Connector {
             scripts,
             guard,
             connect_timeout,
+            introduction: Introduction::default(),
             facts: OnceLock::new(),
         }
     }
@@ -127,7 +142,7 @@ impl Connector {
     async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, ConnectError> {
         let silence = match self.route {
             Route::Fixed(_) => left,
-            // The service may move to another server meanwhile, so one attempt does not get all the time.
+            // The service may move to another server during an attempt, so one attempt does not get all the time.
             Route::Sentinel(_) => USUAL_SILENCE,
         };
         let mut ready = self.open(Limits::new(left, silence)).await?;
@@ -146,7 +161,9 @@ impl Connector {
     /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
-        let prepared: Result<_, ConnectError> = limits.within(self.prepared(limits)).await;
+        // On the heap, as in `open`.
+        let prepared = Box::pin(self.prepared(limits));
+        let prepared: Result<_, ConnectError> = limits.within(prepared).await;
         let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
         ready.connection.lift_limits();
         Ok(ready)
@@ -163,26 +180,31 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
+        let dialer = match self.access.dialer {
+            Some(_) => "the dialer has not returned, ",
+            None => "",
+        };
         ConnectError::Unreachable(StoreError::disconnected(format!(
-            "not connected within {:?}: the server says nothing, or the link is slow",
+            "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
             self.connect_timeout
         )))
     }
 
     /// Whether TLS is the reason for a lost connection. A server that expects TLS just closes a plain connection. If
-    /// it refuses us after the handshake, its alert may be lost together with the bytes that it has not read.
+    /// a server refuses the client after the handshake, its alert may be lost together with the bytes that it has not
+    /// read.
     async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;
         };
-        let tls = self.access.tls.as_ref();
-        if tls.is_none() {
-            return wire::speaks_tls(address)
+        let transport = self.access.transport();
+        if transport.tls.is_none() {
+            return wire::speaks_tls(address, transport.dialer)
                 .await
                 .then_some(TlsError::Required);
         }
         let left = end.saturating_duration_since(Instant::now());
-        let opened = Connection::open(address, tls, Limits::new(left, USUAL_SILENCE)).await;
+        let opened = Connection::open(address, transport, Limits::new(left, USUAL_SILENCE)).await;
         let error = match opened {
             Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,
@@ -193,18 +215,23 @@ impl Connector {
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let server = self.route.resolve(limits).await?;
-        let mut hello = Vec::new();
-        wire::command(&mut hello, |words| {
-            hello::write(words, &self.access.login);
+        let name = |words: &mut Words<'_>| {
             words.text("SETNAME");
             words.word(format_args!("auto_mutex:{}", self.member));
-        });
+        };
         let (access, scripts) = (&self.access, &*self.scripts);
         let in_cluster = scripts.are_of_cluster();
-        let (mut connection, role) =
-            hello::open(&server.address, access, in_cluster, &hello, limits).await?;
+        let greeted = hello::open(&server.address, access, in_cluster, name, limits).await?;
+        let Greeted {
+            mut connection,
+            role,
+            takes_introductions: introduces,
+            granted,
+        } = greeted;
         hello::accept_primary(&role)?;
-        let (missing, lag) = self.loaded(&mut connection, limits).await?;
+        let time = self.connect_timeout;
+        let renewal = Renewal::new(&access.login, &server.address, time, granted);
+        let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         if !missing.is_empty() {
             let key = self.guard.keys.of_loading();
             loading::supply(
@@ -221,6 +248,7 @@ impl Connector {
             server,
             connection,
             term,
+            renewal,
         })
     }
 
@@ -228,12 +256,13 @@ impl Connector {
     async fn loaded(
         &self,
         connection: &mut Connection,
+        introduces: bool,
         limits: Limits,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let until = limits.at_most(LOADING).end;
         let mut backoff = Backoff::new();
         loop {
-            let error = match self.known(connection).await {
+            let error = match self.known(connection, introduces).await {
                 Err(error @ ConnectError::Passing(_)) => error,
                 known => return known,
             };
@@ -248,8 +277,10 @@ impl Connector {
     async fn known(
         &self,
         connection: &mut Connection,
+        introduces: bool,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let mut question = Vec::new();
+        let introduced = introduces && self.introduction.write(&mut question);
         if self.access.db != 0 {
             wire::command(&mut question, |words| {
                 words.text("SELECT");
@@ -259,10 +290,15 @@ impl Connector {
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
+        if introduced {
+            self.introduction.hear(connection).await?;
+        }
         // All replies are read before an error is returned: the connection stays usable for the next query.
         let selected = match self.access.db {
             0 => Ok(()),
-            _ => accept(connection.reply().await?).map(drop),
+            db => accept(connection.reply().await?)
+                .map(drop)
+                .map_err(|error| error.of_select(db)),
         };
         let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);
@@ -271,7 +307,9 @@ impl Connector {
 
     /// Connects, and subscribes.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let mut ready = self.prepared(limits).await?;
+        // On the heap, because it is large and rarely needed. The driver lives long, and should not reserve space for
+        // it.
+        let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = Vec::new();
         wire::command(&mut question, |words| {

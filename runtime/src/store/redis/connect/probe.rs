@@ -11,8 +11,8 @@ use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::{self, Connection};
 
-/// The name for a member's probe. Names of users never begin with a colon. It is short, since each of its keys is
-/// sent often; two members may use the same one at a time.
+/// The name for a member's probe. Names of users never begin with a colon. The name is short, because each of its
+/// keys is sent often. Two members may use the same name at the same time.
 pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) async fn run(
     for op in &operations {
         command::evaluate_spread(&mut questions, scripts, member, name, op);
     }
-    // These are used only on an idle connection, or when scripts are missing.
+    // The probe also tries commands that are used only on an idle connection, or when scripts are missing.
     wire::command(&mut questions, |words| words.text("PING"));
     loading::load(&mut questions, "return 1");
     wire::command(&mut questions, |words| {

@@ -52,8 +52,8 @@ impl Pipeline {
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
         } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
-            // The current writer or the engine will send them. The engine's own requests share a write with those of
-            // the tasks that it has woken.
+            // The current writer or the engine will send them. The engine's own requests share a write with the
+            // requests of the tasks that it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {

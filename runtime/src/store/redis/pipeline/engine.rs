@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::thread;
 
-use super::super::connect::loading;
+use super::super::connect::{hello, loading};
 use super::super::error;
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
 use super::super::term::{self, Term};
 use super::{KEPT, Pipeline, State};
 use crate::clock::Instant;
+use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::{GrantBlock, Request};
@@ -36,7 +37,7 @@ impl Pipeline {
     /// The connection is lost: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
         let mut state = lock(&self.state);
-        // A caller that is writing now must not continue later.
+        // A caller that is writing at this moment must not continue on the closed socket.
         if let Some(socket) = state.out.socket() {
             socket.close();
         }
@@ -129,7 +130,7 @@ impl Pipeline {
         }
     }
 
-    /// Asks the server for its term: it may have been the replica of another server in between.
+    /// Asks the server for its term: since the last query it may have been a replica of another server.
     pub(in super::super) fn ask_term(&self) {
         self.ask_term_by(&mut lock(&self.state), 0);
     }
@@ -159,10 +160,10 @@ impl Pipeline {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
                 && !(elsewhere && self.ask_term_by(&mut state, key + 1))
-                // The requests in flight still went to this server.
+                // The requests in flight were still sent to this server.
                 && (!elsewhere || error.code == "MOVED")
             {
-                // Without the server's own error: it would say that the requests in flight were not executed.
+                // Not with the server's own error, which would say that the requests in flight were not executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
@@ -220,6 +221,14 @@ impl Pipeline {
             }
             _ => channels.lost(channel),
         }
+    }
+
+    /// Logs in with new credentials. Requests before the login run under the old credentials, and requests after it
+    /// under the new ones.
+    pub(in super::super) fn authenticate(&self, who: &Granted) {
+        let mut state = lock(&self.state);
+        wire::command(state.out.filling(), |words| hello::write_auth(words, who));
+        self.expect(&mut state, Awaited::Auth);
     }
 
     pub(in super::super) fn ping(&self) {

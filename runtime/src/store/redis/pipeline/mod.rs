@@ -3,12 +3,13 @@
 //! A request becomes bytes in one buffer and an entry in one list, under one lock. The writer of the buffer is:
 //!
 //! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
-//! - With many in flight: the engine, which is woken. Requests that others submit until it runs share the write.
+//! - With many in flight: the engine, which is woken. Requests that other threads submit before the engine runs share
+//!   its write.
 //! - When the engine has just read something and will check here anyway: the engine. Releases, which nobody waits
 //!   for, and its own requests then share a write with those of the tasks that it has just woken.
 //!
-//! No thread holds the lock while it writes, and only one thread writes at a time. That thread also writes what
-//! others submit meanwhile, or leaves it to the engine.
+//! No thread holds the lock while it writes, and only one thread writes at a time. While it writes, other threads may
+//! submit requests: it writes these too, or leaves them to the engine.
 
 mod caller;
 mod engine;
@@ -173,7 +174,7 @@ impl Pipeline {
         }
     }
 
-    /// Writes the buffer, and what arrives meanwhile. The engine writes what the socket does not take.
+    /// Writes the buffer, and requests that arrive while it writes. The engine writes what the socket does not take.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {

@@ -3,6 +3,7 @@
 //! It uses a separate connection, since WAIT delays every later command. It touches the granted ticket and waits for
 //! that write. So a server that does not know the grant, because another server gave it, confirms nothing.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::super::command;
-use super::super::connect::error::{ConnectError, accept};
-use super::super::connect::{Connector, Ready};
+use super::super::connect::error::{ConnectError, accept, accepted};
+use super::super::connect::{Connector, Ready, hello};
+use super::super::driver::first;
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
 use crate::config::Replicas;
+use crate::credentials::Granted;
 use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
 use crate::wait;
@@ -32,7 +35,7 @@ pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
     pipeline: Arc<Pipeline>,
-    /// The connection, and the generation of the main connection at that time.
+    /// The connection, and the generation of the main connection when it was made.
     beside: Option<(u64, Ready)>,
 }
 
@@ -48,6 +51,10 @@ impl Barrier {
             .connection
             .ask(|words| words.texts(&["WAIT", "0", "1"]));
         let accepted = asked.await.map_err(ConnectError::from).and_then(accept);
+        let accepted = accepted.map_err(|error| match error {
+            ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
+            error => error,
+        });
         accepted.map_err(|error| error.at(&connector.place()))?;
         let mut barrier = Self::later(connector, replicas, pipeline);
         barrier.beside = Some((1, ready));
@@ -68,14 +75,14 @@ impl Barrier {
         }
     }
 
-    /// Decides batches of grants in turn. A batch has the grants that arrived during the one before.
+    /// Decides batches of grants in turn. A batch has the grants that arrived while the previous batch was decided.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
         confirming: &Confirming,
     ) {
         let mut batch = Vec::new();
-        while fresh.recv_many(&mut batch, MOST).await > 0 {
+        while self.receive(&mut fresh, &mut batch).await > 0 {
             let ends = Instant::now() + self.replicas.timeout;
             let reached = loop {
                 let error = match self.ask(&batch, ends, confirming).await {
@@ -97,6 +104,49 @@ impl Barrier {
         }
     }
 
+    /// Waits for grants. During this wait, and only then, logs in with new credentials when they are due.
+    async fn receive(
+        &mut self,
+        fresh: &mut UnboundedReceiver<Answer>,
+        batch: &mut Vec<Answer>,
+    ) -> usize {
+        loop {
+            let due = async {
+                match &mut self.beside {
+                    Some((_, ready)) => Err(ready.renewal.due().await),
+                    None => pending().await,
+                }
+            };
+            let received = async { Ok(fresh.recv_many(batch, MOST).await) };
+            match first(due, received).await {
+                Ok(count) => return count,
+                Err(granted) => self.authenticate(&granted).await,
+            }
+        }
+    }
+
+    /// Grants wait for the answer.
+    async fn authenticate(&mut self, granted: &Granted) {
+        let Some((_, ready)) = &mut self.beside else {
+            return;
+        };
+        let Ready {
+            connection,
+            renewal,
+            ..
+        } = ready;
+        let asked = connection.ask(|words| hello::write_auth(words, granted));
+        let answer = match timeout(self.replicas.timeout, asked).await {
+            Ok(Ok(reply)) => Some(accepted(&reply)),
+            Ok(Err(_)) | Err(_) => None,
+        };
+        match answer {
+            Some(answer) => renewal.answered(answer),
+            // The next grant makes a new connection.
+            None => self.beside = None,
+        }
+    }
+
     /// How many replicas have each of `batch`.
     async fn ask(
         &mut self,
@@ -104,7 +154,8 @@ impl Barrier {
         ends: Instant,
         confirming: &Confirming,
     ) -> Result<Vec<u32>, String> {
-        // After a reconnect of the main connection, this one may be at another server, or at a former primary.
+        // After a reconnect of the main connection, the barrier's connection may be at another server, or at a former
+        // primary.
         let generation = confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
         let (_, ready) = match &mut self.beside {
@@ -136,7 +187,7 @@ impl Barrier {
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
-/// If no reply comes within `store_timeout`, the server is gone, and a new connection is tried.
+/// If the reply to a touch does not come within `patience`, the server is gone, and a new connection is tried.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],

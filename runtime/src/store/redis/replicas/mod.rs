@@ -23,7 +23,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::lock;
 
-/// Runs `driver` with a filter in front of `events`, and the barrier beside it.
+/// Runs `driver` with a filter in front of `events`, and at the same time the barrier.
 pub(super) async fn confirmed<F>(
     barrier: Barrier,
     events: Arc<dyn Events>,
@@ -105,7 +105,7 @@ impl Events for Confirming {
 
     fn told(&self, name: &Name, message: Message) {
         let message = match message {
-            // A grant that is valid for no time makes its member send a touch.
+            // The member answers a grant that has already ended with a touch.
             Message::Grant {
                 ticket,
                 token,

@@ -80,7 +80,8 @@ impl Route {
     pub(super) async fn watch(&self) {
         match self {
             Self::Fixed(_) => pending().await,
-            Self::Sentinel(sentinels) => watch::run(sentinels).await,
+            // On the heap: most drivers need none.
+            Self::Sentinel(sentinels) => Box::pin(watch::run(sentinels)).await,
         }
     }
 }

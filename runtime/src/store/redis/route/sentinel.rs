@@ -3,7 +3,8 @@
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
-use crate::config::{Address, Login, Tls};
+use crate::config::{Address, Login, Transport};
+use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::wire::{self, Connection, Limits, Value};
 
@@ -34,15 +35,16 @@ impl Primary {
 pub(super) async fn open(
     address: &Address,
     login: &Login,
-    tls: Option<&Tls>,
+    transport: Transport<'_>,
     limits: Limits,
-) -> Result<Connection, ConnectError> {
-    let mut sentinel = Connection::open(address, tls, limits).await?;
-    let reply = accept(sentinel.ask(|words| hello::write(words, login)).await?)?;
-    match reply.field("mode").and_then(Value::as_text) {
-        Some("sentinel") => Ok(sentinel),
-        _ => Err(unreachable("it is a Redis server, not a sentinel")),
+) -> Result<(Connection, Granted), ConnectError> {
+    let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
+    match sentinel.ask(|words| hello::write(words, &granted)).await? {
+        Value::Error(error) => return Err(hello::refusal(&error)),
+        reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
+        _ => return Err(unreachable("it is a Redis server, not a sentinel")),
     }
+    Ok((sentinel, granted))
 }
 
 /// The primary of `service`; `None`: this sentinel does not know the service.

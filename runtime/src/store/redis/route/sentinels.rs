@@ -89,8 +89,8 @@ impl Sentinels {
         })
     }
 
-    /// Asks all sentinels at once, until more than half have named a primary. After the first one, the others have a
-    /// little time left.
+    /// Asks all sentinels at once, until more than half have named a primary. After the first answer, the other
+    /// sentinels have a little time left.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
@@ -192,11 +192,12 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         ..
     } = &endpoint;
     let asking = async {
-        let mut asked = sentinel::open(&address, login, access.tls.as_ref(), limits).await?;
+        let transport = access.transport();
+        let (mut asked, _) = sentinel::open(&address, login, transport, limits).await?;
         let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);
         };
-        // They may be asked next time; a failure to list them does not matter.
+        // The other sentinels may be asked next time. A failure to list them does not matter.
         let others = sentinel::others(&mut asked, service).await;
         Ok(Some((primary, others.unwrap_or_default())))
     };

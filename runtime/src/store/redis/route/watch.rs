@@ -8,14 +8,18 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::super::connect::backoff::Backoff;
-use super::super::connect::error::ConnectError;
+use super::super::connect::error::{ConnectError, accepted};
+use super::super::connect::hello;
+use super::super::connect::renewal::Renewal;
+use super::super::connect::throttle::Throttle;
+use super::super::driver::first;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
 use crate::wait;
 use crate::wire::Limits;
 
-/// A sentinel that was silent for so long is asked: it may be gone, or was partitioned during a failover.
+/// After so long a silence, the sentinel is asked: it may be gone, or it was cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 /// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -25,6 +29,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
     // Clients should not all listen to the first one.
     let mut index = Uuid::new_v4().as_u128() as usize;
     let mut backoff = Backoff::new();
+    let mut warnings = Throttle::default();
     loop {
         let all = sentinels.all();
         index = index.wrapping_add(1);
@@ -32,9 +37,14 @@ pub(super) async fn run(sentinels: &Sentinels) {
         let mut heard = false;
         let Err(error) = listen(sentinels, address, &mut heard).await;
         let address = address.to_string();
-        wait::tell(move || {
-            tracing::debug!(%address, ?error, "not listening to this sentinel any more");
-        });
+        match error.of_provider().cloned() {
+            Some(why) if warnings.is_due() => wait::tell(move || {
+                tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
+            }),
+            _ => wait::tell(move || {
+                tracing::debug!(%address, ?error, "not listening to this sentinel any more");
+            }),
+        }
         sentinels.told(None);
         if heard {
             backoff = Backoff::new();
@@ -51,8 +61,10 @@ async fn listen(
 ) -> Result<Infallible, ConnectError> {
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
-    let tls = endpoint.access.tls.as_ref();
-    let mut connection = sentinel::open(address, &endpoint.login, tls, limits).await?;
+    let transport = endpoint.access.transport();
+    let login = &endpoint.login;
+    let (mut connection, granted) = sentinel::open(address, login, transport, limits).await?;
+    let mut renewal = Renewal::new(login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
@@ -61,9 +73,15 @@ async fn listen(
         };
         *heard = true;
         sentinels.told(Some(primary));
-        // In either case, ask for the current primary.
-        if let Ok(told) = timeout(QUIET, sentinel::switched(&mut connection)).await {
-            told?;
+        let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
+        let due = async { Ok(Some(renewal.due().await)) };
+        // Asks for the current primary, whether the sentinel announced a new one, was silent for too long, or new
+        // credentials are due.
+        if let Ok(woken) = timeout(QUIET, first(switched, due)).await
+            && let Some(granted) = woken?
+        {
+            let asked = connection.ask(|words| hello::write_auth(words, &granted));
+            renewal.answered(accepted(&asked.await?));
         }
     }
 }

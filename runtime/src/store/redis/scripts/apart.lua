@@ -92,7 +92,7 @@
     end
 
     function x.wait(r)
-      -- The waiter is counted already.
+      -- The waiter is already counted.
       if s[WAITING] == 1 then s[EXPIRES] = 0 end
       call('ZADD', QUEUE_KEY, score_of(r), r[TICKET])
       front = nil
@@ -167,8 +167,8 @@
           keeps[#keeps + 1] = text_of(r)
         end
       end
-      -- In chunks, since unpack has a limit. The kept ones first, or the hash might be deleted and recreated without
-      -- its time to live.
+      -- Writes in chunks, because unpack has a limit. Writes the kept records first: otherwise the hash might be deleted
+      -- and made again without its time to live.
       for i = 1, #keeps, 1000 do call('HSET', TICKETS_KEY, unpack(keeps, i, min(i + 999, #keeps))) end
       for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 999, #drops))) end
     end

@@ -91,7 +91,7 @@
     take_waiter(r)
     r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
     if number > 0 then signalling().take(number, text) end
-    -- It may be older than other tokens only if it joins.
+    -- The token may be older than other tokens only if the waiter joins its owner.
     local newest = token > s[TOK]
     s[TOK] = max(s[TOK], token)
     add_holder(r, newest)

@@ -195,7 +195,7 @@ local function cut()
       end
       local name = sub(KEY, NAME_START, -2)
       if to and publish(to, message .. name) == 0 then
-        -- No member received it: restores the state from before.
+        -- No member received the message: restores the state from before the grant.
         call('SET', KEY, state, 'PX', FRESH_MS)
         reply = nil
         break

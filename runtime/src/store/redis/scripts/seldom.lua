@@ -182,14 +182,14 @@
       end
     end
 
-    -- The first step of every operation. A plain holder that this operation releases stays until then.
+    -- The first step of every operation. A plain holder that this operation releases stays until the release.
     function x.prune(code, ticket, text)
       local tomb = code == RELEASE and #text > 64 and byte(text, 81) == 1
       if tomb or code == SIGNAL or s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] + s[QUEUE_APART] > 0 then
         reach()
         if renews then allow() end
       end
-      -- Only once: changes are written at the end.
+      -- The check is made only once, because changes are written at the end.
       if not looked and s[HELD_APART] + s[QUEUE_APART] > 0 then others().mend() end
       looked = true
       -- Counts the signals that still exist.
@@ -260,7 +260,7 @@
         end
         return r, nil, false
       elseif code == SIGNAL then
-        -- Always checked, so that a foreign key is found before anything is written.
+        -- Called in any case, so that a foreign key is found before anything is written.
         if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
         local kind = byte(text, 65)
         local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
@@ -345,7 +345,7 @@
     -- Moves tickets that do not fit into the first key to the other keys, or back, and writes those in the other keys.
     function x.settle()
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
-      -- During a migration of the slot they stay where they are.
+      -- During a migration of the slot, tickets stay in the keys in which they are.
       if apart or s[HOLDERS] > most or s[WAITING] > most then
         reached = reached or are_here()
         if reached then others().settle() end

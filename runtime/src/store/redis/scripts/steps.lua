@@ -65,7 +65,7 @@
         else
           word = 'RELEASED'
           if r[FLAG] == 2 then
-            -- Released already.
+            -- The ticket was already released.
           elseif park > 0 and r[NUMBER] == 0 then
             -- The ticket stays, held by nobody.
             r[FLAG] = 2
@@ -113,7 +113,7 @@
         end
       end
 
-      -- Grants to the first waiters, while they fit.
+      -- Grants to the first waiters, while there are enough units for them.
       local found
       while s[WAITING] > 0 and not closed and place_at(1) do
         if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
@@ -194,7 +194,7 @@
                 if time < ends then ends = time end
               end
             end
-            -- While the store grants nothing, the end of a lease admits nobody.
+            -- While the store grants nothing, no ticket is granted when a lease ends.
             if closed then ends = max(s[HOLDERS] > 0 and ends or 0, opens) end
             if ends < FAR then again = min(NEAR_MS, ceil((ends - now) / 1000) + 1) end
           end

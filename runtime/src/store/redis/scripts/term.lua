@@ -1,19 +1,21 @@
 -- Returns from when on this server may grant, and records it for all clients: see "Restart and failover" in docs/protocol.md.
 --
 -- A term is one life of this server as a primary: the process, and how it last became one. The note has the term, the time when
--- the last promotion was seen (in this term or an earlier one), and the longest lease and lag that any client has reported. Each
--- of them can only postpone the grants.
+-- the last promotion was seen (in this term or an earlier one), and the longest lease and lag that any client has reported, until
+-- nobody has reported them for a week. Each of them can only postpone the grants.
 --
 -- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
+--         turn (µs: each week, next_lease_ms and next_lag_ms, the highest values reported since then, replace lease_ms and lag_ms),
 --         noted (µs: when it was written; kept for a week from then). No key: the client knows of no slot that this node of a
 --         cluster serves; it keeps the note itself
--- Arguments: 1 lease_ms, the longest lease of any client  2 lag_ms: for how long a primary that lost its replicas may go on at most
+-- Arguments: 1 lease_ms, the client's longest lease  2 lag_ms: for how long a primary that lost its replicas may go on at most
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': and the server may have been promoted before it)
 --            4 '0': a failover does not count  5 a term and  6 since, as another key said: if it is this term, it counts as noted here
--- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', term, since, lease_ms}
+--            7 lease_ms and  8 turn, as another key said: it counts unless this key has had its turn since
+-- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', term, since, lease_ms, turn}
 --          error READONLY: this is no primary
 
-local epoch, lease, lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local WEEK_MS, DAY_US = 604800000, 86400000000
 local now = clock()
 
@@ -33,7 +35,8 @@ local server = redis.call('INFO', 'server')
 local term = field(server, 'run_id')
 if promoted then term = term .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
 
-local known = epoch and redis.call('HMGET', epoch, 'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'noted') or {}
+local FIELDS = {'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'turn', 'next_lease_ms', 'next_lag_ms', 'noted'}
+local known = epoch and redis.call('HMGET', epoch, unpack(FIELDS)) or {}
 -- At most now: the clock may have been stepped back.
 local since = math.min(now, tonumber(known[2]) or 0)
 if promoted and (known[1] ~= term or since == 0) then since = now end
@@ -42,17 +45,27 @@ if ARGV[5] == term then
   since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
 if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
-lease, lag = math.max(lease, tonumber(known[4]) or 0), math.max(lag, tonumber(known[5]) or 0)
 
-local noted = {term, string.format('%.0f', since), string.format('%d', guard), string.format('%.0f', lease), string.format('%.0f', lag)}
-local age = now - (tonumber(known[6]) or 0)
+local turn, elsewhere = tonumber(known[6]) or 0, tonumber(ARGV[8])
+local lease, lag = math.max(own_lease, tonumber(known[4]) or 0), math.max(own_lag, tonumber(known[5]) or 0)
+if elsewhere >= turn then lease = math.max(lease, tonumber(ARGV[7])) end
+local next_lease, next_lag = math.max(own_lease, tonumber(known[7]) or 0), math.max(own_lag, tonumber(known[8]) or 0)
+if turn == 0 then turn = elsewhere end
+-- Later than now: the clock was stepped back.
+if turn == 0 or turn > now then turn = now end
+if now - turn > WEEK_MS * 1000 then
+  lease, lag, next_lease, next_lag, turn = next_lease, next_lag, own_lease, own_lag, now
+end
+
+local note = {term}
+for i, number in ipairs({since, guard, lease, lag, turn, next_lease, next_lag, now}) do note[i + 1] = string.format('%.0f', number) end
+local age = now - (tonumber(known[9]) or 0)
 local stale = age < 0 or age > DAY_US
-for i = 1, 5 do stale = stale or noted[i] ~= known[i] end
+for i = 1, 8 do stale = stale or note[i] ~= known[i] end
 if epoch and stale then
   -- A full memory never denies this write, nor any write after it: see give.lua.
   redis.call('HDEL', epoch, '')
-  redis.call('HSET', epoch, 'term', noted[1], 'since', noted[2], 'guard', noted[3], 'lease_ms', noted[4],
-    'lag_ms', noted[5], 'noted', string.format('%.0f', now))
+  for i, field in ipairs(FIELDS) do redis.call('HSET', epoch, field, note[i]) end
   redis.call('PEXPIRE', epoch, WEEK_MS)
 end
 
@@ -64,7 +77,7 @@ local function serves()
     if range[3][3] == id then return true end
   end
 end
-if not epoch and not serves() then return {0, 0, 'failover', term, since, lease} end
+if not epoch and not serves() then return {0, 0, 'failover', term, since, lease, turn} end
 
 local failover = ARGV[4] ~= '0'
 local opens, cause = 0, 'failover'
@@ -75,5 +88,5 @@ if guard > 0 and not (failover and promoted) then
   local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
   if over >= opens then opens, cause = over, 'restart' end
 end
-if opens <= now then return {0, 0, cause, term, since, lease} end
-return {opens, opens - now, cause, term, since, lease}
+if opens <= now then return {0, 0, cause, term, since, lease, turn} end
+return {opens, opens - now, cause, term, since, lease, turn}

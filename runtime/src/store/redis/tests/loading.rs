@@ -7,6 +7,7 @@ use super::super::scripts::{Script, Scripts};
 use super::super::term::TermKeys;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
+use crate::config::Transport;
 use crate::store::MemberId;
 use crate::wire::{self, Limits};
 
@@ -115,7 +116,8 @@ async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
     let key = "auto_mutex:epoch:loading";
     run::<()>(&mut admin, &["SET", key, "another"]);
     let address = server.endpoint("").address;
-    let opened = wire::Connection::open(&address, None, Limits::new(LONG, LONG)).await;
+    let opened =
+        wire::Connection::open(&address, Transport::default(), Limits::new(LONG, LONG)).await;
     let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());
     let missing = scripts.texts().collect();
     let member = MemberId::random();

@@ -43,7 +43,9 @@ impl Server {
     }
 
     fn spawn(directory: &TempDir, arguments: &[&str]) -> Child {
-        Command::new("redis-server")
+        // Another one than that of the PATH: see `tests/servers`.
+        let program = std::env::var_os("AUTO_MUTEX_REDIS_SERVER");
+        Command::new(program.unwrap_or_else(|| "redis-server".into()))
             .args(["--port", "0", "--save", "", "--unixsocket"])
             .arg(directory.path().join("socket"))
             .arg("--dir")

@@ -126,7 +126,7 @@ async fn something_that_is_no_redis_is_unreachable() {
 async fn a_database_that_does_not_exist_is_told() {
     let server = Server::start();
     let error = refused(&server.endpoint("?db=16")).await;
-    assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+    assert!(matches!(error, SetupError::Unsuitable { .. }), "{error:?}");
 }
 
 #[tokio::test]

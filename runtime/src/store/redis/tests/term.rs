@@ -306,6 +306,31 @@ fn it_is_written_again_once_a_day() {
     assert_eq!(noted(&mut bench), bench.now);
 }
 
+#[test]
+fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
+    const WEEK: u64 = 7 * 86_400 * SECOND;
+    let mut bench = Bench::new();
+    bench.promote();
+    let (long, short) = (leasing(30), leasing(5));
+    assert_eq!(bench.left(&long, LAG), CLOSED);
+    // It was reported in the first of the two weeks; those that know it from the note do not report it.
+    bench.pass(WEEK + SECOND);
+    bench.promote();
+    assert_eq!(bench.left(&short, LAG), CLOSED);
+    bench.pass(WEEK + SECOND);
+    bench.promote();
+    assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
+    // What a member heard before says nothing of now.
+    assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
+    let late = leasing(5);
+    assert_eq!(bench.left(moved(&late), LAG), CLOSED - 25 * SECOND);
+    // Whoever has it still makes it count again at once, and for the next week.
+    assert_eq!(bench.left(&long, LAG), CLOSED);
+    bench.pass(WEEK + SECOND);
+    bench.promote();
+    assert_eq!(bench.left(&short, LAG), CLOSED);
+}
+
 /// A member of a cluster, of which another slot is the node's first one.
 fn moved(guard: &Guard) -> &Guard {
     guard.keys.set(vec!["auto_mutex:epoch:{1}".to_owned()]);

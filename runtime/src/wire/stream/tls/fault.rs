@@ -45,7 +45,7 @@ pub(super) fn of(error: &Error) -> TlsError {
 fn of_certificate(error: &CertificateError) -> TlsError {
     use CertificateError as Bad;
     match error {
-        // A bad signature means that the authority was replaced by another one of the same name.
+        // A bad signature means that the authority was replaced by another authority with the same name.
         Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
         Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,
@@ -81,7 +81,7 @@ fn of_alert(alert: AlertDescription) -> TlsError {
             refused("the server cannot use it")
         }
         Alert::AccessDenied => refused("its owner has no access"),
-        // TLS 1.2 gives no better reason, also for a missing client certificate.
+        // With TLS 1.2, a server sends this alert for many reasons, a missing client certificate among them.
         Alert::HandshakeFailure => TlsError::Handshake {
             reason: "nothing in common, or the server asks for a certificate of its clients: name its files by `cert` and \
                      `key` in the URL"

@@ -6,7 +6,7 @@
 mod fault;
 mod session;
 #[cfg(repository)]
-#[cfg(test)]
+#[cfg(all(test, feature = "tls"))]
 mod tests;
 mod trust;
 

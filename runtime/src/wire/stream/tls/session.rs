@@ -4,13 +4,12 @@ use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
 use std::task::{Context, Poll, ready};
 
-use redis::io::tcp::socket2::SockRef;
 use rustls::ClientConnection;
 use tokio::io::ReadBuf;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
+use super::super::socket::Socket;
 use super::fault;
 use super::trust::Trust;
 use crate::error::TlsError;
@@ -18,7 +17,7 @@ use crate::sync::Mutex;
 use crate::wait::lock;
 
 pub(crate) struct Session {
-    socket: TcpStream,
+    socket: Socket,
     state: Mutex<State>,
 }
 
@@ -31,7 +30,7 @@ struct State {
 impl Session {
     /// Does the handshake.
     pub(in super::super) async fn begin(
-        socket: TcpStream,
+        socket: Socket,
         (config, server): Trust,
         end: Instant,
     ) -> io::Result<Self> {
@@ -47,7 +46,7 @@ impl Session {
         Ok(Self { socket, state })
     }
 
-    pub(in super::super) fn socket(&self) -> &TcpStream {
+    pub(in super::super) fn socket(&self) -> &Socket {
         &self.socket
     }
 
@@ -63,7 +62,8 @@ impl Session {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                // Closed without the alert that TLS demands; we accept that as a normal end.
+                // The server closed the connection without the alert that TLS demands. This is accepted as a normal
+                // end.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(()));
                 }
@@ -89,7 +89,7 @@ impl Session {
             // A server that refuses us may have sent the reason before it closed the connection.
             Err(error) => {
                 // The runtime may not have seen yet that the socket is readable.
-                let heard = state.receive(&mut &*SockRef::from(socket), socket);
+                let heard = state.receive(&mut &*socket.raw(), socket);
                 Err(heard.err().unwrap_or(error))
             }
         }
@@ -98,14 +98,15 @@ impl Session {
 
 impl State {
     /// Reads the available bytes.
-    fn receive(&mut self, from: &mut dyn io::Read, socket: &TcpStream) -> io::Result<()> {
+    fn receive(&mut self, from: &mut dyn io::Read, socket: &Socket) -> io::Result<()> {
         match self.tls.read_tls(from) {
             Ok(_) => {}
             Err(error) if is_for_later(&error) => return Ok(()),
             Err(error) => return Err(error),
         }
         let taken = self.tls.process_new_packets();
-        // Sends alerts and new keys. The next write sends first what the socket does not take now.
+        // Sends alerts and new keys. If the socket does not take all of them now, the next write sends the rest
+        // first.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),
@@ -114,7 +115,7 @@ impl State {
     }
 
     /// Sends the encrypted bytes.
-    fn send(&mut self, socket: &TcpStream) -> io::Result<()> {
+    fn send(&mut self, socket: &Socket) -> io::Result<()> {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut Ends(socket)) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -132,7 +133,7 @@ fn is_for_later(error: &io::Error) -> bool {
 }
 
 /// The socket, without blocking.
-struct Ends<'a>(&'a TcpStream);
+struct Ends<'a>(&'a Socket);
 
 impl io::Read for Ends<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -15,6 +15,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tokio::io::ReadBuf;
 use tokio::time::{Instant, timeout};
 
+use super::super::socket::Socket;
 use super::{Session, trust};
 use crate::config::Tls;
 use crate::error::TlsError;
@@ -55,7 +56,7 @@ async fn session<T: Send + 'static>(
         ..Tls::default()
     };
     let trust = trust(&tls, "localhost").unwrap();
-    let session = Session::begin(socket, trust, Instant::now() + LONG)
+    let session = Session::begin(Socket::Tcp(socket), trust, Instant::now() + LONG)
         .await
         .unwrap();
     (session, go, peer)
@@ -173,7 +174,9 @@ async fn what_was_said_before_the_end_is_heard_by_who_writes() {
     .await;
     go.send(()).unwrap();
     let _socket = peer.join().unwrap();
-    SockRef::from(session.socket())
+    session
+        .socket()
+        .raw()
         .shutdown(std::net::Shutdown::Write)
         .unwrap();
     let error = session.try_write(b"a question").unwrap_err();

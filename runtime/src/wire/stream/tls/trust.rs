@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::crypto::ring;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{Error as PemError, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
@@ -26,7 +26,10 @@ pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
 }
 
 fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
-    let name = tls.server_name.as_deref().unwrap_or(host);
+    let name = tls
+        .server_name
+        .as_deref()
+        .unwrap_or_else(|| without_zone(host));
     let server = ServerName::try_from(name)
         .map_err(|_| TlsError::InvalidName {
             name: name.to_owned(),
@@ -36,9 +39,7 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
         Some(path) => own_roots(path)?,
         None => system_roots()?,
     };
-    // Not the default provider of the process, which belongs to the program.
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider()?)
         .with_safe_default_protocol_versions()
         .map_err(|error| fault::of(&error))?
         .with_root_certificates(roots);
@@ -49,6 +50,34 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
             .map_err(|error| unusable(key, &error))?,
     };
     Ok((Arc::new(config), server))
+}
+
+/// No certificate contains the zone of an IPv6 address, because only this machine knows the zone.
+fn without_zone(host: &str) -> &str {
+    match host.split_once('%') {
+        Some((address, _)) if address.contains(':') => address,
+        _ => host,
+    }
+}
+
+/// The cryptography provider that the program has installed for the process, or else ours. The library installs none,
+/// because that choice belongs to the program.
+fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
+    match CryptoProvider::get_default() {
+        Some(chosen) => Ok(chosen.clone()),
+        None => own_provider(),
+    }
+}
+
+#[cfg(feature = "tls")]
+#[expect(clippy::unnecessary_wraps, reason = "as its twin")]
+fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
+    Ok(Arc::new(rustls::crypto::ring::default_provider()))
+}
+
+#[cfg(not(feature = "tls"))]
+fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
+    Err(TlsError::NoProvider)
 }
 
 fn own_roots(path: &Path) -> Result<RootCertStore, TlsError> {
@@ -86,7 +115,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let text = read(path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        // The original error may repeat a line of the file.
+        // The original error is replaced, because it may repeat a line of the file.
         let reason = match error {
             PemError::NoItemsFound => {
                 "it holds no private key in PEM (an encrypted one does not do)"
@@ -131,5 +160,21 @@ fn in_file(path: &Path, reason: impl Into<String>) -> TlsError {
     TlsError::File {
         path: path.to_owned(),
         reason: reason.into(),
+    }
+}
+
+#[cfg(all(test, not(feature = "tls")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_provider_the_error_says_how_to_get_one() {
+        let error = provider().unwrap_err();
+        assert_eq!(error, TlsError::NoProvider);
+        let text = error.to_string();
+        assert!(
+            text.contains("`install_default`") && text.contains("`tls`"),
+            "{text}"
+        );
     }
 }

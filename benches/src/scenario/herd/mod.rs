@@ -1,0 +1,144 @@
+//! S10: a herd: many clients that start at once, and lose their server at once. `place.rs`: where they lock, and how that fails.
+
+mod place;
+
+use std::time::Instant;
+
+use self::place::{Kind, Place};
+use super::{Bench, Column, FOREIGN, Scenario, Table};
+use crate::Failure;
+use crate::clock;
+use crate::job::{Herd, Job};
+use crate::measure::Values;
+use crate::measure::cpu::Usage;
+use crate::peer::Contender;
+use crate::run::{Child, Placement};
+use crate::worker::{Herded, Span, Started};
+
+const CLIENTS: usize = 3_000;
+const PROCESSES: usize = 4;
+
+const COLUMNS: &[Column] = &[
+    Column::new("clients", "clients"),
+    Column::new("start_s", "start: all served after s"),
+    Column::new("start_not_served", "start: not served"),
+    Column::new("not_served", "not served"),
+    Column::new("served_s", "all served after s"),
+    Column::new("again_s", "all once more after s"),
+    Column::new("server_cpu_s", "servers' CPU s"),
+    Column::new("kb_per_client", "KB sent per client"),
+    Column::new("connections_per_client", "connections per client"),
+    FOREIGN,
+];
+
+const fn table(name: &'static str, title: &'static str) -> Table {
+    Table {
+        name,
+        title,
+        columns: COLUMNS,
+        plot: None,
+    }
+}
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    id: "S10",
+    tables: &[
+        table(
+            Kind::Server.table(),
+            "S10: 3,000 clients in 4 processes, each with a lock of its own twice a second, start at once; then their server is killed and started again",
+        ),
+        table(
+            Kind::Sentinel.table(),
+            "S10, Sentinel: the same with a primary, two replicas and three sentinels; the primary is killed and replaced",
+        ),
+        table(
+            Kind::Cluster.table(),
+            "S10, Cluster: the same on three primaries with a replica each; one primary is killed and replaced",
+        ),
+    ],
+    counts: false,
+    run,
+};
+
+fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let options = bench.options().clone();
+    let rounds = if options.quick {
+        1
+    } else {
+        options.repetitions.min(3)
+    };
+    let placement = Placement::Both;
+    for kind in Kind::ALL {
+        bench.rounds(
+            kind.table(),
+            placement,
+            &[Contender::AutoMutex],
+            rounds,
+            |_, _| measure(kind, placement),
+        )?;
+        bench.save()?;
+    }
+    Ok(())
+}
+
+fn measure(kind: Kind, placement: Placement) -> Result<Values, Failure> {
+    let mut place = Place::open(kind)?;
+    let job = Job::Herd(Herd {
+        url: place.url(),
+        clients: CLIENTS / PROCESSES,
+    });
+    let started = clock::now();
+    let mut herd = (0..PROCESSES)
+        .map(|_| Child::start(&job, placement))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (mut start_at, mut start_served) = (started, 0);
+    for child in &herd {
+        let start: Started = child.expect("started")?;
+        start_at = start_at.max(start.at);
+        start_served += start.served;
+        child.expect::<()>("ready")?;
+    }
+    let pids: Vec<_> = herd.iter().map(Child::pid).collect();
+    let (usage, began) = (Usage::now(pids.iter().copied()), Instant::now());
+    let struck = place.strike()?;
+    let before = place.figures();
+    for child in &mut herd {
+        child.go(Span {
+            start: struck,
+            until: 0,
+        })?;
+    }
+    let (mut served, mut again) = (0, 0);
+    let (mut served_at, mut again_at) = (struck, struck);
+    for child in &herd {
+        let herded: Herded = child.expect("done")?;
+        served += herded.served;
+        again += herded.again;
+        served_at = served_at.max(herded.served_at);
+        again_at = again_at.max(herded.again_at);
+    }
+    let after = place.figures();
+    let others = Usage::now(pids.into_iter().chain(place.pids())).foreign_since(usage);
+    let foreign = others / began.elapsed().as_secs_f64();
+    let seconds = |from: u64, at: u64| (at - from) as f64 / clock::SECOND as f64;
+    let per_client = |total: u64| total as f64 / CLIENTS as f64;
+    let values = [
+        ("clients", CLIENTS as f64),
+        ("start_s", seconds(started, start_at)),
+        ("start_not_served", (CLIENTS - start_served) as f64),
+        ("not_served", (CLIENTS - served.min(again)) as f64),
+        ("served_s", seconds(struck, served_at)),
+        ("again_s", seconds(struck, again_at)),
+        ("server_cpu_s", after.cpu - before.cpu),
+        (
+            "kb_per_client",
+            per_client(after.received - before.received) / 1000.0,
+        ),
+        (
+            "connections_per_client",
+            per_client(after.connections - before.connections),
+        ),
+        ("foreign_cpu", foreign),
+    ];
+    Ok(values.map(|(name, value)| (name.to_owned(), value)).into())
+}

@@ -1,0 +1,123 @@
+//! Where a herd locks, how that place fails, and what its servers count.
+
+use std::time::Duration;
+
+use auto_mutex_tests::cluster::{Cluster, Shape};
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::sentinel::Service;
+
+use crate::Failure;
+use crate::clock;
+use crate::measure::cpu;
+use crate::run::pin;
+
+/// How long a node of the cluster is silent before its replica takes over.
+const NODE_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Server,
+    Sentinel,
+    Cluster,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Server, Self::Sentinel, Self::Cluster];
+
+    pub(super) const fn table(self) -> &'static str {
+        match self {
+            Self::Server => "S10",
+            Self::Sentinel => "S10 sentinel",
+            Self::Cluster => "S10 cluster",
+        }
+    }
+}
+
+pub(super) enum Place {
+    /// With its data on a disk.
+    Server(Box<Redis>),
+    Sentinel(Service),
+    Cluster(Cluster),
+}
+
+/// Sums over the servers that run, without sentinels.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Figures {
+    pub(super) received: u64,
+    pub(super) connections: u64,
+    /// In seconds.
+    pub(super) cpu: f64,
+}
+
+impl Place {
+    pub(super) fn open(kind: Kind) -> Result<Self, Failure> {
+        Ok(match kind {
+            Kind::Server => {
+                let redis = Redis::with(Options::default().persistent());
+                pin::server(redis.pid())?;
+                Self::Server(Box::new(redis))
+            }
+            Kind::Sentinel => {
+                let service = Service::start();
+                service.watch_closely();
+                Self::Sentinel(service)
+            }
+            Kind::Cluster => {
+                let cluster = Cluster::with(Shape::default().node_timeout(NODE_TIMEOUT));
+                cluster.works();
+                Self::Cluster(cluster)
+            }
+        })
+    }
+
+    pub(super) fn url(&self) -> String {
+        match self {
+            Self::Server(redis) => redis.url(),
+            Self::Sentinel(service) => service.url(),
+            Self::Cluster(cluster) => cluster.url(),
+        }
+    }
+
+    /// Kills a primary. A single server is started again; elsewhere a replica takes over by itself. Returns from when
+    /// on clients may be served again, or wait for that.
+    pub(super) fn strike(&mut self) -> Result<u64, Failure> {
+        match self {
+            Self::Server(redis) => {
+                redis.restart();
+                pin::server(redis.pid())?;
+            }
+            Self::Sentinel(service) => {
+                let primary = service.primary().ok_or("the service has no primary")?;
+                service.server(primary).kill9();
+            }
+            Self::Cluster(cluster) => cluster.node(0).kill9(),
+        }
+        Ok(clock::now())
+    }
+
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.running().map(Redis::pid).collect()
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        self.running()
+            .fold(Figures::default(), |sum, redis| Figures {
+                received: sum.received + number(redis, "total_net_input_bytes"),
+                connections: sum.connections + number(redis, "total_connections_received"),
+                cpu: sum.cpu + cpu::of(redis.pid()),
+            })
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Redis> {
+        let servers = match self {
+            Self::Server(redis) => std::slice::from_ref(&**redis),
+            Self::Sentinel(service) => service.servers(),
+            Self::Cluster(cluster) => cluster.nodes(),
+        };
+        servers.iter().filter(|redis| redis.is_running())
+    }
+}
+
+fn number(redis: &Redis, field: &str) -> u64 {
+    redis.info(field).parse().unwrap_or(0)
+}

@@ -1,0 +1,83 @@
+//! Prevents that the body of an annotated function gives its guard away.
+
+use std::future::{Ready, ready};
+
+use crate::error::LockError;
+use crate::handle::Guard;
+
+/// A body must not release the guard that protects it.
+#[diagnostic::on_unimplemented(
+    message = "the body has its guard only borrowed: it cannot release the lock",
+    label = "the lock is released when the body ends",
+    note = "to release it earlier, move what needs the lock into a function of its own, and annotate that one",
+    note = "or take the lock by a handle, whose guard is the caller's: `Mutex::new(name).lock().await?`"
+)]
+pub trait MayRelease {}
+
+/// Versions for borrowed guards of the methods that consume a guard. The trait is in scope in the body, so the compiler
+/// finds these methods before those of the guard itself. They require [`MayRelease`], which no type implements, so a
+/// call fails with the clear message of that trait. For a guard that the body took by a handle, it finds the guard's
+/// own methods.
+pub trait Borrowed: Sized {
+    /// Does not compile.
+    fn unlock(self) -> Ready<Result<bool, LockError>>
+    where
+        Self: MayRelease,
+    {
+        ready(Ok(false))
+    }
+
+    /// Does not compile.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    fn blocking_unlock(self) -> Result<bool, LockError>
+    where
+        Self: MayRelease,
+    {
+        Ok(false)
+    }
+
+    /// Does not compile.
+    fn release(self) -> Ready<Result<u32, LockError>>
+    where
+        Self: MayRelease,
+    {
+        ready(Ok(0))
+    }
+
+    /// Does not compile.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    fn blocking_release(self) -> Result<u32, LockError>
+    where
+        Self: MayRelease,
+    {
+        Ok(0)
+    }
+
+    /// Does not compile.
+    fn downgrade(self) -> Ready<Result<Self, LockError>>
+    where
+        Self: MayRelease,
+    {
+        ready(Ok(self))
+    }
+
+    /// Does not compile.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    fn blocking_downgrade(self) -> Result<Self, LockError>
+    where
+        Self: MayRelease,
+    {
+        Ok(self)
+    }
+}
+
+impl<G: Guard> Borrowed for &G {}

@@ -1,0 +1,247 @@
+//! [`Health`]: the state of a client, as far as the process knows it without asking the store. Pings, which ask the
+//! store.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::Client;
+use crate::clock::Instant;
+use crate::config::Endpoint;
+use crate::error::{LockError, StoreError};
+use crate::queue::{Answered, LockQueue};
+use crate::store::{GrantBlock, Op, ServerState};
+use crate::wait::block_on;
+
+/// The state of a client, for readiness probes and status pages. [`Client::health`] returns it.
+///
+/// Its `Display` output is a short text, with a line for each server.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = auto_mutex::Client::connect("memory://")?;
+/// let health = client.health();
+/// assert!(health.is_ready() && health.connected && health.held == 0);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether the client accepts calls. It does not while it drains, after it was shut down, and in a forked process.
+    pub accepts_calls: bool,
+    /// Whether the store is connected: a majority of a quorum, every primary of a cluster.
+    pub connected: bool,
+    /// How much longer the store grants nothing, after a restart or a failover. `None`: the store grants. In a cluster,
+    /// this is the time of the node that takes longest.
+    pub closed_for: Option<Duration>,
+    /// How long ago the client sent the oldest renewal that has no answer yet. If this time comes near to the lease,
+    /// locks will be lost.
+    pub oldest_renewal: Option<Duration>,
+    /// How many locks the client holds.
+    pub held: usize,
+    /// How many calls wait for a lock.
+    pub waiting: usize,
+    /// The last failure of a connection, even if the client has reconnected since.
+    pub last_error: Option<LastError>,
+    /// Each server in use. Empty for `memory://`. Before the first connection
+    /// ([`Config::connect_lazily`](crate::Config::connect_lazily)) there is one entry with the addresses of the URL.
+    pub servers: Vec<ServerHealth>,
+    ready: bool,
+}
+
+/// A failure of a connection.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LastError {
+    /// How long ago the connection failed.
+    pub ago: Duration,
+    /// The error. Its text contains no secrets.
+    pub error: StoreError,
+}
+
+/// The state of one server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerHealth {
+    /// Host and port, or the socket file. With sentinels, this is the current primary.
+    pub address: String,
+    /// Whether it is connected.
+    pub connected: bool,
+    /// How much longer the server grants nothing, after a restart or a failover. `None`: it grants.
+    pub closed_for: Option<Duration>,
+    /// Why the server is not connected.
+    pub error: Option<StoreError>,
+}
+
+impl Health {
+    /// Whether a free lock could be taken now, as far as this process knows. The rule:
+    ///
+    /// - the client accepts calls, and
+    /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
+    ///   One primary is enough, because the locks of other primaries are only a part.
+    ///
+    /// Use this rule for the readiness probe of a service that cannot work without its locks. Do not use it if a part
+    /// of the service needs no lock: while Redis fails over, every pod would become unready, and all requests would
+    /// fail. For such a service `accepts_calls` is the better rule. A liveness probe should use neither, because a
+    /// restart of the pod does not repair a server.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+}
+
+impl ServerHealth {
+    fn new(server: ServerState, now: Instant) -> Self {
+        Self {
+            address: server.address,
+            connected: server.link.down.is_none(),
+            closed_for: left(server.link.closing, now),
+            error: server.link.down,
+        }
+    }
+
+    fn grants(&self) -> bool {
+        self.connected && self.closed_for.is_none()
+    }
+}
+
+fn left(closing: Option<GrantBlock>, now: Instant) -> Option<Duration> {
+    let left = now.until(closing?.until);
+    (!left.is_zero()).then_some(left)
+}
+
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.ready { "ready" } else { "not ready" })?;
+        if !self.accepts_calls {
+            f.write_str("; accepts no calls")?;
+        }
+        state(f, self.connected, self.closed_for)?;
+        write!(f, "; {} held, {} waiting", self.held, self.waiting)?;
+        if let Some(renewal) = self.oldest_renewal {
+            write!(f, "; no answer to a renewal for {renewal:.1?}")?;
+        }
+        if let Some(LastError { ago, error }) = &self.last_error {
+            write!(f, "; last error {ago:.0?} ago: {error}")?;
+        }
+        for server in &self.servers {
+            write!(f, "\n{server}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ServerHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)?;
+        state(f, self.connected, self.closed_for)?;
+        self.error
+            .as_ref()
+            .map_or(Ok(()), |error| write!(f, ": {error}"))
+    }
+}
+
+fn state(f: &mut fmt::Formatter<'_>, connected: bool, closed_for: Option<Duration>) -> fmt::Result {
+    f.write_str(if connected {
+        "; connected"
+    } else {
+        "; not connected"
+    })?;
+    closed_for.map_or(Ok(()), |left| {
+        write!(f, "; grants nothing for another {left:.0?}")
+    })
+}
+
+impl Client {
+    /// The state of this client. Sends nothing and does not wait; it visits each name in use.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let (member, now) = (self.member(), Instant::now());
+        let accepts_calls = member.is_open();
+        let connected = self.is_connected();
+        let closed_for = left(member.links().longest_closing(now), now);
+        let link = |node| member.links().state(node);
+        let servers = member.store().servers(&link).into_iter();
+        let servers: Vec<_> = servers
+            .map(|server| ServerHealth::new(server, now))
+            .collect();
+        let grants = match member.settings().endpoint {
+            Endpoint::Cluster(_) => servers.iter().any(ServerHealth::grants),
+            _ => connected && closed_for.is_none(),
+        };
+        let load = member.load();
+        let last = member.links().last_error();
+        Health {
+            ready: accepts_calls && grants,
+            accepts_calls,
+            connected,
+            closed_for,
+            oldest_renewal: load.oldest_renewal.map(|sent| sent.until(now)),
+            held: load.held,
+            waiting: load.waiting,
+            last_error: last.map(|(at, error)| LastError {
+                ago: at.until(now),
+                error,
+            }),
+            servers,
+        }
+    }
+
+    /// Whether the store is connected, as far as this process knows: a majority of a quorum, every primary of a
+    /// cluster. Sends nothing and does not wait. `false` after the client was shut down.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.member().check().is_ok() && self.member().links().are_up()
+    }
+
+    /// Sends a ping to the store, and returns how long the answer took. With several servers, this is the time of the
+    /// last answer; with a quorum, the time until a majority has answered.
+    ///
+    /// The ping runs one of the locks' own scripts, with a name that is never in use. So an answer also shows that the
+    /// server can serve locks. It does not show whether the server grants locks: see [`Health::closed_for`].
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`]: at once if a server is not connected; otherwise if it does not answer within
+    /// `store_timeout`. Also the errors of a client that is shut down or forked.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future has no effect on any lock.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// println!("the lock store answers within {:?}", client.ping().await?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn ping(&self) -> Result<Duration, LockError> {
+        let sent = Instant::now();
+        for answer in self.pinging()? {
+            answer.wait().await?;
+        }
+        Ok(sent.until(Instant::now()))
+    }
+
+    /// Does the same as [`ping`](Self::ping), and blocks the thread. The errors are the same.
+    pub fn blocking_ping(&self) -> Result<Duration, LockError> {
+        block_on(self.ping())
+    }
+
+    /// Asks all servers first, and then waits for the answers.
+    fn pinging(&self) -> Result<Vec<Answered>, LockError> {
+        let member = self.member();
+        let names = member.store().pings();
+        let ask = |name| {
+            if let Some((_, source)) = member.outage(name) {
+                return Err(LockError::Unavailable {
+                    name: name.to_string(),
+                    server: member.settings().endpoint.servers(),
+                    source,
+                });
+            }
+            member.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
+        };
+        names.iter().map(ask).collect()
+    }
+}

@@ -1,0 +1,152 @@
+//! [`Lane`]: the thread that runs a provider, which may block or panic.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+
+use super::provider::Erased;
+use super::{Granted, ServerAddress};
+use crate::error::with_sources;
+use crate::sync::atomic::{AtomicBool, Ordering};
+
+/// A runtime with one thread. It runs all the time, and not only for jobs, because a provider may leave open
+/// connections in it that other code uses. Ends when the last handle is dropped.
+#[derive(Clone)]
+pub(super) struct Lane {
+    jobs: UnboundedSender<Job>,
+    /// Whether the thread is running a provider.
+    busy: Arc<AtomicBool>,
+}
+
+/// One call of a provider. It is dropped when no caller waits for the reply any more. It stays unanswered if the
+/// provider panics.
+pub(super) struct Job {
+    pub(super) server: ServerAddress,
+    pub(super) reply: oneshot::Sender<Result<Granted, String>>,
+}
+
+impl Lane {
+    pub(super) fn start(provider: Arc<dyn Erased>) -> io::Result<Self> {
+        let (jobs, coming) = mpsc::unbounded_channel();
+        let busy = Arc::new(AtomicBool::new(false));
+        let lane = Self {
+            jobs,
+            busy: busy.clone(),
+        };
+        thread::Builder::new()
+            .name("auto-mutex-login".to_owned())
+            .spawn(
+                move || match Builder::new_current_thread().enable_all().build() {
+                    Ok(runtime) => run(runtime, provider, coming, &busy),
+                    Err(error) => refuse(&error, coming),
+                },
+            )?;
+        Ok(lane)
+    }
+
+    pub(super) fn submit(&self, job: Job) {
+        let _ = self.jobs.send(job);
+    }
+
+    /// Whether the thread is running a provider at this moment.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.busy, &other.busy)
+    }
+}
+
+fn run(
+    runtime: Runtime,
+    provider: Arc<dyn Erased>,
+    mut coming: UnboundedReceiver<Job>,
+    busy: &Arc<AtomicBool>,
+) {
+    runtime.block_on(async {
+        while let Some(job) = coming.recv().await {
+            // A panic ends only its own task.
+            tokio::spawn(job.run(provider.clone(), busy.clone()));
+        }
+    });
+    // Does not wait for blocking work that the provider may have started.
+    runtime.shutdown_background();
+}
+
+fn refuse(error: &io::Error, mut coming: UnboundedReceiver<Job>) {
+    while let Some(job) = coming.blocking_recv() {
+        let _ = job.reply.send(Err(format!("has no runtime: {error}")));
+    }
+}
+
+impl Job {
+    async fn run(self, provider: Arc<dyn Erased>, busy: Arc<AtomicBool>) {
+        let Self { server, mut reply } = self;
+        let mut changed = {
+            let _inside = Inside::new(&busy);
+            provider.changed()
+        };
+        let (early, asked) = {
+            let mut asking = None;
+            let asked = poll_fn(|cx| {
+                if reply.poll_closed(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                let _inside = Inside::new(&busy);
+                let (_, asking) = asking.get_or_insert_with(|| {
+                    let early = changed.as_mut().poll(cx).is_ready();
+                    (early, provider.credentials(&server))
+                });
+                asking.as_mut().poll(cx).map(Some)
+            })
+            .await;
+            let Some(asked) = asked else {
+                return;
+            };
+            (asking.is_some_and(|(early, _)| early), asked)
+        };
+        let (mut recall, recalled) = oneshot::channel();
+        let granted = match asked {
+            Ok(credentials) => Granted::new(credentials, recalled),
+            Err(error) => Err(format!("failed: {}", with_sources(&*error))),
+        };
+        if reply.send(granted).is_err() {
+            return;
+        }
+        let wanted = early
+            || poll_fn(|cx| {
+                if recall.poll_closed(cx).is_ready() {
+                    return Poll::Ready(false);
+                }
+                let _inside = Inside::new(&busy);
+                changed.as_mut().poll(cx).map(|()| true)
+            })
+            .await;
+        if wanted {
+            let _ = recall.send(());
+        }
+    }
+}
+
+/// While this value exists, the thread counts as running a provider.
+struct Inside<'a>(&'a AtomicBool);
+
+impl<'a> Inside<'a> {
+    fn new(busy: &'a AtomicBool) -> Self {
+        busy.store(true, Ordering::Relaxed);
+        Self(busy)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,43 @@
+//! [`Introduction`]: CLIENT SETINFO, so that `CLIENT LIST` shows which library a connection belongs to.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::wire::{self, Connection, Value};
+
+/// The only fields that are sent, and their values.
+const WORDS: [[&str; 2]; 2] = [
+    ["LIB-NAME", "auto-mutex"],
+    ["LIB-VER", env!("CARGO_PKG_VERSION")],
+];
+
+/// Sent on each connection until the server refuses it, because each refusal makes an entry in the server's ACL LOG.
+#[derive(Debug, Default)]
+pub(super) struct Introduction {
+    refused: AtomicBool,
+}
+
+impl Introduction {
+    /// Writes the commands; returns whether there are [`replies`](Self::hear) to read.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> bool {
+        let wanted = !self.refused.load(Ordering::Relaxed);
+        if wanted {
+            for [field, value] in WORDS {
+                wire::command(out, |words| {
+                    words.texts(&["CLIENT", "SETINFO", field, value]);
+                });
+            }
+        }
+        wanted
+    }
+
+    /// Reads the replies. A user needs no right to the command.
+    pub(super) async fn hear(&self, connection: &mut Connection) -> io::Result<()> {
+        for _ in WORDS {
+            if let Value::Error(_) = connection.reply().await? {
+                self.refused.store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}

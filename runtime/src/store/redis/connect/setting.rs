@@ -1,0 +1,36 @@
+//! Reads the settings that a server reports. Distinguishes a missing right from a command that the server refuses to
+//! every user.
+
+use super::super::error;
+use crate::wire::Value;
+
+/// Why a server does not report a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Withheld {
+    /// The user lacks the right.
+    Right,
+    /// No user has the right, or the answer is empty: the command is disabled or renamed, for example CONFIG on managed
+    /// services.
+    Disabled,
+}
+
+/// Reads the reply to CONFIG GET of one setting. Some servers reply with a list although RESP3 has maps.
+pub(in super::super) fn config(reply: &Value<'_>) -> Result<String, Withheld> {
+    let value = match reply {
+        Value::Map(pairs) => pairs.first().map(|(_, value)| value),
+        Value::List(words) => words.get(1),
+        other => Some(other),
+    };
+    value.map_or(Err(Withheld::Disabled), text)
+}
+
+/// Reads a text.
+pub(in super::super) fn text(reply: &Value<'_>) -> Result<String, Withheld> {
+    match reply {
+        Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        Value::Error(refused) if error::of_server(refused).code() == Some("NOPERM") => {
+            Err(Withheld::Right)
+        }
+        _ => Err(Withheld::Disabled),
+    }
+}

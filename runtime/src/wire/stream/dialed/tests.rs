@@ -1,0 +1,270 @@
+//! Programs whose dialers and streams break their contract.
+
+use std::future::{Future as _, pending, poll_fn, ready};
+use std::io;
+use std::net::Shutdown;
+use std::pin::{Pin, pin};
+use std::sync::mpsc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use redis::io::tcp::socket2::SockRef;
+use tokio::io::{
+    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf, duplex,
+};
+use tokio::time::timeout;
+
+use super::super::socket::Socket;
+use super::outside::MOST_CALLS;
+use super::*;
+use crate::wire::limits::Limits;
+
+const LONG: Duration = Duration::from_secs(60);
+
+async fn connect(dialer: &Dialer) -> io::Result<Socket> {
+    let connecting = Socket::connect("host", 7, Some(dialer), Limits::new(LONG, LONG));
+    timeout(LONG, connecting).await.unwrap()
+}
+
+/// Our end, and the other end of the program's stream.
+async fn pair() -> (Socket, DuplexStream) {
+    let (sender, streams) = mpsc::channel();
+    let dialer = Dialer::new(move |host, port| {
+        assert_eq!((host.as_str(), port), ("host", 7));
+        let (near, far) = duplex(1000);
+        sender.send(far).unwrap();
+        ready(Ok(near))
+    });
+    let socket = connect(&dialer).await.unwrap();
+    (socket, streams.recv().unwrap())
+}
+
+#[derive(Clone, Copy)]
+enum Trouble {
+    Reading,
+    Writing,
+    Panic,
+}
+
+/// The data that a server sent before the fault is read first.
+struct Troubled {
+    last_words: &'static [u8],
+    trouble: Trouble,
+    writes: bool,
+}
+
+impl AsyncRead for Troubled {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.trouble {
+            Trouble::Writing if !self.writes => return Poll::Pending,
+            _ if !self.last_words.is_empty() => {
+                buffer.put_slice(self.last_words);
+                self.last_words = b"";
+            }
+            Trouble::Reading => return Poll::Ready(Err(io::Error::other("as told"))),
+            Trouble::Panic => panic!("as told"),
+            Trouble::Writing => {}
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Troubled {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+        _bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.writes = true;
+        Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+async fn troubled(trouble: Trouble) -> Socket {
+    let dialer = Dialer::new(move |_, _| {
+        ready(Ok(Troubled {
+            last_words: b"last words",
+            trouble,
+            writes: false,
+        }))
+    });
+    connect(&dialer).await.unwrap()
+}
+
+/// All that there is to read, and how it ends.
+async fn read_all(mut socket: Socket) -> (Vec<u8>, io::Result<usize>) {
+    let mut found = Vec::new();
+    let end = timeout(LONG, socket.read_to_end(&mut found)).await.unwrap();
+    (found, end)
+}
+
+#[tokio::test]
+async fn bytes_go_both_ways_and_the_end_is_passed_on() {
+    const LENGTH: usize = 1 << 20;
+    let (socket, stream) = pair().await;
+    let echo = tokio::spawn(async move {
+        let (mut reading, mut writing) = tokio::io::split(stream);
+        tokio::io::copy(&mut reading, &mut writing).await
+    });
+    let sent: Vec<u8> = (0..LENGTH).map(|at| (at % 251) as u8).collect();
+    let (mut reading, mut writing) = tokio::io::split(socket);
+    let mut found = vec![0; LENGTH];
+    let (read, written) = tokio::join!(
+        timeout(LONG, reading.read_exact(&mut found)),
+        timeout(LONG, writing.write_all(&sent))
+    );
+    read.unwrap().unwrap();
+    written.unwrap().unwrap();
+    assert!(found == sent);
+    drop((reading, writing));
+    // The program's stream is closed too.
+    timeout(LONG, echo).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_closes_is_read_to_its_end() {
+    let (socket, mut stream) = pair().await;
+    stream.write_all(b"last words").await.unwrap();
+    drop(stream);
+    let (found, end) = read_all(socket).await;
+    assert_eq!(found, b"last words");
+    assert_eq!(end.unwrap(), 10);
+}
+
+#[tokio::test]
+async fn an_end_of_our_own_making_is_no_fault_of_the_stream() {
+    let (socket, _stream) = pair().await;
+    let Socket::Dialed(dialed) = &socket else {
+        panic!("another kind");
+    };
+    SockRef::from(&dialed.near)
+        .shutdown(Shutdown::Both)
+        .unwrap();
+    let (found, end) = read_all(socket).await;
+    assert_eq!(found, b"");
+    assert_eq!(end.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_error_of_the_stream_is_told_after_what_came_before_it() {
+    for (trouble, expected) in [
+        (Trouble::Reading, "as told"),
+        (Trouble::Panic, "the dialer's stream panicked"),
+    ] {
+        let (found, end) = read_all(troubled(trouble).await).await;
+        assert_eq!(found, b"last words");
+        assert_eq!(end.unwrap_err().to_string(), expected);
+    }
+}
+
+#[tokio::test]
+async fn the_reason_that_a_server_gave_outlives_a_failed_write() {
+    let mut socket = troubled(Trouble::Writing).await;
+    socket.write_all(b"question").await.unwrap();
+    let (found, end) = read_all(socket).await;
+    assert_eq!(found, b"last words");
+    assert_eq!(end.unwrap(), 10);
+}
+
+#[tokio::test]
+async fn an_error_or_a_panic_of_a_dialer_is_told() {
+    let fails = Dialer::new(|_, _| ready(io::Result::<DuplexStream>::Err(io::Error::other("no"))));
+    assert_eq!(connect(&fails).await.unwrap_err().to_string(), "no");
+    let panics =
+        Dialer::new(|_, _| -> std::future::Ready<io::Result<DuplexStream>> { panic!("as told") });
+    let error = connect(&panics).await.unwrap_err();
+    assert_eq!(error.to_string(), "the dialer panicked");
+}
+
+/// Reports when it is dropped.
+struct Told(mpsc::Sender<()>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// Starts a call, and gives it up once the dialer runs.
+async fn give_up(dialer: &Dialer, called: &mpsc::Receiver<()>) {
+    let mut connecting = pin!(connect(dialer));
+    poll_fn(|cx| {
+        assert!(connecting.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    called.recv_timeout(LONG).unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_is_dropped() {
+    let (sender, dropped) = mpsc::channel();
+    let (calls, called) = mpsc::channel();
+    let dialer = Dialer::new(move |_, _| {
+        let (told, calls) = (Told(sender.clone()), calls.clone());
+        async move {
+            let _told = told;
+            calls.send(()).unwrap();
+            pending::<io::Result<DuplexStream>>().await
+        }
+    });
+    give_up(&dialer, &called).await;
+    dropped.recv_timeout(LONG).unwrap();
+}
+
+#[tokio::test]
+async fn a_call_has_a_limit() {
+    let hangs = Dialer::new(|_, _| pending::<io::Result<DuplexStream>>());
+    let limits = Limits::new(LONG, Duration::from_millis(1));
+    let connecting = Socket::connect("host", 7, Some(&hangs), limits).await;
+    let error = connecting.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!(error.to_string().contains("the dialer"), "{error}");
+}
+
+#[tokio::test]
+async fn a_dialer_that_blocks_holds_up_no_other_and_takes_no_more_than_so_many_threads() {
+    let (go_on, blocked) = mpsc::channel::<()>();
+    let (calls, called) = mpsc::channel();
+    let blocked = std::sync::Mutex::new(blocked);
+    let blocks = Dialer::new(move |_, _| {
+        calls.send(()).unwrap();
+        let _ = blocked.lock().unwrap().recv();
+        ready(io::Result::<DuplexStream>::Err(io::ErrorKind::Other.into()))
+    });
+    for _ in 1..MOST_CALLS {
+        give_up(&blocks, &called).await;
+    }
+    let (mut socket, mut stream) = pair().await;
+    socket.write_all(b"x").await.unwrap();
+    let read = timeout(LONG, stream.read_u8()).await.unwrap();
+    assert_eq!(read.unwrap(), b'x');
+    // One more, or two if the call of the pair has ended.
+    let mut waiting = Vec::new();
+    let error = loop {
+        let mut connecting = Box::pin(connect(&blocks));
+        let polled = poll_fn(|cx| Poll::Ready(connecting.as_mut().poll(cx))).await;
+        match polled {
+            Poll::Ready(done) => break done.unwrap_err(),
+            Poll::Pending => waiting.push(connecting),
+        }
+        assert!(waiting.len() < 3);
+    };
+    assert!(
+        error.to_string().contains("must not block for ever"),
+        "{error}"
+    );
+    drop(go_on);
+}

@@ -1,0 +1,35 @@
+//! Takes the log of the whole process: for programs with a single test.
+
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+        log.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Begins to take warnings and errors.
+pub fn take_warnings() {
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_writer(|| Log)
+        .init();
+}
+
+/// What was logged since the last call.
+pub fn told() -> String {
+    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8(std::mem::take(&mut *log)).expect("text")
+}

@@ -1,0 +1,130 @@
+//! A rolling restart: a hundred processes that hold and wait are replaced, ten at a time. Nobody who stays loses a place.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::worker::{Setup, Worker};
+
+use crate::arena::alone;
+
+const PROCESSES: usize = 100;
+/// Ten processes in each line.
+const NAMES: usize = 10;
+const LEASE: Duration = Duration::from_secs(5);
+/// How long a line may stand still: the rest of the holder's lease, the two seconds that a dead waiter may cost, and what
+/// a slow machine adds.
+const LONGEST: Duration = Duration::from_secs(12);
+
+/// Who stands in line for each name, the holder first.
+struct Lines {
+    lines: Vec<VecDeque<usize>>,
+    workers: Vec<Worker>,
+    setup: Setup,
+    observer: Client,
+}
+
+impl Lines {
+    fn start(redis: &Redis) -> Self {
+        let config = Config::new(redis.url()).expect("a good URL");
+        let config = config.namespace("suite").lease(LEASE).longest_lease(LEASE);
+        let mut lines = Self {
+            lines: vec![VecDeque::new(); NAMES],
+            workers: Vec::new(),
+            setup: Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LEASE),
+            observer: Client::connect(config.restart_guard(false)).expect("a client"),
+        };
+        lines.workers = (0..PROCESSES).map(|_| lines.setup.launch()).collect();
+        for worker in 0..PROCESSES {
+            lines.join(worker);
+        }
+        lines
+    }
+
+    /// A process that has just been started takes a lock of its own, and stands in its line.
+    fn join(&mut self, worker: usize) {
+        let name = worker % NAMES;
+        self.workers[worker].ready();
+        self.workers[worker].lock(&format!("own-{worker}"));
+        self.workers[worker].say(&format!("lock shared-{name}"));
+        self.lines[name].push_back(worker);
+        match self.lines[name].len() {
+            1 => self.has(worker),
+            _ => self.stands_in_order(name),
+        }
+    }
+
+    fn has(&self, worker: usize) {
+        self.workers[worker].got(&format!("shared-{}", worker % NAMES));
+    }
+
+    /// Waits until the store has the line as it should be: places never change for those who stay.
+    #[track_caller]
+    fn stands_in_order(&self, name: usize) {
+        let pids: Vec<_> = self.lines[name]
+            .iter()
+            .map(|it| self.workers[*it].pid())
+            .collect();
+        let mutex = self.observer.mutex(format!("shared-{name}"));
+        eventually("the line is in order", || {
+            let info = mutex.blocking_info().expect("the store answers");
+            let holders = info.holders.iter().map(|holder| holder.pid);
+            let waiters = info.waiters.iter().map(|waiter| waiter.pid);
+            holders.chain(waiters).eq(pids.iter().copied())
+        });
+    }
+
+    /// Ends a process in one of three ways, and starts another in its place.
+    fn replace(&mut self, wave: usize, worker: usize) {
+        let name = worker % NAMES;
+        let leaving = &mut self.workers[worker];
+        match (wave + name) % 3 {
+            0 => leaving.kill9(),
+            1 => leaving.say("return"),
+            _ => leaving.say("exit"),
+        }
+        leaving.ended();
+        self.lines[name].retain(|it| *it != worker);
+        self.workers[worker] = self.setup.launch();
+    }
+
+    /// Replaces the holders and the first waiters of five lines. Returns the longest time that a line stood still.
+    fn wave(&mut self, wave: usize) -> Duration {
+        let names: Vec<_> = (0..NAMES).filter(|name| name % 2 == wave % 2).collect();
+        let leaving: Vec<_> = names
+            .iter()
+            .flat_map(|name| self.lines[*name].iter().take(2).copied())
+            .collect();
+        let began = Instant::now();
+        for worker in &leaving {
+            self.replace(wave, *worker);
+        }
+        for name in &names {
+            self.has(self.lines[*name][0]);
+        }
+        let still = began.elapsed();
+        for worker in leaving {
+            self.join(worker);
+        }
+        still
+    }
+}
+
+#[test]
+fn a_rolling_restart_of_a_hundred_processes_costs_nobody_a_place() {
+    let _alone = alone();
+    let redis = Redis::start();
+    let mut lines = Lines::start(&redis);
+    let still: Vec<_> = (0..PROCESSES / NAMES)
+        .map(|wave| lines.wave(wave))
+        .collect();
+    eprintln!("the lines stood still for {still:?}");
+    for (wave, still) in still.iter().enumerate() {
+        assert!(
+            *still < LONGEST,
+            "wave {wave}: a line stood still for {still:?}"
+        );
+    }
+}

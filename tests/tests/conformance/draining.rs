@@ -1,0 +1,207 @@
+//! A client that drains: nobody new gets in, and who is inside gets out.
+
+use std::future::pending;
+
+use auto_mutex::{Client, LockError};
+use auto_mutex_tests::events::{becomes, finishes, soon, waiters};
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::oneshot;
+
+fn is_shut_down<T>(result: &Result<T, LockError>) -> bool {
+    matches!(result, Err(LockError::ShutDown))
+}
+
+/// Once it refuses new locks.
+async fn drains(client: &Client) {
+    becomes("new calls are refused", async || {
+        is_shut_down(&client.mutex("another").try_lock().await)
+    })
+    .await;
+}
+
+pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = client.mutex("m").lock().await.unwrap();
+    let [waits, blocks] = [(); 2].map(|()| client.clone());
+    let waits = tokio::spawn(async move { waits.mutex("m").lock().await.map(drop) });
+    let blocks = std::thread::spawn(move || blocks.mutex("m").blocking_lock().map(drop));
+    let next = tokio::spawn({
+        let other = other.clone();
+        async move { other.mutex("m").lock().await }
+    });
+    let observer = store.member();
+    becomes("both wait", async || client.health().waiting == 2).await;
+    // Calls of one client share a place.
+    waiters(&observer.mutex("m"), 2).await;
+    let draining = tokio::spawn({
+        let client = client.clone();
+        async move { client.drain(600).await }
+    });
+    let sent_away = soon("the waiting call ends", waits).await.unwrap();
+    assert!(is_shut_down(&sent_away), "{sent_away:?}");
+    let sent_away = finishes("the blocked call ends", move || blocks.join().unwrap());
+    assert!(is_shut_down(&sent_away), "{sent_away:?}");
+    // Only the other client is left in the queue.
+    waiters(&observer.mutex("m"), 1).await;
+    let health = client.health();
+    assert!(!health.accepts_calls && !health.is_ready() && health.connected);
+    assert!(is_shut_down(&client.mutex("m").lock().await));
+    assert!(is_shut_down(&client.mutex("free").lock().await));
+    assert!(is_shut_down(&client.multi(["free", "m"]).try_lock().await));
+    guard.refresh(600).await.unwrap();
+    assert!(client.mutex("m").is_locked().await.unwrap());
+    assert!(!draining.is_finished() && !next.is_finished());
+    assert!(guard.unlock().await.unwrap());
+    let drained = soon("nothing is held", draining).await.unwrap().unwrap();
+    assert!(drained.is_complete(), "{drained}");
+    drop(soon("the other one's turn", next).await.unwrap().unwrap());
+    assert!(is_shut_down(&client.mutex("m").info().await), "closed");
+    let again = client.drain(600).await.unwrap();
+    assert!(again.is_complete(), "twice is harmless");
+}
+
+pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let held_by_other = other.mutex("theirs").lock().await.unwrap();
+    let (inside, is_inside) = oneshot::channel();
+    let (go_on, may_go_on) = oneshot::channel();
+    let body = tokio::spawn({
+        let client = client.clone();
+        async move {
+            let outer = client.mutex("outer").reentrant();
+            outer
+                .synchronize(async |_| {
+                    inside.send(()).unwrap();
+                    may_go_on.await.unwrap();
+                    // Again, another one, several, and one that must be waited for.
+                    drop(outer.lock().await?);
+                    drop(client.mutex("inner").lock().await?);
+                    drop(client.multi(["one", "two"]).lock().await?);
+                    drop(client.mutex("theirs").lock().await?);
+                    // Another task is no part of the body.
+                    let task = tokio::spawn(async move { client.mutex("inner").lock().await });
+                    Ok::<_, LockError>(is_shut_down(&task.await.unwrap()))
+                })
+                .await
+        }
+    });
+    is_inside.await.unwrap();
+    let draining = tokio::spawn({
+        let client = client.clone();
+        async move { client.drain(600).await }
+    });
+    drains(&client).await;
+    go_on.send(()).unwrap();
+    waiters(&other.mutex("theirs"), 1).await;
+    assert!(!draining.is_finished());
+    drop(held_by_other);
+    assert!(soon("the body ends", body).await.unwrap().unwrap().unwrap());
+    let drained = soon("nothing is held", draining).await.unwrap().unwrap();
+    assert!(drained.is_complete(), "{drained}");
+}
+
+pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let held_by_other = other.mutex("theirs").lock().await.unwrap();
+    // By hand: the task that has taken the first lock waits for the second.
+    let body = tokio::spawn({
+        let client = client.clone();
+        async move {
+            let _first = client.mutex("first").lock().await?;
+            drop(client.mutex("theirs").lock().await?);
+            drop(client.mutex("third").lock().await?);
+            Ok::<_, LockError>(())
+        }
+    });
+    // As a thread does it.
+    let thread = std::thread::spawn({
+        let client = client.clone();
+        move || {
+            let _first = client.mutex("thread").blocking_lock()?;
+            client.mutex("theirs").blocking_lock().map(drop)
+        }
+    });
+    becomes("both hold one, and wait for another", async || {
+        let health = client.health();
+        (health.held, health.waiting) == (2, 2)
+    })
+    .await;
+    let draining = tokio::spawn({
+        let client = client.clone();
+        async move { client.drain_until(pending()).await }
+    });
+    drains(&client).await;
+    assert_eq!(client.health().waiting, 2);
+    drop(held_by_other);
+    soon("the body ends", body).await.unwrap().unwrap();
+    finishes("the thread ends", move || thread.join().unwrap()).unwrap();
+    let drained = soon("nothing is held", draining).await.unwrap();
+    assert!(drained.is_complete(), "{drained}");
+}
+
+pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let guard = client.mutex("by-hand").lock().await.unwrap();
+    let body = tokio::spawn({
+        let client = client.clone();
+        async move {
+            client
+                .mutex("body")
+                .synchronize(async |_| pending::<()>().await)
+                .await
+        }
+    });
+    becomes("both are held", async || client.health().held == 2).await;
+    let drained = client.drain(0.01).await.unwrap();
+    assert!(!drained.is_complete());
+    let mut names: Vec<_> = drained.left.iter().map(|left| &*left.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["suite:body", "suite:by-hand"]);
+    for left in &drained.left {
+        assert!(left.site.contains("draining.rs:"), "{left}");
+        assert!(left.since <= std::time::SystemTime::now());
+    }
+    assert!(drained.confirmed, "{drained}");
+    assert!(guard.is_lost());
+    let ended = soon("the body is cancelled", body).await.unwrap();
+    assert!(matches!(ended, Err(LockError::Lost { .. })), "{ended:?}");
+    for name in ["by-hand", "body"] {
+        assert!(other.mutex(name).try_lock().await.unwrap().is_some());
+    }
+}
+
+pub(crate) async fn a_drain_may_be_cut_short(store: &dyn TestStore) {
+    let other = store.member();
+    // By its end, by dropping it, and by a shutdown.
+    for way in 0..3 {
+        let client = store.member();
+        let guard = client.mutex("m").lock().await.unwrap();
+        let (end, ends) = oneshot::channel::<()>();
+        let draining = tokio::spawn({
+            let client = client.clone();
+            async move {
+                let ends = async { drop(ends.await) };
+                client.drain_until(ends).await
+            }
+        });
+        drains(&client).await;
+        guard.check().unwrap();
+        match way {
+            0 => {
+                end.send(()).unwrap();
+                let drained = soon("it ends", draining).await.unwrap();
+                assert_eq!(drained.left.len(), 1);
+            }
+            1 => {
+                draining.abort();
+                soon("the lock is given up", guard.lost()).await;
+            }
+            _ => {
+                soon("shut down", client.shutdown()).await;
+                drop(soon("it ends too", draining).await.unwrap());
+            }
+        }
+        assert!(guard.is_lost());
+        drop(soon("free", other.mutex("m").lock()).await.unwrap());
+    }
+}

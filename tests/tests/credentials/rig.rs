@@ -1,0 +1,145 @@
+//! Servers of every store, whose users are made by command, and clients with a provider.
+
+use std::collections::BTreeMap;
+
+use auto_mutex::{AclRule, Client, Config, acl_rule};
+use auto_mutex_tests::cluster::{Cluster, Shape};
+use auto_mutex_tests::events::LONG;
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::sentinel::{NAME, Service, ServiceOptions};
+use auto_mutex_tests::stores::quorum_url;
+
+use crate::keeper::Keeper;
+
+/// What the administrator has, whom clients are not told of.
+const ADMIN: &str = "admin";
+
+/// A store, without credentials in its URL.
+pub(crate) enum Ground {
+    One(Redis),
+    Sentinel(Service),
+    Cluster(Cluster),
+    Quorum(Vec<Redis>),
+}
+
+impl Ground {
+    pub(crate) fn one() -> Self {
+        Self::One(Redis::with(Options::default().password(ADMIN)))
+    }
+
+    pub(crate) fn sentinel() -> Self {
+        let options = ServiceOptions::default().server_password(ADMIN);
+        Self::Sentinel(Service::with(options.sentinel_password(ADMIN)))
+    }
+
+    pub(crate) fn cluster() -> Self {
+        let options = Options::default().password(ADMIN);
+        let shape = Shape::default().without_replicas().options(options);
+        Self::Cluster(Cluster::with(shape))
+    }
+
+    pub(crate) fn quorum() -> Self {
+        Self::Quorum(Redis::several(5, &Options::default().password(ADMIN)))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::One(redis) => format!("redis://127.0.0.1:{}", redis.port()),
+            Self::Sentinel(service) => {
+                let sentinels = hosts(service.sentinels());
+                format!("redis-sentinel://{sentinels}/{NAME}")
+            }
+            Self::Cluster(cluster) => format!("redis-cluster://{}", hosts(cluster.nodes())),
+            Self::Quorum(servers) => quorum_url(servers.iter().map(Redis::port)),
+        }
+    }
+
+    /// Those that clients take locks at.
+    pub(crate) fn servers(&self) -> Vec<&Redis> {
+        match self {
+            Self::One(redis) => vec![redis],
+            Self::Sentinel(service) => vec![service.server(0)],
+            Self::Cluster(cluster) => cluster.nodes().iter().collect(),
+            Self::Quorum(servers) => servers.iter().collect(),
+        }
+    }
+
+    pub(crate) fn sentinels(&self) -> &[Redis] {
+        match self {
+            Self::Sentinel(service) => service.sentinels(),
+            _ => &[],
+        }
+    }
+
+    /// Servers, and sentinels.
+    pub(crate) fn all(&self) -> Vec<&Redis> {
+        let mut all = self.servers();
+        all.extend(self.sentinels());
+        all
+    }
+
+    /// A user that may do what the library needs, with no other password than this one.
+    pub(crate) fn allow(&self, user: &str, password: &str) {
+        // With what counting replicas needs, though most clients do not.
+        let config = self.config(&Keeper::new(user, password));
+        let config = match self {
+            Self::Quorum(_) => config,
+            _ => config.replicas(1, 1),
+        };
+        let rule = acl_rule(config).expect("a rule");
+        for server in self.servers() {
+            allow(server, user, password, &rule.to_string());
+        }
+        for sentinel in self.sentinels() {
+            allow(sentinel, user, password, sentinel_rule(&rule));
+        }
+    }
+
+    /// A client's configuration; the servers were started a moment ago, and nobody had a lock before.
+    pub(crate) fn config(&self, keeper: &Keeper) -> Config {
+        let config = Config::new(self.url()).expect("a good URL");
+        let config = config.namespace("suite").restart_guard(false);
+        let config = config.lease(LONG).connect_timeout(60).store_timeout(60);
+        config.credentials(keeper.clone())
+    }
+
+    pub(crate) fn client(&self, keeper: &Keeper) -> Client {
+        Client::connect(self.config(keeper)).expect("a client")
+    }
+}
+
+fn hosts(servers: &[Redis]) -> String {
+    let hosts = servers.iter().map(|it| format!("127.0.0.1:{}", it.port()));
+    hosts.collect::<Vec<_>>().join(",")
+}
+
+fn sentinel_rule(rule: &AclRule) -> &str {
+    rule.sentinels().expect("a rule for sentinels")
+}
+
+fn allow(redis: &Redis, user: &str, password: &str, rule: &str) {
+    let command = format!("ACL SETUSER {user} reset on >{password} {rule}");
+    let words: Vec<_> = command.split(' ').collect();
+    redis.command(&words);
+}
+
+/// Who is logged in on each connection that lives long, by its id: those with a name, and those that listen.
+pub(crate) fn users(redis: &Redis) -> BTreeMap<String, String> {
+    let list = redis.command(&["CLIENT", "LIST"]);
+    let fields = |line: &str| -> BTreeMap<String, String> {
+        let pairs = line.split(' ').filter_map(|pair| pair.split_once('='));
+        pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect()
+    };
+    let ours = |fields: &BTreeMap<String, String>| {
+        fields["name"].starts_with("auto_mutex:") || fields["sub"] != "0"
+    };
+    // Sentinels listen to the servers, and to each other.
+    let theirs = |fields: &BTreeMap<String, String>| fields["user"] == "default";
+    let lines = list.text().lines().map(fields);
+    lines
+        .filter(|fields| ours(fields) && !theirs(fields))
+        .map(|fields| (fields["id"].clone(), fields["user"].clone()))
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! A process that is told to end lets its bodies end.
+
+use std::os::unix::process::ExitStatusExt as _;
+
+use auto_mutex::{Client, Config};
+use auto_mutex_tests::events::{LONG, eventually, finishes};
+use auto_mutex_tests::process;
+use auto_mutex_tests::redis::Redis;
+
+use crate::{is_free_at_once, setup};
+
+fn client(redis: &Redis) -> Client {
+    let config = Config::new(redis.url()).unwrap().namespace("suite");
+    Client::connect(config.lease(LONG)).unwrap()
+}
+
+#[test]
+fn sigterm_waits_for_the_body_and_then_ends_the_process() {
+    let redis = Redis::start();
+    let other = client(&redis);
+    for termination in ["termination", "termination 600"] {
+        let mut worker = setup(&redis, LONG).start();
+        worker.say(termination);
+        worker.expect("ok");
+        worker.lock("m");
+        // Its own next caller, and one of another process.
+        worker.say("lock m");
+        let mutex = other.mutex("m");
+        let next = std::thread::spawn(move || mutex.blocking_lock());
+        let observer = other.mutex("m");
+        eventually("both wait", || {
+            observer.blocking_info().unwrap().waiters.len() == 2
+        });
+        process::terminate(worker.pid());
+        let refused = worker.expect("failed m ");
+        assert!(refused[0].starts_with("ShutDown"), "{refused:?}");
+        // It lives, and so does its body.
+        worker.say("check m");
+        worker.expect("held m");
+        assert!(!next.is_finished());
+        worker.say("drop m");
+        let status = worker.ended();
+        assert_eq!(status.signal(), Some(15), "the default action follows");
+        let guard = finishes("the next one", move || next.join().unwrap()).unwrap();
+        assert!(guard.blocking_unlock().unwrap());
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_process_at_once() {
+    let redis = Redis::start();
+    let mut worker = setup(&redis, LONG).start();
+    worker.say("termination 600");
+    worker.expect("ok");
+    worker.lock("m");
+    worker.say("lock m");
+    eventually("it waits", || redis.waiting() == 1);
+    process::terminate(worker.pid());
+    worker.expect("failed m ");
+    process::terminate(worker.pid());
+    assert_eq!(worker.ended().signal(), Some(15));
+    is_free_at_once(&redis);
+}
+
+#[test]
+fn a_body_that_does_not_end_keeps_no_process_alive() {
+    let redis = Redis::start();
+    let mut worker = setup(&redis, LONG).start();
+    worker.say("termination 0.05");
+    worker.expect("ok");
+    worker.lock("m");
+    process::terminate(worker.pid());
+    assert_eq!(worker.ended().signal(), Some(15));
+    is_free_at_once(&redis);
+}
+
+#[test]
+fn an_idle_process_ends_at_once() {
+    let redis = Redis::start();
+    let mut worker = setup(&redis, LONG).start();
+    worker.say("termination 600");
+    worker.expect("ok");
+    worker.lock("m");
+    worker.say("drop m");
+    worker.expect("dropped m");
+    process::terminate(worker.pid());
+    assert_eq!(worker.ended().signal(), Some(15));
+    is_free_at_once(&redis);
+}
+
+#[test]
+fn another_process_goes_on_as_soon_as_the_body_has_ended() {
+    let redis = Redis::start();
+    let (mut drains, mut next) = (setup(&redis, LONG).start(), setup(&redis, LONG).start());
+    drains.lock("m");
+    drains.lock("other");
+    next.say("lock m");
+    eventually("it waits", || redis.waiting() == 1);
+    drains.say("drain 600");
+    // Refused from now on.
+    loop {
+        drains.say("try free");
+        let line = drains.hear().expect("it lives");
+        if line.starts_with("failed free ShutDown") {
+            break;
+        }
+        if line.starts_with("got free") {
+            drains.say("drop free");
+            drains.expect("dropped free");
+        }
+    }
+    drains.say("drop m");
+    drains.expect("dropped m");
+    // Long before the drain and the lease are over: the other lock is held still.
+    next.expect("got m ");
+    drains.say("check other");
+    drains.expect("held other");
+    drains.say("drop other");
+    drains.expect("dropped other");
+    drains.expect("drained true");
+    drains.say("return");
+    assert!(drains.ended().success());
+}
+
+#[test]
+fn what_did_not_end_in_time_is_named_and_released() {
+    let redis = Redis::start();
+    let mut worker = setup(&redis, LONG).start();
+    worker.lock("m");
+    worker.say("drain 0.02");
+    // Said by several of its tasks.
+    let mut said: Vec<_> = (0..3).filter_map(|_| worker.hear()).collect();
+    said.sort();
+    assert_eq!(said, ["drained false", "left suite:m", "loss m"]);
+    is_free_at_once(&redis);
+}

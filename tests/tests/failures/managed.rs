@@ -1,0 +1,248 @@
+//! Managed services, proxies and products like Redis: whatever they refuse, the error or the warning says what to do.
+//!
+//! Renamed commands and missing rights are those of a real server. What cannot be run here answers as it is on record:
+//!
+//! - `CONFIG` of ElastiCache and Memorystore: spring-data-redis issue 2894 (2024), spinnaker issue 5517 (2020).
+//! - Redis Enterprise, which Redis Cloud and Azure Managed Redis run: "Compatibility with Redis Open Source" in its
+//!   documentation (`operate/rs/references/compatibility`, June 2026): no INFO in scripts, few settings, no SELECT, WAIT only
+//!   in some plans, RESP3 by database. The text of the error: asynqmon issue 210 (2022).
+//! - Dragonfly: dragonfly pull request 3245 (2024) for undeclared keys; its documentation of commands (June 2026): no WAIT.
+
+use auto_mutex::{Client, Weakness};
+use auto_mutex_tests::chain;
+use auto_mutex_tests::managed::Managed;
+use auto_mutex_tests::redis::{Options, Redis};
+
+use crate::rig::config;
+
+/// Set-up fails, and the error has all `parts`.
+#[track_caller]
+fn refused(url: &str, parts: &[&str]) -> String {
+    let error = Client::connect(config(url)).map(drop).unwrap_err();
+    let text = chain(&error);
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+    assert!(!format!("{text} {error:?}").contains("canary"), "{text}");
+    text
+}
+
+/// Set-up works and locks do, and the weaknesses say all `parts`.
+#[track_caller]
+fn works(url: &str, parts: &[&str]) -> Vec<Weakness> {
+    let client = Client::connect(config(url)).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let guard = client.mutex("m").blocking_lock().expect("the lock");
+    assert!(guard.blocking_unlock().expect("an answer"));
+    let weaknesses = client.guarantees().weaknesses();
+    let said: Vec<_> = weaknesses.iter().map(ToString::to_string).collect();
+    let said = said.join("\n");
+    for part in parts {
+        assert!(said.contains(part), "{part:?} is not in: {said}");
+    }
+    weaknesses
+}
+
+fn renamed(command: &str) -> Redis {
+    let line = format!("rename-command {command} \"\"");
+    Redis::with(Options::default().persistent().line(&line))
+}
+
+/// No right helps where nobody has it, so none is advised.
+#[test]
+fn a_disabled_config_is_no_matter_of_rights() {
+    let server = renamed("CONFIG");
+    let warned = works(
+        &server.url(),
+        &["does not answer CONFIG GET", "managed services", "settings"],
+    );
+    let other = Redis::with(Options::default().persistent());
+    let elasticache = Managed::refusing(
+        &other,
+        &[(
+            "CONFIG",
+            "ERR unknown command 'CONFIG', with args beginning with: 'GET' 'notify-keyspace-events' ",
+        )],
+    );
+    let enterprise = Managed::refusing(&other, &[("CONFIG", "ERR unsupported CONFIG parameter")]);
+    let upstash = Managed::start(&other, |words| {
+        (words[0] == "CONFIG").then(|| "*0\r\n".to_owned())
+    });
+    for url in [elasticache.url(), enterprise.url(), upstash.url()] {
+        assert_eq!(works(&url, &["does not answer CONFIG GET"]), warned);
+    }
+    for weakness in warned {
+        let text = weakness.to_string();
+        assert!(!text.contains("lacks"), "{text}");
+    }
+}
+
+/// A service may refuse it by an ACL of its own, as Memorystore for Valkey does.
+#[test]
+fn a_config_that_nobody_may_call_looks_like_a_missing_right() {
+    let server = Redis::with(Options::default().persistent());
+    let memorystore = Managed::refusing(
+        &server,
+        &[(
+            "CONFIG",
+            "NOPERM User default has no permissions to run the 'config|get' command",
+        )],
+    );
+    works(
+        &memorystore.url(),
+        &[
+            "lacks +config|get",
+            "a managed service may grant it to nobody",
+        ],
+    );
+}
+
+#[test]
+fn an_eviction_policy_is_warned_of_with_what_to_do() {
+    let options = Options::default().line("maxmemory-policy volatile-lru");
+    let server = Redis::with(options.line("maxmemory 100mb"));
+    works(
+        &server.url(),
+        &["volatile-lru", "noeviction", "parameters", "locks alone"],
+    );
+}
+
+/// Each command of the rule: renamed, the error names it or says where the list is.
+#[test]
+fn a_renamed_command_is_named() {
+    for command in ["SCRIPT", "EVALSHA", "SUBSCRIBE"] {
+        let server = renamed(command);
+        refused(
+            &server.url(),
+            &["rename-command", "acl_rule", "unknown command", command],
+        );
+    }
+    // Called by a script, whose error does not name the command.
+    for command in ["INFO", "TIME", "PUBLISH", "PEXPIRE", "ZADD"] {
+        let server = renamed(command);
+        refused(&server.url(), &["rename-command", "acl_rule"]);
+    }
+}
+
+#[test]
+fn a_proxy_that_speaks_resp2_only_is_told_as_such() {
+    let server = Redis::start();
+    for answers in [
+        &[("HELLO", "NOPROTO unsupported protocol version")][..],
+        &[(
+            "HELLO",
+            "NOPROTO sorry, this protocol version is not supported",
+        )],
+    ] {
+        let proxy = Managed::refusing(&server, answers);
+        refused(&proxy.url(), &["RESP2 only", "RESP3", "proxy", "NOPROTO"]);
+    }
+    for answers in [
+        &[(
+            "HELLO",
+            "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'canary' ",
+        )][..],
+        // As Envoy says it.
+        &[("HELLO", "ERR unsupported command 'hello' canary")],
+    ] {
+        let proxy = Managed::refusing(&server, answers);
+        let url = proxy.url().replace("redis://", "redis://:canary@");
+        refused(&url, &["does not know HELLO", "RESP2 only", "proxy", "6.2"]);
+    }
+    // As twemproxy ends a connection.
+    let proxy = Managed::start(&server, |words| (words[0] == "HELLO").then(String::new));
+    refused(&proxy.url(), &["at HELLO 3", "RESP2 only"]);
+    let server = renamed("HELLO");
+    refused(&server.url(), &["does not know HELLO", "renamed"]);
+}
+
+/// Redis Enterprise refuses INFO in scripts, and a lock could not be guarded after a failover of one of its shards.
+#[test]
+fn a_server_that_refuses_info_in_scripts_is_told_with_its_name() {
+    let server = Redis::start();
+    for text in [
+        "ERR Error running script (call to f_7574d838a4ddc18d626139a5521903c904f1404a): @user_script:19: @user_script: 19: This \
+         Redis command is not allowed from scripts",
+        "ERR This Redis command is not allowed from script script: 7574d838a4ddc18d626139a5521903c904f1404a, on @user_script:19.",
+    ] {
+        let enterprise = Managed::start(&server, move |words| {
+            (words[0] == "EVALSHA").then(|| format!("-{text}\r\n"))
+        });
+        refused(
+            &enterprise.url(),
+            &["Redis Enterprise", "INFO in scripts", "use Redis or Valkey"],
+        );
+    }
+}
+
+#[test]
+fn undeclared_keys_of_dragonfly_are_told_with_the_flag() {
+    let server = Redis::start();
+    let dragonfly = Managed::refusing(
+        &server,
+        &[(
+            "EVALSHA",
+            "ERR Error running script (call to 5c4d62f4e30c54fb15935b5892148e5ce7374077): @user_script:2: script tried accessing \
+             undeclared key, key: k",
+        )],
+    );
+    refused(
+        &dragonfly.url(),
+        &["Dragonfly", "--default_lua_flags=allow-undeclared-keys"],
+    );
+}
+
+/// Dragonfly's INFO has no `master_replid2`: nobody can know that it was promoted, so the guard after a failover does
+/// nothing.
+#[test]
+fn a_server_that_does_not_report_promotions_is_a_weakness() {
+    const INFO: &str = "# Server\r\nredis_version:7.4.0\r\n# Memory\r\nmaxmemory:1000\r\nmaxmemory_policy:noeviction\r\n\
+        # Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=172.19.0.3,port=6379,state=online,lag=0\r\n\
+        master_replid:b72cd9e2\r\n";
+    let server = Redis::start();
+    let dragonfly = Managed::start(&server, |words| {
+        (words[0] == "INFO").then(|| format!("${}\r\n{INFO}\r\n", INFO.len()))
+    });
+    works(
+        &dragonfly.url(),
+        &[
+            "does not report when a replica has taken over",
+            "fencing tokens",
+        ],
+    );
+}
+
+#[test]
+fn replicas_without_wait_are_refused_with_what_to_do() {
+    let server = Redis::start();
+    let dragonfly = Managed::refusing(
+        &server,
+        &[(
+            "WAIT",
+            "ERR unknown command `WAIT`, with args beginning with: ",
+        )],
+    );
+    let error = Client::connect(config(&dragonfly.url()).replicas(1, 1));
+    let text = chain(&error.map(drop).unwrap_err());
+    assert!(text.contains("leave out `Config::replicas`"), "{text}");
+    works(&dragonfly.url(), &[]);
+}
+
+/// Redis Enterprise has one database for each endpoint.
+#[test]
+fn a_database_where_there_is_only_one_is_refused_with_what_to_do() {
+    let server = Redis::start();
+    let enterprise = Managed::refusing(&server, &[("SELECT", "ERR SELECT is not allowed")]);
+    let url = format!("{}/3", enterprise.url());
+    refused(
+        &url,
+        &[
+            "no database 3",
+            "the number in the URL",
+            "SELECT is not allowed",
+        ],
+    );
+    refused(
+        &format!("{}/99", server.url()),
+        &["no database 99", "DB index"],
+    );
+}
