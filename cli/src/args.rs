@@ -113,7 +113,7 @@ pub(crate) struct Show {
 /// `auto-mutex why`
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// A lock, or a process as HOST:PID
+    /// A lock, or a process as HOST:PID or POD:PID
     #[arg(value_name = "NAME|HOST:PID")]
     pub(crate) subject: String,
 }

@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use crate::output::json::{self, Holder, Waiter};
 
-/// A process.
-pub(crate) type Party<'a> = (&'a str, u32);
+/// A process: its host, its pod, its id. Two pods of one host may have the same process id.
+pub(crate) type Party<'a> = (&'a str, Option<&'a str>, u32);
 
 /// A lock by its number, who waits for it, and the hold that is waited for.
 type Step<'a> = (usize, &'a Wait, &'a Hold);
 
 pub(crate) fn party(who: &Who) -> Party<'_> {
-    (&who.host, who.pid)
+    (&who.host, who.pod.as_deref(), who.pid)
 }
 
 /// The locks that somebody waits for.

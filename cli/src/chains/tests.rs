@@ -118,10 +118,10 @@ fn a_process_that_waits_behind_itself_is_no_cycle() {
 fn the_way_to_a_process_begins_at_the_root() {
     let locks = locks(&["a: P < Q", "b: Q < R"]);
     let graph = Graph::new(&locks);
-    let (path, cycle) = graph.path_to(("R", 1));
+    let (path, cycle) = graph.path_to(("R", None, 1));
     let names: Vec<_> = path.iter().map(|step| step.0.name.as_str()).collect();
     assert_eq!((names, cycle), (vec!["a", "b"], false));
     let locks = self::locks(&["a: P < Q", "b: Q < P"]);
     let graph = Graph::new(&locks);
-    assert!(graph.path_to(("P", 1)).1);
+    assert!(graph.path_to(("P", None, 1)).1);
 }

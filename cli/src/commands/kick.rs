@@ -9,7 +9,7 @@ use super::show::one;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Holder, Versioned, Waiter};
-use crate::output::words::{place, process, short};
+use crate::output::words::{place, process, process_and_host, short};
 use crate::output::{self, stdout};
 use crate::store::look;
 
@@ -84,7 +84,7 @@ fn describe(lock: &Lock, hold: &Hold) -> Result<(), Failure> {
         out,
         "{} is held by {} for {}",
         lock.name,
-        process(&hold.who),
+        process_and_host(&hold.who),
         short(hold.held)
     )?;
     writeln!(out, "  {}", place(&hold.who))?;

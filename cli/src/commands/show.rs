@@ -7,7 +7,7 @@ use auto_mutex::operator::Lock;
 use crate::args::{Format, Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown, Versioned};
-use crate::output::words::{clean, date, place, process, short, used};
+use crate::output::words::{clean, date, place, process_and_host, short, used};
 use crate::output::{stdout, table};
 use crate::store::look;
 
@@ -86,7 +86,7 @@ fn holders(lock: &Lock) -> comfy_table::Table {
         };
         table.add_row([
             hold.token.to_string(),
-            process(&hold.who),
+            process_and_host(&hold.who),
             format!("{}{state}", hold.units),
             date(hold.since),
             short(hold.held),
@@ -105,7 +105,7 @@ fn waiters(lock: &Lock) -> comfy_table::Table {
     for wait in &lock.waiters {
         table.add_row([
             wait.place.to_string(),
-            process(&wait.who),
+            process_and_host(&wait.who),
             wait.units.to_string(),
             json::state(wait).replace('_', " "),
             date(wait.since),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::{Hold, Lock, Wait};
+use auto_mutex::operator::{Hold, Lock, Wait, Who};
 
 use super::show::one;
 use super::tree::{Chains, waited_for};
@@ -21,8 +21,9 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
     let locks = waited_for(&operator, &mut Progress::new())?;
     let graph = Graph::new(&locks);
-    // A name may look like HOST:PID: if there is such a process, that is meant.
-    let process = process_of(&args.subject).filter(|who| is_known(&locks, *who));
+    // A name may look like HOST:PID. If there is such a process, the process is meant.
+    let asked = process_of(&args.subject);
+    let process = asked.and_then(|(machine, pid)| known(&locks, machine, pid));
     let subject;
     let (steps, cycle) = match process {
         Some(who) => {
@@ -36,7 +37,9 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
                 let (path, round) = graph.path_to(party(&holder.who));
                 (steps, cycle) = (steps_of(path), round);
             }
-            steps.push((&subject, first_holder(&subject), subject.waiters.first()));
+            if asked.is_none() || subject.is_in_use() {
+                steps.push((&subject, first_holder(&subject), subject.waiters.first()));
+            }
             (steps, cycle)
         }
     };
@@ -67,18 +70,20 @@ fn steps_of<'a>(path: Vec<(&'a Lock, &'a Wait, &'a Hold)>) -> Vec<Step<'a>> {
         .collect()
 }
 
-/// `HOST:PID`
-fn process_of(subject: &str) -> Option<Party<'_>> {
-    let (host, pid) = subject.rsplit_once(':')?;
-    Some((host, pid.parse().ok()?))
+/// `HOST:PID` or `POD:PID`
+fn process_of(subject: &str) -> Option<(&str, u32)> {
+    let (machine, pid) = subject.rsplit_once(':')?;
+    Some((machine, pid.parse().ok()?))
 }
 
-fn is_known(locks: &[Lock], who: Party<'_>) -> bool {
-    locks.iter().any(|lock| {
+/// The process with this id on this host or in this pod.
+fn known<'a>(locks: &'a [Lock], machine: &str, pid: u32) -> Option<Party<'a>> {
+    let mut all = locks.iter().flat_map(|lock| {
         let holders = lock.holders.iter().map(|hold| &hold.who);
-        let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
-        all.any(|known| party(known) == who)
-    })
+        holders.chain(lock.waiters.iter().map(|wait| &wait.who))
+    });
+    let is_there = |who: &Who| who.host == machine || who.pod.as_deref() == Some(machine);
+    all.find(|who| who.pid == pid && is_there(who)).map(party)
 }
 
 fn explain(

@@ -140,10 +140,12 @@ impl Shown {
     }
 }
 
-/// A process, and where in its program.
+/// A process, and the site in its program.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Process {
     pub(crate) host: String,
+    /// The pod, if it differs from the host.
+    pub(crate) pod: Option<String>,
     pub(crate) pid: u32,
     pub(crate) site: String,
     pub(crate) file: Option<String>,
@@ -155,6 +157,7 @@ impl Process {
     pub(crate) fn of(who: &Who) -> Self {
         Self {
             host: who.host.clone(),
+            pod: who.pod.clone(),
             pid: who.pid,
             site: who.site.clone(),
             file: who.file.clone(),

@@ -40,11 +40,20 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `web-3:4711`
+/// `web-3:4711`, or for a process with a pod that differs from its host: `shop/web-x2x8q:4711`
 pub(crate) fn process(who: &Who) -> String {
-    match who.host.is_empty() {
+    let machine = who.pod.as_ref().unwrap_or(&who.host);
+    match machine.is_empty() {
         true => "unknown".to_owned(),
-        false => format!("{}:{}", clean(&who.host), who.pid),
+        false => format!("{}:{}", clean(machine), who.pid),
+    }
+}
+
+/// Like [`process`], with both the pod and the host: `shop/web-x2x8q:4711 on node-1`
+pub(crate) fn process_and_host(who: &Who) -> String {
+    match who.pod {
+        Some(_) => format!("{} on {}", process(who), clean(&who.host)),
+        None => process(who),
     }
 }
 
@@ -84,6 +93,18 @@ mod tests {
         ] {
             assert_eq!(short(Duration::from_millis(millis)), text);
         }
+    }
+
+    #[test]
+    fn a_process_is_named_by_its_pod_if_it_has_one() {
+        let mut who = Who::default();
+        assert_eq!(process(&who), "unknown");
+        (who.host, who.pid) = ("node-1".to_owned(), 7);
+        assert_eq!(process(&who), "node-1:7");
+        assert_eq!(process_and_host(&who), "node-1:7");
+        who.pod = Some("shop/web-x2x8q".to_owned());
+        assert_eq!(process(&who), "shop/web-x2x8q:7");
+        assert_eq!(process_and_host(&who), "shop/web-x2x8q:7 on node-1");
     }
 
     #[test]

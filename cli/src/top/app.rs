@@ -7,6 +7,8 @@ use std::time::Duration;
 use auto_mutex::operator::Lock;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::output::words::process_and_host;
+
 /// How many looks the history has.
 const HISTORY: usize = 200;
 /// How far a page is.
@@ -131,7 +133,7 @@ impl App {
             let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
             filter.is_empty()
                 || lock.name.to_lowercase().contains(&filter)
-                || all.any(|who| who.host.to_lowercase().contains(&filter))
+                || all.any(|who| process_and_host(who).to_lowercase().contains(&filter))
         };
         let mut shown: Vec<_> = self.locks.iter().filter(has_filter).collect();
         shown.sort_by(|a, b| self.sort.compare(a, b));

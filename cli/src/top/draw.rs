@@ -197,7 +197,7 @@ const HELP: [&str; 10] = [
     "enter           show or hide its queue",
     "s               sort by oldest wait, waiters, held, name",
     "r               reverse the order",
-    "/               filter by name or host; esc: all again",
+    "/               filter by name, host or pod; esc: show all again",
     "p, space        pause",
     "?, h            this help",
     "q, esc          quit",

@@ -69,6 +69,27 @@ fn a_chain_is_followed_to_its_root() {
 }
 
 #[test]
+fn a_process_is_found_by_its_pod() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let root = Other::in_pod(&url, "a", "web-x2x8q");
+    let mut waiter = Other::in_pod(&url, "b", "web-k7v5d");
+    waiter.wants("a");
+    are_waiting(&url, "a", 1);
+    let shown = document(&url, &["show", "a"], 0);
+    assert_eq!(shown["holders"][0]["pod"], "web-x2x8q");
+    assert_eq!(shown["waiters"][0]["pod"], "web-k7v5d");
+    let [first, second] = [("web-x2x8q", &root), ("web-k7v5d", &waiter)]
+        .map(|(pod, other)| format!("{pod}:{}", other.pid()));
+    let table = written(&url, &["show", "a"], 0);
+    assert!(table.contains(&format!("{first} on ")), "{table}");
+    let said = written(&url, &["why", &second], 0);
+    assert!(said.starts_with(&format!("{first} holds a for")), "{said}");
+    let said = written(&url, &["why", "web-none:1"], 0);
+    assert_eq!(said, "web-none:1 waits for nobody.\n");
+}
+
+#[test]
 fn a_cycle_is_a_finding() {
     let redis = Redis::start();
     let url = redis.url();

@@ -83,9 +83,17 @@ impl Other {
     /// Returns when it holds a lock.
     #[track_caller]
     pub fn start(url: &str, held: &str) -> Self {
+        Self::in_pod(url, held, "")
+    }
+
+    /// Like [`start`](Self::start), in a pod of this name.
+    #[track_caller]
+    pub fn in_pod(url: &str, held: &str, pod: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
         let child = Command::new(program)
             .args(["--exact", "rig::other_process", "--ignored", "--nocapture"])
+            .env("POD_NAME", pod)
+            .env("POD_NAMESPACE", "")
             .env("CLI_TEST_URL", url)
             .env("CLI_TEST_LOCK", held)
             .stdin(Stdio::piped())

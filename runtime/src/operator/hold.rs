@@ -5,12 +5,14 @@ use std::time::{Duration, SystemTime};
 use super::TOKENS_OF_A_GRANT;
 use crate::store::{Meta, TicketRecord};
 
-/// A process that holds or waits, and where in its program.
+/// A process that holds or waits, and the site in its program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Who {
     /// The machine's host name; empty if another program wrote the record.
     pub host: String,
+    /// The pod, if it differs from `host`: see [`Holder::pod`](crate::Holder::pod).
+    pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
     /// The path of an annotated function, or the name that a handle was given.
@@ -31,6 +33,7 @@ impl Who {
         let (site, file, line) = apart(&holder.site);
         Self {
             host: holder.host,
+            pod: holder.pod,
             pid: holder.pid,
             site: site.to_owned(),
             file: file.map(str::to_owned),

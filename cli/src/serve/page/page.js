@@ -24,7 +24,7 @@ function used(lock) {
   return lock.capacity ? `${lock.used}/${lock.capacity}` : "-";
 }
 
-const process = p => p.host ? `${p.host}:${p.pid}` : "unknown";
+const process = p => p.host ? `${p.pod ?? p.host}:${p.pid}` : "unknown";
 const place = p => p.file ? `${p.site} at ${p.file}:${p.line}` : p.site;
 
 function cell(row, text, name) {
