@@ -128,7 +128,7 @@ impl Operator {
     }
 
     /// Breaks the hold of `name` with this fencing token, and says whether it was there. Its holder is notified, as by
-    /// [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never hit: the store compares the token.
+    /// [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken: the store compares the token.
     ///
     /// A process may hand a hold on to its own waiters for some milliseconds without telling the store. Those are one
     /// hold to the store; its token is the first one, and the token of any of them names it.
@@ -180,7 +180,7 @@ impl Operator {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = Client::connect(self.config.clone())?;
+        let client = Client::connect(self.config.clone().connect_eagerly())?;
         Ok(self.client.get_or_init(|| client))
     }
 
@@ -214,8 +214,16 @@ const TOKENS_OF_A_GRANT: u64 = 1024;
 
 /// A name as errors show it, or as a user would give it to a handle.
 fn parse(name: &str) -> Result<Name, LockError> {
-    match Name::parse(name) {
+    match Name::parse(name).filter(|_| is_escaped(name)) {
         Some(name) => Ok(name),
         None => Name::verbatim(None, name),
     }
+}
+
+/// Whether each `%` begins an escape.
+fn is_escaped(name: &str) -> bool {
+    name.split('%').skip(1).all(|rest| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }

@@ -1,4 +1,4 @@
-//! On a store in this process; real servers are in `tests/tests/operator`.
+//! On a store in this process; tests with real servers are in `cli/tests/real`.
 
 use super::*;
 
@@ -55,6 +55,11 @@ fn names_are_listed_by_pattern() {
     assert_eq!(listed("a:*"), ["a:1", "a:2"]);
     assert_eq!(listed("*"), ["a%20b", "a:1", "a:2", "b:1"]);
     assert_eq!(listed("a b"), [""; 0]);
+    let odd = client.mutex("50%:x").blocking_lock().unwrap();
+    for name in ["50%:x", "50%25:x"] {
+        assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
+    }
+    drop(odd);
     // Both spellings of a name are understood.
     for name in ["a b", "a%20b"] {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");

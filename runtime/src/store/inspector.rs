@@ -43,6 +43,11 @@ impl Position {
         Self::at(0)
     }
 
+    /// No later position of a scan is the same, because the server's cursor is `0` at the end only.
+    fn is_start(&self) -> bool {
+        self.server == 0 && self.cursor == "0"
+    }
+
     fn at(server: usize) -> Self {
         Self {
             server,
@@ -179,6 +184,7 @@ impl Inspector {
         pattern: &str,
         position: &Position,
     ) -> Result<(Vec<Name>, Option<Position>), SetupError> {
+        self.begin(position).await?;
         let Position { server, cursor } = position;
         let (page, servers) = match self {
             Self::Memory(memory) => return Ok((memory.names(pattern), None)),
@@ -217,6 +223,7 @@ impl Inspector {
         &mut self,
         position: &Position,
     ) -> Result<(Vec<(String, KeyEnd)>, Option<Position>), SetupError> {
+        self.begin(position).await?;
         let may_be_missing = matches!(self, Self::Cluster(_) | Self::Quorum(_));
         let mut servers = self.servers();
         let count = servers.len();
@@ -244,6 +251,14 @@ impl Inspector {
             all.push(described.map_err(|error| (server.place(), error)));
         }
         all
+    }
+
+    /// Each scan of a cluster asks for its nodes again, because some may have been added or replaced.
+    async fn begin(&mut self, position: &Position) -> Result<(), SetupError> {
+        match self {
+            Self::Cluster(cluster) if position.is_start() => cluster.refresh().await,
+            _ => Ok(()),
+        }
     }
 
     fn servers(&mut self) -> Vec<&mut redis::Inspector> {

@@ -214,12 +214,13 @@ impl Inspector {
         let now = micros(&connection.ask(|words| words.text("TIME")).await?);
         let round_trip = asked.elapsed().unwrap_or_default();
         let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
-        let here = here.unwrap_or_default().as_micros() as i64;
+        let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+        let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
         Ok(Server {
             address: opened.address.to_string(),
             version: facts.field("redis_version").map(str::to_owned),
             guarantees: facts.guarantees(&self.guard, self.replicas),
-            clock_ahead_ms: now.map(|now| (now as i64 - here) / 1000),
+            clock_ahead_ms: now.map(ahead),
             round_trip,
             knew_scripts: opened.knew_scripts,
             replicas: (0..).map_while(|number| replica(&facts, number)).collect(),
@@ -317,7 +318,7 @@ fn micros(value: &Value<'_>) -> Option<u64> {
         return None;
     };
     let part = |index: usize| parts.get(index)?.as_text()?.parse::<u64>().ok();
-    Some(part(0)? * 1_000_000 + part(1)?)
+    Some(part(0)?.saturating_mul(1_000_000).saturating_add(part(1)?))
 }
 
 /// `slave0:ip=10.0.0.2,port=6379,state=online,offset=1,lag=0`
