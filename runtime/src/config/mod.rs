@@ -330,12 +330,6 @@ impl Config {
         self
     }
 
-    /// Undoes [`connect_lazily`](Self::connect_lazily).
-    pub(crate) fn connect_eagerly(mut self) -> Self {
-        self.lazily = false;
-        self
-    }
-
     /// A released lock goes directly to the next waiter of the same process, before the waiters of other processes.
     /// This happens at most `times` times in a row, and for at most `time` after the store granted the lock: 100 times
     /// and 5 ms by default, 1023 times at most. `0` times turns it off.

@@ -56,9 +56,8 @@ use crate::wait::block_on;
 /// Its thread and its connections are its own; they end when it is dropped.
 pub struct Operator {
     worker: Worker,
-    config: Config,
     settings: Settings,
-    /// Made by the first kick: a client writes to the store.
+    /// Connected by the first kick, because a client writes to the store.
     client: OnceLock<Client>,
 }
 
@@ -76,13 +75,11 @@ impl Operator {
         C: TryInto<Config>,
         SetupError: From<C::Error>,
     {
-        let config = config.try_into()?;
-        let settings = config.clone().validate()?;
+        let settings = config.try_into()?.validate()?;
         let worker = Worker::start(Inspector::new(&settings)?)?;
         worker.run(async |inspector| inspector.connect().await)??;
         Ok(Self {
             worker,
-            config,
             settings,
             client: OnceLock::new(),
         })
@@ -180,7 +177,7 @@ impl Operator {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = Client::connect(self.config.clone().connect_eagerly())?;
+        let client = Client::with(self.settings.without_holds())?;
         Ok(self.client.get_or_init(|| client))
     }
 

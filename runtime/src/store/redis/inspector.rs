@@ -192,12 +192,19 @@ impl Inspector {
 
     /// What the server says about itself.
     pub(in crate::store) async fn server(&mut self) -> Result<Server, SetupError> {
+        let was_open = self.opened.is_some();
         self.connect().await?;
-        let described = self.describe().await;
-        if described.is_err() {
+        let mut described = self.describe().await;
+        if described.is_err() && was_open {
+            // The connection may have ended since the last query.
             self.opened = None;
+            self.connect().await?;
+            described = self.describe().await;
         }
-        described.map_err(|error| error.at(&self.place()))
+        described.map_err(|error| {
+            self.opened = None;
+            error.at(&self.place())
+        })
     }
 
     async fn describe(&mut self) -> Result<Server, ConnectError> {
