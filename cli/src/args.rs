@@ -231,9 +231,15 @@ pub(crate) struct Acl {
     /// The URL of the program; the one of --url, unless given. Nothing is connected to
     #[arg(value_name = "URL")]
     pub(crate) of: Option<String>,
-    /// The rule for this command, instead of that for programs that lock
+    /// The rule for a user of this command, instead of the rule for programs that take locks
     #[arg(long)]
     pub(crate) operator: bool,
+    /// Leave out commands that only report more about the server
+    #[arg(long)]
+    pub(crate) least: bool,
+    /// With CLIENT SETINFO, for servers of version 7.2 and above
+    #[arg(long)]
+    pub(crate) setinfo: bool,
     /// The name of the user
     #[arg(long, default_value = "locks", value_name = "NAME")]
     pub(crate) user: String,

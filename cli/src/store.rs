@@ -35,7 +35,7 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
 pub(crate) fn each_lock(
     operator: &Operator,
     pattern: &str,
-    progress: &mut Progress,
+    progress: &Progress,
     mut each: impl FnMut(Lock) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut seen = Seen::default();
@@ -60,15 +60,15 @@ pub(crate) fn each_lock(
 /// How many locks are asked for at a time.
 const BATCH: usize = 256;
 
-/// The names that came already: a scan may repeat one. Kept as hashes, since there may be many.
+/// The names that came already, because a scan may repeat one. Kept as hashes, because there may be many.
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     hashes: std::collections::HashSet<u64>,
     state: std::hash::RandomState,
 }
 
 impl Seen {
-    fn is_new(&mut self, name: &str) -> bool {
+    pub(crate) fn is_new(&mut self, name: &str) -> bool {
         use std::hash::BuildHasher as _;
         self.hashes.insert(self.state.hash_one(name))
     }

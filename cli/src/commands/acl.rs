@@ -33,6 +33,12 @@ pub(crate) fn run(global: &Global, args: &Acl) -> Outcome {
     if args.operator {
         rule = rule.operator();
     }
+    if args.least {
+        rule = rule.without_optional();
+    }
+    if args.setinfo {
+        rule = rule.with_setinfo();
+    }
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => {

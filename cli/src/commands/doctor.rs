@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::List;
 use crate::output::words::{clean, process, short};
 use crate::output::{Progress, stdout};
-use crate::store::look;
+use crate::store::{Seen, look};
 
 /// Something to look after.
 #[derive(Debug, Serialize)]
@@ -32,10 +32,14 @@ const LISTED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
     let operator = look(global)?;
-    let mut findings = of_servers(&operator.servers()?, args);
-    let mut progress = Progress::new();
-    of_locks(&operator, args, &mut progress, &mut findings)?;
+    let servers = operator.servers()?;
+    let mut findings = of_servers(&servers, args);
+    let progress = Progress::new();
+    let is_in_use = of_locks(&operator, args, &progress, &mut findings)?;
     progress.end();
+    if is_in_use {
+        of_scripts(&servers, &mut findings);
+    }
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => write_down(&mut out, &operator, &findings)?,
@@ -91,6 +95,22 @@ fn of_servers(servers: &[Result<Server, (String, SetupError)>], args: &Doctor) -
         }
     }
     findings
+}
+
+/// For a store whose locks are in use, so that programs must have loaded their scripts.
+fn of_scripts(servers: &[Result<Server, (String, SetupError)>], findings: &mut Vec<Finding>) {
+    for server in servers.iter().flatten() {
+        if !server.knew_scripts {
+            findings.push(Finding {
+                id: "scripts",
+                subject: Some(server.address.clone()),
+                meaning: "its locks are in use, but it did not have the scripts of this version of the library".to_owned(),
+                remedy: "use the `auto-mutex` of the version that the programs use; if it is the same version, somebody has \
+                         just flushed the scripts (SCRIPT FLUSH), which programs and this command load again"
+                    .to_owned(),
+            });
+        }
+    }
 }
 
 fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
@@ -167,13 +187,14 @@ fn id_of(weakness: &Weakness) -> &'static str {
     }
 }
 
+/// Returns whether any lock is in use.
 fn of_locks(
     operator: &Operator,
     args: &Doctor,
-    progress: &mut Progress,
+    progress: &Progress,
     findings: &mut Vec<Finding>,
-) -> Result<(), Failure> {
-    let mut counts = Counts::default();
+) -> Result<bool, Failure> {
+    let (mut counts, mut seen, mut is_in_use) = (Counts::default(), Seen::default(), false);
     let mut waited: Vec<Lock> = Vec::new();
     for keys in operator.keys() {
         let keys = keys?;
@@ -186,11 +207,17 @@ fn of_locks(
                 remedy: "find out which program writes it, or took the time to live away (PERSIST), and delete it".to_owned(),
             });
         }
-        let names: Vec<_> = keys.iter().filter_map(|key| key.name.clone()).collect();
+        let names = keys.into_iter().filter_map(|key| key.name);
+        // The servers of a quorum have the same names.
+        let names: Vec<_> = names.filter(|name| seen.is_new(name)).collect();
         for (name, lock) in names.iter().zip(operator.inspect(&names)?) {
             match lock {
-                Ok(lock) if !lock.waiters.is_empty() => waited.push(lock),
-                Ok(_) => {}
+                Ok(lock) => {
+                    is_in_use |= lock.is_in_use();
+                    if !lock.waiters.is_empty() {
+                        waited.push(lock);
+                    }
+                }
                 Err(LockError::ForeignKey { .. }) => counts.add(findings, || Finding {
                     id: "foreign-key",
                     subject: Some(name.clone()),
@@ -204,7 +231,6 @@ fn of_locks(
         }
     }
     waited.sort_by(|a, b| a.name.cmp(&b.name));
-    waited.dedup_by(|a, b| a.name == b.name);
     for lock in &waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
         if let Some(oldest) = oldest.filter(|wait| wait.waited > args.longest_wait) {
@@ -240,7 +266,7 @@ fn of_locks(
         });
     }
     counts.tell_rest(findings);
-    Ok(())
+    Ok(is_in_use)
 }
 
 /// How often each finding came: the first ones are listed, the rest is counted.

@@ -31,17 +31,21 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     let hold = lock.holders.iter().find(|hold| hold.has_token(args.token));
     let Some(hold) = hold else {
         complain(&lock, args.token);
-        report(global, args, &lock, None, false)?;
-        return Ok(Exit::Precondition);
+        let reported = report(global, args, &lock, None, false);
+        return finished(reported, Exit::Precondition);
     };
-    if is_for_people || !(args.yes || args.dry_run) {
-        describe(&lock, hold)?;
+    let must_ask = !args.yes && !args.dry_run;
+    if is_for_people || must_ask {
+        let described = describe(&lock, hold);
+        if must_ask {
+            described.map_err(cannot_ask)?;
+        }
     }
     if args.dry_run {
         report(global, args, &lock, Some(hold), false)?;
         return Ok(Exit::Done);
     }
-    if !args.yes && !is_confirmed()? {
+    if must_ask && !is_confirmed().map_err(cannot_ask)? {
         return Err(Failure::Other(
             "not confirmed: nothing was changed".to_owned(),
         ));
@@ -53,12 +57,26 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
             lock.name
         ));
     }
-    report(global, args, &lock, Some(hold), kicked)?;
-    Ok(if kicked {
-        Exit::Done
-    } else {
-        Exit::Precondition
-    })
+    finished(
+        report(global, args, &lock, Some(hold), kicked),
+        match kicked {
+            true => Exit::Done,
+            false => Exit::Precondition,
+        },
+    )
+}
+
+/// The exit code says what became of the hold, also if nobody reads the report.
+fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
+    match reported {
+        Ok(()) | Err(Failure::Unread) => Ok(exit),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A question that nobody could read must not end like a success.
+fn cannot_ask(error: io::Error) -> Failure {
+    Failure::Other(format!("cannot ask, so nothing was changed: {error}"))
 }
 
 fn complain(lock: &Lock, token: u64) {
@@ -77,8 +95,8 @@ fn complain(lock: &Lock, token: u64) {
     ));
 }
 
-/// On standard error: who it is, and what follows.
-fn describe(lock: &Lock, hold: &Hold) -> Result<(), Failure> {
+/// Writes the holder and the consequences to standard error.
+fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     let mut out = io::stderr().lock();
     writeln!(
         out,
@@ -117,12 +135,12 @@ fn describe(lock: &Lock, hold: &Hold) -> Result<(), Failure> {
             process(&next.who),
             short(next.waited)
         )?,
-        None => writeln!(out, "Nobody waits.")?,
+        None => writeln!(out, "No process waits.")?,
     }
     Ok(())
 }
 
-fn is_confirmed() -> Result<bool, Failure> {
+fn is_confirmed() -> io::Result<bool> {
     write!(io::stderr(), "Type yes to break this hold: ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;

@@ -50,10 +50,10 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     };
     let operator = look(global)?;
     let mut out = stdout();
-    let mut progress = Progress::new();
+    let progress = Progress::new();
     let format = global.output.unwrap_or(Format::Table);
-    let each = |each: &mut dyn FnMut(Lock) -> Result<(), Failure>, progress: &mut Progress| {
-        each_lock(&operator, &args.pattern, progress, |lock| {
+    let each = |each: &mut dyn FnMut(Lock) -> Result<(), Failure>| {
+        each_lock(&operator, &args.pattern, &progress, |lock| {
             match filter.has(&lock) {
                 true => each(lock),
                 false => Ok(()),
@@ -63,12 +63,20 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     match format {
         Format::Table => {
             let mut table = Stream::new(&mut out, &HEADINGS);
-            each(&mut |lock| table.row(row(&lock)), &mut progress)?;
+            each(&mut |lock| {
+                if table.is_about_to_write() {
+                    progress.make_room();
+                }
+                table.row(row(&lock))
+            })?;
             table.end()?;
         }
         format => {
             let mut list = List::begin(&mut out, "locks", format == Format::Jsonl)?;
-            each(&mut |lock| list.item(&Listed::of(&lock)), &mut progress)?;
+            each(&mut |lock| {
+                progress.make_room();
+                list.item(&Listed::of(&lock))
+            })?;
             list.end()?;
         }
     }

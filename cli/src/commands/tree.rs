@@ -24,7 +24,7 @@ pub(crate) struct Chains {
 
 pub(crate) fn run(global: &Global) -> Outcome {
     let operator = look(global)?;
-    let locks = waited_for(&operator, &mut Progress::new())?;
+    let locks = waited_for(&operator, &Progress::new())?;
     let graph = Graph::new(&locks);
     let chains = graph.chains();
     let mut out = stdout();
@@ -55,10 +55,7 @@ pub(crate) fn run(global: &Global) -> Outcome {
 }
 
 /// The locks that somebody waits for.
-pub(crate) fn waited_for(
-    operator: &Operator,
-    progress: &mut Progress,
-) -> Result<Vec<Lock>, Failure> {
+pub(crate) fn waited_for(operator: &Operator, progress: &Progress) -> Result<Vec<Lock>, Failure> {
     let mut locks = Vec::new();
     each_lock(operator, "*", progress, |lock| {
         if !lock.waiters.is_empty() {

@@ -16,8 +16,8 @@ use super::show::one;
 use crate::args::{Format, Global, Watch};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Process, Versioned, millis};
-use crate::output::stdout;
 use crate::output::words::{date, place, process, short};
+use crate::output::{is_unread, stdout};
 use crate::store::look;
 
 /// Something that happened between two looks.
@@ -52,10 +52,12 @@ pub(crate) fn run(global: &Global, args: &Watch) -> Outcome {
             left -= 1;
             write_event(&mut out, global, &event)?;
         }
-        // Also without an event: a pipe that nobody reads is noticed.
         out.flush()?;
         if left == 0 {
             return Ok(Exit::Done);
+        }
+        if is_unread() {
+            return Err(Failure::Unread);
         }
         before = Some(lock);
         sleep(args.every.max(Duration::from_millis(20)));

@@ -19,7 +19,7 @@ type Step<'a> = (&'a Lock, Option<&'a Hold>, Option<&'a Wait>);
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
-    let locks = waited_for(&operator, &mut Progress::new())?;
+    let locks = waited_for(&operator, &Progress::new())?;
     let graph = Graph::new(&locks);
     // A name may look like HOST:PID. If there is such a process, the process is meant.
     let asked = process_of(&args.subject);

@@ -1,11 +1,14 @@
-//! What is written: results on standard output, all else on standard error.
+//! Output: results on standard output, everything else on standard error.
 
 pub(crate) mod json;
 pub(crate) mod table;
 pub(crate) mod words;
 
+use std::cell::Cell;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Standard output. A pipe that nobody reads any more is an error that ends the command quietly.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
@@ -25,12 +28,20 @@ pub(crate) fn may_color() -> bool {
     !refused && io::stdout().is_terminal()
 }
 
-/// A line on standard error that says how far it is, if that is a terminal and it takes long.
+/// Whether standard output is a pipe without a reader. Without this query, only the next write would show it.
+pub(crate) fn is_unread() -> bool {
+    let out = io::stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    let found = poll(&mut polled, Some(&Timespec::default()));
+    found.is_ok() && polled[0].revents().contains(PollFlags::ERR)
+}
+
+/// The number of names so far, on standard error: if that is a terminal, and the command takes long.
 pub(crate) struct Progress {
     started: Instant,
-    shown: Option<Instant>,
-    count: usize,
-    is_on: bool,
+    shown: Cell<Option<Instant>>,
+    count: Cell<usize>,
+    is_on: Cell<bool>,
 }
 
 impl Progress {
@@ -40,36 +51,43 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Self {
             started: Instant::now(),
-            shown: None,
-            count: 0,
-            is_on: io::stderr().is_terminal(),
+            shown: Cell::new(None),
+            count: Cell::new(0),
+            is_on: Cell::new(io::stderr().is_terminal()),
         }
     }
 
-    /// Says nothing.
+    /// Writes nothing.
     pub(crate) fn silent() -> Self {
-        Self {
-            is_on: false,
-            ..Self::new()
-        }
+        let progress = Self::new();
+        progress.is_on.set(false);
+        progress
     }
 
-    pub(crate) fn add(&mut self, count: usize) {
-        self.count += count;
-        let due = match self.shown {
+    pub(crate) fn add(&self, count: usize) {
+        self.count.set(self.count.get() + count);
+        let due = match self.shown.get() {
             None => self.started.elapsed() >= Self::FIRST,
             Some(shown) => shown.elapsed() >= Self::EVERY,
         };
-        if self.is_on && due {
-            self.shown = Some(Instant::now());
-            let _ = write!(io::stderr(), "\r{} names…\x1b[K", self.count);
+        if self.is_on.get() && due {
+            self.shown.set(Some(Instant::now()));
+            let _ = write!(io::stderr(), "\r{} names…\x1b[K", self.count.get());
         }
     }
 
     /// Removes the line.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end(&self) {
         if self.shown.take().is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+
+    /// Removes the line for good if results come on the same terminal.
+    pub(crate) fn make_room(&self) {
+        if self.is_on.get() && io::stdout().is_terminal() {
+            self.end();
+            self.is_on.set(false);
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn write(out: &mut impl Write, table: &Table, indent: &str) -> Result
     Ok(())
 }
 
-/// A table whose rows come one after the other, for more rows than should be kept: the first ones say how wide the columns are.
+/// A table that is written row by row, for more rows than should be kept. The first rows decide the widths of the columns.
 pub(crate) struct Stream<'a, W: Write> {
     out: &'a mut W,
     headings: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Stream<'a, W: Write> {
 }
 
 impl<'a, W: Write> Stream<'a, W> {
-    /// How many rows are looked at before the first is written.
+    /// How many rows are kept before the first is written.
     const LOOKED_AT: usize = 1000;
 
     pub(crate) fn new(out: &'a mut W, headings: &[&str]) -> Self {
@@ -54,12 +54,18 @@ impl<'a, W: Write> Stream<'a, W> {
         }
     }
 
+    /// Whether the next row is written at once.
+    pub(crate) fn is_about_to_write(&self) -> bool {
+        self.widths.is_some() || self.kept.len() + 1 >= Self::LOOKED_AT
+    }
+
     pub(crate) fn row(&mut self, row: Vec<String>) -> Result<(), Failure> {
         if self.widths.is_some() {
             return self.put(&row, false);
         }
+        let is_last = self.is_about_to_write();
         self.kept.push(row);
-        match self.kept.len() >= Self::LOOKED_AT {
+        match is_last {
             true => self.settle(),
             false => Ok(()),
         }
@@ -93,7 +99,7 @@ impl<'a, W: Write> Stream<'a, W> {
         })
     }
 
-    /// Writes the rest; the number of rows does not matter.
+    /// Writes the rest, also if there are few rows or none.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         if self.widths.is_none() {
             self.settle()?;

@@ -90,7 +90,7 @@ pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<
     while !sender.is_closed() {
         let began = Instant::now();
         let mut locks = Vec::new();
-        let looked = each_lock(operator, "*", &mut Progress::silent(), |lock| {
+        let looked = each_lock(operator, "*", &Progress::silent(), |lock| {
             if lock.is_in_use() {
                 locks.push(lock);
             }

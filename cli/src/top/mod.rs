@@ -52,7 +52,7 @@ fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Lo
     loop {
         let began = Instant::now();
         let mut locks = Vec::new();
-        let looked = each_lock(operator, pattern, &mut Progress::silent(), |lock| {
+        let looked = each_lock(operator, pattern, &Progress::silent(), |lock| {
             if lock.is_in_use() {
                 locks.push(lock);
             }

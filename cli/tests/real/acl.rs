@@ -2,7 +2,7 @@
 
 use auto_mutex_tests::redis::{Options, Redis};
 
-use super::rig::{Shop, command, document, output, written};
+use super::rig::{Shop, document, output, text, written};
 
 #[test]
 fn the_rule_is_that_of_the_library() {
@@ -21,6 +21,19 @@ fn the_rule_is_that_of_the_library() {
         output("redis://h", &["acl", "--user", "a b"]).status.code(),
         Some(2)
     );
+}
+
+#[test]
+fn optional_rights_are_left_out_or_added() {
+    let has = |args: &[&str], right: &str| {
+        let args: Vec<_> = ["acl"].iter().chain(args).copied().collect();
+        let commands = document("redis://h", &args, 0)["commands"].clone();
+        let commands = commands.as_array().unwrap();
+        commands.iter().any(|command| command == right)
+    };
+    assert!(has(&[], "config|get") && !has(&["--least"], "config|get"));
+    assert!(has(&["--setinfo"], "client|setinfo") && !has(&[], "client|setinfo"));
+    assert!(has(&["--operator", "--least"], "scan") && !has(&[], "scan"));
 }
 
 fn operator_rule() -> String {
@@ -87,12 +100,9 @@ fn the_rights_of_the_operator_are_needed() {
         redis.command(&words);
         redis.command(&["SET", "auto_mutex:{x}", "1", "EX", "100"]);
         let url = format!("redis://ops:pass@127.0.0.1:{}", redis.port());
-        let output = command(&url, &["doctor"]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.code() == Some(1) || !output.status.success(),
-            "{missing}: {said}"
-        );
+        let output = output(&url, &["doctor"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{missing}: {said}");
         assert!(!said.contains("pass@"), "{said}");
     }
 }

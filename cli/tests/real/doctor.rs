@@ -3,7 +3,7 @@
 use auto_mutex_tests::redis::{Options, Redis};
 use serde_json::Value;
 
-use super::rig::{Shop, document, written};
+use super::rig::{Shop, client, copy, document, written};
 
 fn ids(document: &Value) -> Vec<&str> {
     let findings = document["findings"].as_array().unwrap().iter();
@@ -58,6 +58,21 @@ fn what_is_wrong_has_an_id_a_meaning_and_a_remedy() {
     // Neither the foreign key nor the one without an end is in the way of others.
     let listed = document(&shop.url, &["ls"], 0);
     assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn scripts_that_programs_must_have_loaded_are_missed() {
+    let shop = Shop::open();
+    let client = client(&shop.url);
+    drop(client.mutex("kept").at_least("1h").blocking_lock().unwrap());
+    client.blocking_shutdown();
+    // A server with the same locks, to which no program has loaded scripts.
+    let copied = copy(&shop.redis);
+    let found = document(&copied.url(), &["doctor"], 3);
+    assert!(ids(&found).contains(&"scripts"), "{found}");
+    // Now it has them.
+    let found = document(&copied.url(), &["doctor"], 3);
+    assert!(!ids(&found).contains(&"scripts"), "{found}");
 }
 
 #[test]

@@ -115,6 +115,40 @@ fn nobody_holds_is_a_precondition() {
 }
 
 #[test]
+fn the_exit_code_is_right_if_nobody_reads_the_report() {
+    let shop = Shop::open();
+    let token = shop.token("orders:7");
+    for (token, code) in [(token + 1024, 4), (token, 0)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let args = ["kick", "orders:7", "--yes", "-o", "json", "--token"];
+        let ended = command(&shop.url, &args)
+            .arg(token.to_string())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{ended:?}");
+    }
+    assert!(!is_held_by_the_first(&shop, token));
+}
+
+#[test]
+fn a_question_that_nobody_reads_is_not_answered() {
+    let shop = Shop::open();
+    let token = shop.token("orders:7");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = command(&shop.url, &["kick", "orders:7", "--token"])
+        .arg(token.to_string())
+        .stderr(writer)
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert!(is_held_by_the_first(&shop, token));
+}
+
+#[test]
 fn the_holder_hears_of_it() {
     let shop = Shop::open();
     let client = client(&shop.url);

@@ -19,12 +19,11 @@ fn completions_and_pages_are_written() {
             "{shell}"
         );
     }
-    let page = written("", &["man"], 0);
-    assert!(page.contains(".TH auto-mutex 1"), "{page}");
-    assert!(
-        page.contains("Exit codes") && page.contains("AUTO\\_MUTEX\\_URL"),
-        "{page}"
-    );
+    // Which characters are escaped is up to the generator.
+    let page = written("", &["man"], 0).replace('\\', "");
+    for part in [".TH auto-mutex 1", "Exit codes", "AUTO_MUTEX_URL"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let pages = folder.path().join("pages");
     assert_eq!(
@@ -48,8 +47,9 @@ fn the_sites_of_a_program_are_listed() {
     std::fs::write(&file, auto_mutex::operator::sites_json()).unwrap();
     let file = file.to_str().unwrap();
     let listed: Value = document("", &["sites", file], 0);
-    let site = &listed["sites"][0];
-    assert_eq!(site["name"], "manual:\"odd\":{month}");
+    let mut sites = listed["sites"].as_array().unwrap().iter();
+    let site = sites.find(|site| site["name"] == "manual:\"odd\":{month}");
+    let site = site.expect("the annotated function above");
     assert_eq!(site["function"], "close");
     assert!(
         site["file"].as_str().unwrap().ends_with("manual.rs"),

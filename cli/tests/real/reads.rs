@@ -2,7 +2,7 @@
 
 use auto_mutex_tests::redis::Redis;
 
-use super::rig::{Shop, document, output};
+use super::rig::{Shop, copy, document, output};
 
 /// A digest of the value of every key, and whether it has an end.
 fn dump(redis: &Redis) -> Vec<String> {
@@ -21,7 +21,7 @@ const READS: [&[&str]; 11] = [
     &["show", "nothing"],
     &["why", "orders:7"],
     &["tree"],
-    &["watch", "orders:7", "--count", "3"],
+    &["watch", "orders:7", "--count", "0"],
     &["doctor"],
     &["kick", "orders:7", "--token", "1", "--yes"],
     &["kick", "pool", "--token", "1", "--dry-run"],
@@ -31,19 +31,8 @@ const READS: [&[&str]; 11] = [
 #[test]
 fn no_key_is_changed_by_looking() {
     // Holders and waiters renew, which is a write: the keys are copied to a server that nobody uses.
-    let (shop, copy) = (Shop::open(), Redis::start());
-    let port = copy.port().to_string();
-    for key in shop.redis.keys() {
-        shop.redis.command(&[
-            "MIGRATE",
-            "127.0.0.1",
-            &port,
-            &key.name,
-            "0",
-            "5000",
-            "COPY",
-        ]);
-    }
+    let shop = Shop::open();
+    let copy = copy(&shop.redis);
     let copied = copy.url();
     let known = dump(&copy);
     assert!(known.len() >= 3, "{known:?}");
@@ -64,9 +53,6 @@ fn no_key_is_changed_by_looking() {
 fn nothing_is_written_to_a_server_that_has_nothing() {
     let redis = Redis::start();
     for args in READS {
-        if args[0] == "watch" {
-            continue;
-        }
         let output = output(&redis.url(), args);
         assert!(
             matches!(output.status.code(), Some(0 | 3 | 4)),

@@ -55,6 +55,18 @@ pub fn client(url: &str) -> Client {
     Client::connect(config.restart_guard(false)).expect("a client")
 }
 
+/// Another server with the same keys.
+#[track_caller]
+pub fn copy(redis: &Redis) -> Redis {
+    let copy = Redis::start();
+    let port = copy.port().to_string();
+    for key in redis.keys() {
+        let name = key.name.as_str();
+        redis.command(&["MIGRATE", "127.0.0.1", &port, name, "0", "5000", "COPY"]);
+    }
+    copy
+}
+
 /// Waits until so many wait for a lock.
 #[track_caller]
 pub fn are_waiting(url: &str, name: &str, count: usize) {

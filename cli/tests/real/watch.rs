@@ -71,6 +71,22 @@ fn what_happens_to_a_lock_is_told_in_order() {
 }
 
 #[test]
+fn a_pipe_that_nobody_reads_ends_it_before_the_next_event() {
+    let redis = Redis::start();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = command(&redis.url(), &["watch", "w"])
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(ended.stderr.is_empty(), "{ended:?}");
+}
+
+#[test]
 fn it_ends_after_so_many_events() {
     let redis = Redis::start();
     let url = redis.url();
