@@ -30,7 +30,7 @@
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
-//! - [`operator`]: who holds and waits for which lock, from outside; the command `auto-mutex` is made of it.
+//! - [`operator`]: the holders and waiters of all locks, for operators. The command `auto-mutex` is made with it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
