@@ -1,4 +1,4 @@
-//! [`Hold`] and [`Wait`]: a holder and a waiter, and [`Who`] they are.
+//! [`Hold`] and [`Wait`]: a holder and a waiter of a lock; [`Who`]: their process.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,13 +15,13 @@ pub struct Who {
     pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
-    /// The path of an annotated function, or the name that a handle was given.
+    /// The path of an annotated function, or the name of a handle.
     pub site: String,
     /// The source file of an annotated function.
     pub file: Option<String>,
     /// The line there.
     pub line: Option<u32>,
-    /// The owner that the call names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
 }
 
@@ -53,7 +53,7 @@ fn apart(site: &str) -> (&str, Option<&str>, Option<u32>) {
     parts().unwrap_or((site, None, None))
 }
 
-/// A hold, as the store knows it. A process may hand it on to its own waiters for some milliseconds.
+/// A hold, as the store knows it. The process may pass it on to its own waiters for some milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hold {
@@ -63,7 +63,7 @@ pub struct Hold {
     pub token: u64,
     /// How many units it holds.
     pub units: u32,
-    /// It is released, and kept until its `at_least` is over.
+    /// Whether it was released, and is only kept until its `at_least` is over.
     pub parked: bool,
     /// Since when, by the store's clock.
     pub since: SystemTime,
@@ -71,29 +71,31 @@ pub struct Hold {
     pub held: Duration,
     /// When the lease ends if nobody renews it.
     pub lease_left: Duration,
-    /// Who holds it.
+    /// The holder.
     pub who: Who,
 }
 
-/// A waiter, as the store knows it: a process waits with one for some or all of its tasks.
+/// A waiter, as the store knows it. A process may wait with one waiter for several of its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wait {
-    /// Its place in line, from 1. (On a quorum by the time since which it waits, which is no promise.)
+    /// Its place in line, from 1. (On a quorum, the waiters are in order of `since`. The next holder need not be the
+    /// first of them.)
     pub place: u32,
     /// Identifies the request in the store.
     pub ticket: String,
     /// How many units it waits for.
     pub units: u32,
-    /// Its process was silent when it was its turn. It keeps its place, and is next once its process speaks.
+    /// Whether it was passed over, because its process was silent when it was its turn. It keeps its place, and is the
+    /// next one as soon as its process is heard from again.
     pub passed_over: bool,
     /// Since when, by the store's clock.
     pub since: SystemTime,
     /// For how long, by the store's clock.
     pub waited: Duration,
-    /// When its place in line ends if its process does not speak.
+    /// When its place in line ends if its process stays silent.
     pub place_left: Duration,
-    /// Who waits.
+    /// The waiter.
     pub who: Who,
 }
 
@@ -113,7 +115,7 @@ impl Hold {
 }
 
 impl Hold {
-    /// Whether `token` is one of this grant: its own, or that of a waiter of the same process that it was handed on to.
+    /// Whether `token` belongs to this grant: it is the token of this hold, or of one to which the process passed it on.
     #[must_use]
     pub fn has_token(&self, token: u64) -> bool {
         self.token / TOKENS_OF_A_GRANT == token / TOKENS_OF_A_GRANT

@@ -9,7 +9,7 @@ use crate::error::LockKind;
 use crate::name::Name;
 use crate::store::NameRecord;
 
-/// What a name is used as.
+/// The kind of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
@@ -34,24 +34,24 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The state of a name when the store was asked. It may change at any time.
+/// The state of a lock when the store was asked. It may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lock {
     /// The whole name, with its namespace, as errors show it.
     pub name: String,
-    /// What it is used as; `None` while nobody holds or waits.
+    /// Its kind; `None` while it has neither holders nor waiters.
     pub kind: Option<Kind>,
-    /// How many units there are: 1 of a mutex, 2^30 of a readers-writer lock, none of a condition variable. `None` as for
+    /// How many units there are: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable. `None` like
     /// `kind`.
     pub capacity: Option<u32>,
     /// How many units are held.
     pub used: u64,
     /// The fencing token of the last grant; `None` if the name was not used for ten minutes or more.
     pub token: Option<u64>,
-    /// The tokens that wait to be handed out, and notifications on their way.
+    /// The number of a semaphore's tokens that nobody has taken, or of notifications that no waiter has received yet.
     pub signals: u64,
-    /// The holders, the first to come first.
+    /// The holders, in order of arrival.
     pub holders: Vec<Hold>,
     /// The waiters, in order.
     pub waiters: Vec<Wait>,
@@ -92,19 +92,19 @@ impl Lock {
         }
     }
 
-    /// Whether anybody holds it or waits for it, or signals wait.
+    /// Whether it has holders, waiters or signals.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         !self.holders.is_empty() || !self.waiters.is_empty() || self.signals > 0
     }
 
-    /// For how long the oldest waiter has waited.
+    /// How long the oldest waiter has waited.
     #[must_use]
     pub fn oldest_wait(&self) -> Option<Duration> {
         self.waiters.iter().map(|waiter| waiter.waited).max()
     }
 
-    /// For how long the oldest holder has held.
+    /// How long the oldest holder has held the lock.
     #[must_use]
     pub fn held(&self) -> Option<Duration> {
         self.holders.iter().map(|holder| holder.held).max()

@@ -1,8 +1,9 @@
-//! For operators: who holds and waits for which lock, and breaking exactly one hold. The command `auto-mutex` is made of it.
+//! For operators: reads the holders and waiters of locks, and breaks exactly one hold. The command `auto-mutex` is made
+//! with it.
 //!
-//! An [`Operator`] looks at the locks of a store from outside, whatever kind they are and whoever made them. Reading changes
-//! nothing on the servers. Only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a
-//! runtime: in async code call them from `spawn_blocking`.
+//! An [`Operator`] reads the locks of all programs that use a store, of every kind. Reading changes nothing on the
+//! servers; only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a runtime. In
+//! async code, call them in `spawn_blocking`.
 //!
 //! ```
 //! use auto_mutex::{Client, operator::Operator};
@@ -51,9 +52,9 @@ use crate::store::{Inspector, Op};
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
 
-/// Looks at the locks of a store, and breaks one hold at a time.
+/// Reads the locks of a store, and breaks one hold at a time.
 ///
-/// Its thread and its connections are its own; they end when it is dropped.
+/// It has a thread and connections of its own, which end when it is dropped.
 pub struct Operator {
     worker: Worker,
     settings: Settings,
@@ -62,10 +63,11 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Connects to a store: a URL or a [`Config`]. Of a quorum, a majority of the servers must be reached. (A private
-    /// `memory://` is always empty; one with a name is seen from its own process only.)
+    /// Connects to a store: a URL or a [`Config`]. It must reach a majority of the servers of a quorum. (A `memory://`
+    /// without a name is always empty here. One with a name is visible in its own process only.)
     ///
-    /// Changes nothing on the servers but their scripts, which are loaded if they are missing.
+    /// Loads the scripts into servers that lack them, and changes nothing else.
+    /// [`Config::connect_lazily`] has no effect.
     ///
     /// # Errors
     ///
@@ -85,16 +87,17 @@ impl Operator {
         })
     }
 
-    /// The names that match `pattern`, in batches: those in use, and those that were used in the last ten minutes or
-    /// so. In no order, and a name may come twice if keys come and go meanwhile.
+    /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
+    /// minutes. The names have no order, and a name may come twice if keys are added or removed during the scan.
     ///
-    /// A pattern is one of Redis: `*` is any text, `?` any character, `[ab]` one of these, and `\` comes before a plain
-    /// one. Names are as errors show them: beyond ASCII, and for spaces, braces and `%`, percent-encoded.
+    /// A pattern is one of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these, and `\`
+    /// makes the next character a plain one. Names are as errors show them: spaces, braces, `%` and all characters
+    /// beyond ASCII are percent-encoded.
     pub fn names(&self, pattern: &str) -> Names<'_> {
         Names::new(self, pattern)
     }
 
-    /// The state of each of these locks, in their order. A name that nobody uses is a lock without holders.
+    /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
     ///
     /// # Errors
     ///
@@ -124,16 +127,19 @@ impl Operator {
         Ok(states.collect())
     }
 
-    /// Breaks the hold of `name` with this fencing token, and says whether it was there. Its holder is notified, as by
-    /// [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken: the store compares the token.
+    /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,
+    /// as by [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken, because the store
+    /// compares the token.
     ///
-    /// A process may hand a hold on to its own waiters for some milliseconds without telling the store. Those are one
-    /// hold to the store; its token is the first one, and the token of any of them names it.
+    /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. To the store
+    /// these are one hold. The token of each of them names that hold.
+    ///
+    /// The first call connects a client, because a kick writes to the store.
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]; [`LockError::Unavailable`], also if the client that this
-    /// needs cannot be made: then the hold may or may not be broken.
+    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
+    /// broken the hold; or the client could not connect.
     pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
         let name = parse(name)?;
         let client = self.client().map_err(|error| self.failed(&name, &error))?;
@@ -146,17 +152,17 @@ impl Operator {
         Ok(freed(&block_on(asked.wait())?))
     }
 
-    /// Each server of the store as it describes itself, or its address and why it cannot be asked.
+    /// Each server of the store as it describes itself; or its address, and the error if it cannot be asked.
     ///
     /// # Errors
     ///
-    /// [`SetupError`] if the thread that asks has ended.
+    /// [`SetupError::Engine`] if the background thread has ended.
     pub fn servers(&self) -> Result<Vec<Result<Server, (String, SetupError)>>, SetupError> {
         self.worker
             .run(async |inspector| inspector.describe().await)
     }
 
-    /// All keys on the servers that begin as those of the library do, in batches.
+    /// All keys on the servers that have the prefix of this library, in batches.
     pub fn keys(&self) -> Keys<'_> {
         Keys::new(self)
     }
@@ -206,7 +212,7 @@ impl std::fmt::Debug for Operator {
     }
 }
 
-/// A grant of the store has so many fencing tokens: one for each time that it is handed on.
+/// The number of fencing tokens for each grant of the store: the process gives one to each hold that it passes on.
 const TOKENS_OF_A_GRANT: u64 = 1024;
 
 /// A name as errors show it, or as a user would give it to a handle.

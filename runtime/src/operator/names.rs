@@ -4,9 +4,9 @@ use super::Operator;
 use crate::error::SetupError;
 use crate::store::Position;
 
-/// Batches of names: see [`Operator::names`]. After an error it is at its end.
+/// Batches of names: see [`Operator::names`]. It ends after an error.
 #[derive(Debug)]
-#[must_use = "nothing is asked before a batch is taken"]
+#[must_use = "an iterator asks for nothing before it is used"]
 pub struct Names<'a> {
     operator: &'a Operator,
     pattern: String,
@@ -40,7 +40,7 @@ impl Iterator for Names<'_> {
     }
 }
 
-/// A key on a server that begins as those of the library do.
+/// A key on a server with the prefix of this library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Key {
@@ -50,13 +50,13 @@ pub struct Key {
     pub key: String,
     /// The name of the lock whose state it holds; `None` for other keys.
     pub name: Option<String>,
-    /// It has no time to live. All keys of the library have one.
+    /// Whether it never expires. All keys of the library expire.
     pub never_ends: bool,
 }
 
-/// Batches of keys: see [`Operator::keys`]. After an error it is at its end.
+/// Batches of keys: see [`Operator::keys`]. It ends after an error.
 #[derive(Debug)]
-#[must_use = "nothing is asked before a batch is taken"]
+#[must_use = "an iterator asks for nothing before it is used"]
 pub struct Keys<'a> {
     operator: &'a Operator,
     position: Option<Position>,

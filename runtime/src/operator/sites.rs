@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::site::sites;
 
 /// The list of [`sites`] as JSON: `{"schema_version":1,"sites":[{"name","attribute","options","function","module","file",
-/// "line"}]}`. A program that writes it, say for an option `--locks`, can be asked by `auto-mutex sites` which locks it has.
+/// "line"}]}`. A program can write it, for example for an option `--locks`. The command `auto-mutex sites` reads it.
 ///
 /// ```
 /// let json = auto_mutex::operator::sites_json();

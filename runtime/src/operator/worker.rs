@@ -1,5 +1,5 @@
-//! [`Worker`]: the thread on which an inspector runs, with a runtime of its own: callers may be in a runtime, where nothing may
-//! block on another one.
+//! [`Worker`]: the thread on which an inspector runs. It has a runtime of its own, because a caller inside a runtime must
+//! not block on another one.
 
 use std::sync::mpsc;
 use std::thread;
@@ -42,7 +42,7 @@ impl Worker {
     ) -> Result<T, SetupError> {
         let (sender, result) = mpsc::sync_channel(1);
         let sent = self.0.send(Box::new(move |runtime, inspector| {
-            // A caller that is gone needs no result.
+            // An error means that the caller is gone.
             let _ = sender.send(runtime.block_on(job(inspector)));
         }));
         let ended = |()| SetupError::Engine {

@@ -1,7 +1,7 @@
-//! [`Inspector`]: reads the names of a store of any kind, and changes nothing there: for the operator.
+//! [`Inspector`]: reads the names of a store of any kind for the operator, and changes nothing there.
 //!
-//! A client of a store notes the server's term, tries all commands, and subscribes. An inspector does none of it: it scans,
-//! runs the inspection of the scripts, and asks servers about themselves.
+//! A client of a store writes the server's term note, tries all commands, and subscribes. An inspector does none of these:
+//! it scans, runs the operation `inspect`, and asks servers about themselves.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::error::{SetupError, StoreError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 
-/// A part of a scan.
+/// One part of a scan.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
-    /// Where the scan of this server goes on; `None` at its end.
+    /// The cursor for the next part of this server's keys; `None` at their end.
     pub(crate) next: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Where a scan of the whole store goes on: at which server, and where there.
+/// The position of a scan of the whole store: a server, and its cursor.
 #[derive(Clone, Debug)]
 pub(crate) struct Position {
     server: usize,
@@ -74,13 +74,13 @@ pub(crate) struct Snapshot {
     pub(crate) names: Vec<Result<NameRecord, StoreError>>,
 }
 
-/// A key that begins as those of the library do.
+/// A key with the prefix of this library.
 #[derive(Debug)]
 pub(crate) struct KeyEnd {
     pub(crate) key: String,
-    /// The name whose first key it is, if so.
+    /// The name, if this is the first key of one.
     pub(crate) name: Option<Name>,
-    /// It has no time to live.
+    /// Whether it has no time to live.
     pub(crate) never: bool,
 }
 
@@ -90,15 +90,16 @@ pub(crate) struct KeyEnd {
 pub struct Server {
     /// Where it is, without credentials.
     pub address: String,
-    /// Its version, if it says so.
+    /// Its version, if it reports one.
     pub version: Option<String>,
-    /// What locks are worth there.
+    /// What it guarantees for its locks.
     pub guarantees: Guarantees,
-    /// By how many milliseconds its clock is ahead of ours, to about half of [`round_trip`](Self::round_trip).
+    /// How many milliseconds its clock is ahead of the clock here. The error is at most half of
+    /// [`round_trip`](Self::round_trip).
     pub clock_ahead_ms: Option<i64>,
     /// How long it took to answer.
     pub round_trip: Duration,
-    /// Whether it knew the scripts of this version of the library before this operator came.
+    /// Whether it had the scripts of this version of the library before the operator connected.
     pub knew_scripts: bool,
     /// Its replicas.
     pub replicas: Vec<Replica>,
@@ -114,9 +115,9 @@ pub struct Server {
 pub struct Replica {
     /// Where it is.
     pub address: String,
-    /// Whether it follows.
+    /// Whether it replicates at present.
     pub is_online: bool,
-    /// How long ago it was last heard, in whole seconds.
+    /// How long ago it last confirmed what it has received, in whole seconds.
     pub lag: Option<Duration>,
 }
 
@@ -157,14 +158,14 @@ impl Inspector {
         })
     }
 
-    /// Connects to its servers. One of a cluster must be reached, and a majority of a quorum.
+    /// Connects to the servers. It must reach one of a cluster, and a majority of a quorum.
     pub(crate) async fn connect(&mut self) -> Result<(), SetupError> {
         match self {
             Self::Memory(_) => Ok(()),
             Self::Server(server) => server.connect().await,
             Self::Cluster(cluster) => {
                 cluster.refresh().await?;
-                // What the others serve can be looked at.
+                // One node is enough to start with.
                 let mut connected = Ok(());
                 for node in cluster.nodes() {
                     match node.connect().await {
@@ -178,7 +179,7 @@ impl Inspector {
         }
     }
 
-    /// The next names that match `pattern`, a pattern as that of SCAN; and where it goes on. A name may come twice.
+    /// The next names that match `pattern`, a pattern of SCAN; and the next position. A name may come twice.
     pub(crate) async fn names(
         &mut self,
         pattern: &str,
@@ -202,7 +203,7 @@ impl Inspector {
             }
         };
         let Page { mut items, next } = page;
-        // The probes of clients that are being set up; no name of a user begins like this.
+        // The probes of clients that connect. No name of a user begins with a colon.
         items.retain(|name| !name.as_str().starts_with(':'));
         Ok((items, position.after(next, servers)))
     }
@@ -217,8 +218,8 @@ impl Inspector {
         }
     }
 
-    /// The next keys of the library on any server, each with its server's place; and where it goes on. One of several servers
-    /// that cannot be reached has none: [`describe`](Self::describe) tells of it.
+    /// The next keys of the library on any server, each with its server; and the next position. If one of several servers
+    /// cannot be reached, its keys are left out: [`describe`](Self::describe) reports such a server.
     pub(crate) async fn keys(
         &mut self,
         position: &Position,
@@ -236,14 +237,14 @@ impl Inspector {
             page => page?,
         };
         let keys = page.items.into_iter().map(|mut key| {
-            // The waiters of a name on a quorum: its state has them.
+            // The wake queue of a name: the state of that name includes it.
             key.name.take_if(|name| quorum::is_wake_queue(name));
             (place.clone(), key)
         });
         Ok((keys.collect(), position.after(page.next, count)))
     }
 
-    /// Each server, or why it cannot be asked.
+    /// Each server, or the error if it cannot be asked.
     pub(crate) async fn describe(&mut self) -> Vec<Result<Server, (String, SetupError)>> {
         let mut all = Vec::new();
         for server in self.servers() {

@@ -105,7 +105,7 @@ pub(crate) enum Op {
     Force {
         owner: SharedStr,
     },
-    /// Removes the hold with this token, and no other: whoever decided on it may be too late.
+    /// Removes the holders with this token, and no newer ones.
     Kick {
         token: u64,
     },

@@ -13,7 +13,7 @@ use crate::store::redis;
 use crate::store::{MemberId, NameRecord};
 use crate::wire::USUAL_SILENCE;
 
-/// Errors that say that the slot map is old.
+/// Errors of nodes that do not serve the slot any more.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"];
 
 /// A primary, and the slots that it serves.
@@ -115,7 +115,7 @@ impl Inspector {
                         found[index] = state;
                     }
                 }
-                // Another node may serve its slots by now.
+                // By now, another node may serve the slots of this one.
                 Err(error) if is_passing(&error) => {
                     let cause = with_sources(&error);
                     for index in indices {

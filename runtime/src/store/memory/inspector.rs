@@ -12,12 +12,12 @@ use crate::store::{MemberId, NameRecord, Op, Reply};
 pub(crate) struct Inspector(Arc<Space>);
 
 impl Inspector {
-    /// Of the store called `shared`. One that belongs to a client alone cannot be seen: this is an empty one then.
+    /// For the store called `shared`. A store without a name belongs to one client alone, so the inspector gets an empty one.
     pub(in crate::store) fn new(shared: Option<&str>) -> Self {
         Self(shared.map_or_else(Space::new, Space::named))
     }
 
-    /// The names that match `pattern`, which is a pattern as that of SCAN.
+    /// The names that match `pattern`, a pattern of SCAN.
     pub(in crate::store) fn names(&self, pattern: &str) -> Vec<Name> {
         let inner = lock(&self.0.inner);
         let names = inner.names.keys();
@@ -47,7 +47,7 @@ impl Inspector {
 
 /// Whether `text` matches `pattern`, as on a server: `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
 fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
-    // After the last star: what follows it, and how much of the text it has taken.
+    // The pattern after the last star, and the text after the part that the star stands for.
     let mut retry: Option<(&'a [u8], &'a [u8])> = None;
     loop {
         if let [b'*', rest @ ..] = pattern {
@@ -64,7 +64,7 @@ fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     }
 }
 
-/// What is left of both after the first character, if it matches.
+/// The rest of both after the first character, if that matches.
 fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (found, text) = text.split_first()?;
     let (first, rest) = pattern.split_first()?;
@@ -80,7 +80,7 @@ fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     is_match.then_some((rest, text))
 }
 
-/// Whether the class, whose bracket is open, has `found`; and what follows it.
+/// Whether a class of characters contains `found`, and the pattern after the class. `pattern` begins after the bracket.
 fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     let (is_negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),

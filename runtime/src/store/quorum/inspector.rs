@@ -1,4 +1,4 @@
-//! [`Inspector`]: reads names from every server of a quorum, and changes nothing. The majority counts, as for queries.
+//! [`Inspector`]: reads names from every server of a quorum, and changes nothing. Merges the answers like those of queries.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::store::NameRecord;
 use crate::store::inspector::{Page, Snapshot};
 use crate::store::redis;
 
-/// How long a server that cannot be reached is left alone.
+/// How long to wait before another attempt to reach a server.
 const PAUSE: Duration = Duration::from_secs(5);
 
 struct Watched {
@@ -24,7 +24,7 @@ struct Watched {
 /// A reader of a quorum.
 pub(crate) struct Inspector {
     nodes: Vec<Watched>,
-    /// Why the last server could not be reached.
+    /// The last error of a server that could not be reached.
     trouble: Option<SetupError>,
 }
 
@@ -44,14 +44,14 @@ impl Inspector {
         self.nodes.iter_mut().map(|node| &mut node.inspector)
     }
 
-    /// Connects to every server that can be reached; a majority must be.
+    /// Connects to every server that can be reached. It must reach a majority.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
         self.of_majority(async |node: &mut redis::Inspector| node.connect().await)
             .await
             .map(drop)
     }
 
-    /// The next names that the server at `index` has, and none before it; the end of its names is no error.
+    /// The next names of the server at `index`, without those of the servers before it.
     pub(in crate::store) async fn names(
         &mut self,
         index: usize,
@@ -112,7 +112,7 @@ impl Inspector {
         })
     }
 
-    /// The answers of all servers, of which a majority must answer.
+    /// The answers of all servers; an error unless a majority answers.
     async fn of_majority<T>(
         &mut self,
         ask: impl AsyncFn(&mut redis::Inspector) -> Result<T, SetupError>,
@@ -154,7 +154,7 @@ impl Inspector {
 
 type State = Option<Result<NameRecord, StoreError>>;
 
-/// What the servers say together of a name, and of the queue beside it.
+/// Merges the states of a name, and of its wake queue.
 fn together(states: Vec<State>, beside: Vec<State>) -> Result<NameRecord, StoreError> {
     let answered = states.iter().flatten().filter(|state| state.is_ok());
     if answered.count() < majority(states.len()) {

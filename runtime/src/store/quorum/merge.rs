@@ -38,7 +38,7 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     }
 }
 
-/// The state of a name and of the queue beside it, as each node reports it; `None`: the node cannot be asked.
+/// Merges the states of a name, and of its wake queue. `None`: the node cannot be asked.
 pub(super) fn merged(
     records: Vec<Option<NameRecord>>,
     beside: Vec<Option<NameRecord>>,

@@ -18,9 +18,9 @@ use crate::store::inspector::{KeyEnd, Page, Replica, Server, Snapshot};
 use crate::store::{MemberId, NameRecord, Op, Reply};
 use crate::wire::{self, Limits, Value};
 
-/// How many keys the server looks at for one page of a scan.
+/// How many keys the server reads for one page of a scan.
 const PAGE: u64 = 1000;
-/// What all keys of the library begin with.
+/// All keys of the library.
 const ALL_KEYS: &str = "auto_mutex:*";
 
 /// A reader of one server, which may be another one after a failover.
@@ -65,7 +65,7 @@ impl Inspector {
         self.ask(&[], 0, |_, _| {}).await
     }
 
-    /// The next names that match `pattern`. The first cursor is `0`. A name may come twice, as SCAN says.
+    /// The next names that match `pattern`. The first cursor is `0`. Like with SCAN, a name may come twice.
     pub(in crate::store) async fn names(
         &mut self,
         pattern: &str,
@@ -79,7 +79,7 @@ impl Inspector {
         })
     }
 
-    /// The next keys of the library, and when they end.
+    /// The next keys of the library, and whether they expire.
     pub(in crate::store) async fn keys(
         &mut self,
         cursor: &str,
@@ -137,7 +137,7 @@ impl Inspector {
         Ok(known.into_iter().map(|count| count == 1).collect())
     }
 
-    /// Asks for numbers; a right that is missing is an error.
+    /// Asks for numbers. A missing right is an error.
     async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
         let (mut numbers, mut refused) = (vec![0; count], None);
         self.ask(questions, count, |index, value| match value {
@@ -162,7 +162,7 @@ impl Inspector {
         if !snapshot.names.iter().any(is_lost) {
             return Ok(snapshot);
         }
-        // The scripts were flushed meanwhile; a new connection loads them.
+        // The scripts were flushed. A new connection loads them.
         self.opened = None;
         self.inspect_once(names).await
     }
@@ -190,7 +190,7 @@ impl Inspector {
         })
     }
 
-    /// What the server says about itself.
+    /// The server, as it describes itself.
     pub(in crate::store) async fn server(&mut self) -> Result<Server, SetupError> {
         let was_open = self.opened.is_some();
         self.connect().await?;
@@ -236,8 +236,8 @@ impl Inspector {
         })
     }
 
-    /// Sends `questions`, and passes each of the `count` replies to `read`. If the connection was open before, and is
-    /// lost, everything is asked once more on a new one: it changes nothing.
+    /// Sends `questions`, and passes each of the `count` replies to `read`. If a connection that was open before is lost,
+    /// sends everything once more on a new one. That is harmless, because the questions change nothing.
     async fn ask(
         &mut self,
         questions: &[u8],
@@ -278,7 +278,7 @@ impl Inspector {
     }
 }
 
-/// The name whose first key this is. Other keys of a name do not end with the brace.
+/// The name, if this is the first key of one. The other keys of a name do not end with the brace.
 fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
@@ -294,7 +294,7 @@ fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
     Ok(Page {
-        // A key that is no text is not ours.
+        // All keys of the library are text.
         items: keys
             .iter()
             .filter_map(Value::as_text)
@@ -313,7 +313,7 @@ fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
     }
 }
 
-/// As [`micros`]; a right that is missing is an error.
+/// Like [`micros`]. A missing right is an error.
 fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
     let value = accept(value.clone())?;
     micros(&value).ok_or_else(ConnectError::nonsense)

@@ -369,7 +369,7 @@ fn a_kick_ends_the_hold_with_its_token_and_no_newer_one() {
     );
     assert!(world.told.contains(&(a, Message::Lost { ticket: ta })));
     assert_eq!(world.touch(a, ta), Reply::Gone);
-    // The lock is the next one's now; the same kick again hits nobody.
+    // Now the waiter holds the lock. The same kick breaks nothing.
     assert_eq!(
         world.run(b, &Op::Kick { token }),
         Reply::Freed { holders: 0 }
