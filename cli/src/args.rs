@@ -1,4 +1,4 @@
-//! What the command takes on its command line.
+//! The command line.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -10,9 +10,9 @@ use clap_complete::Shell;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); 4 the precondition does \
-not hold (kick: nobody holds the lock with that token); 5 the lock store cannot be reached. `run` has its own: see `run --help`.";
+not hold (kick: the lock has no hold with that token); 5 the lock store cannot be reached. `run` has its own: see `run --help`.";
 
-/// See who holds and waits for the locks of auto-mutex, and act on them.
+/// Shows the holders and waiters of the locks of auto-mutex, and breaks a hold.
 #[derive(Debug, Parser)]
 #[command(name = "auto-mutex", version, after_help = EXIT_CODES, max_term_width = 100)]
 #[command(arg_required_else_help = true)]
@@ -23,10 +23,10 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command takes.
+/// The options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The lock store, as the program's own URL. Better in the environment: every user of the machine can read command lines
+    /// The URL of the lock store. Better set it in the environment: every user of the machine can read command lines
     #[arg(
         long,
         env = "AUTO_MUTEX_URL",
@@ -35,15 +35,15 @@ pub(crate) struct Global {
         value_name = "URL"
     )]
     pub(crate) url: Option<String>,
-    /// How the result is written
+    /// The format of the result
     #[arg(short, long, value_enum, global = true, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
-    /// How long to try to connect, and to wait for an answer
+    /// How long to wait for a connection, and for an answer
     #[arg(long, global = true, value_parser = duration, default_value = "5s", value_name = "TIME")]
     pub(crate) timeout: Duration,
 }
 
-/// How results are written.
+/// The format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -56,29 +56,29 @@ pub(crate) enum Format {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the locks that are held or waited for
+    /// List the locks that have holders or waiters
     Ls(Ls),
     /// Show everything about one lock: its holders and its waiters
     Show(Show),
-    /// Explain who waits for whom, from the one that waits for nobody down to this lock or process
+    /// Explain a wait: follow the chain from the process that waits for nobody to this lock or process
     Why(Why),
-    /// Show all chains of who waits for whom; a cycle is marked
+    /// Show all chains of waits, and mark cycles
     Tree,
-    /// Print what happens to a lock, as it happens
+    /// Print the events of a lock as they happen
     Watch(Watch),
-    /// A live table of all locks
+    /// Show a live table of all locks
     Top(Top),
     /// Break exactly one hold, named by its fencing token
     Kick(Kick),
     /// Run a command under a lock
     Run(Run),
-    /// Look for what is wrong with the store and its locks
+    /// Find faults of the store and its locks
     Doctor(Doctor),
-    /// A live page on this machine, read-only unless a token is given; also /metrics and /api
+    /// Serve a live page on this machine, with /metrics and /api; read-only unless a token is given
     Serve(Serve),
     /// Print the ACL rule that a program with this URL needs
     Acl(Acl),
-    /// List the annotated functions of a program, from what its `operator::sites_json()` has written
+    /// List the annotated functions of a program, from the output of its `operator::sites_json()`
     Sites(Sites),
     /// Print a completion script
     Completions(Completions),
@@ -89,16 +89,16 @@ pub(crate) enum Command {
 /// `auto-mutex ls`
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
-    /// Which names: `*` is any text, `?` any character, `[ab]` one of these
+    /// The names to list: `*` stands for any text, `?` for any character, `[ab]` for one of these
     #[arg(default_value = "*", hide_default_value = true)]
     pub(crate) pattern: String,
     /// Only locks with waiters
     #[arg(long)]
     pub(crate) waiting: bool,
-    /// Only locks that somebody holds or waits for longer than this
+    /// Only locks with a hold or a wait that is longer than this
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) longer_than: Option<Duration>,
-    /// Also names that nobody uses now, but did in the last ten minutes or so
+    /// Also names that were used in about the last ten minutes, but are not in use now
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -134,7 +134,7 @@ pub(crate) struct Watch {
 /// `auto-mutex top`
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// Which names: see `ls`
+    /// The names to show: see `ls`
     #[arg(default_value = "*", hide_default_value = true)]
     pub(crate) pattern: String,
     /// How often to look
@@ -147,10 +147,10 @@ pub(crate) struct Top {
 pub(crate) struct Kick {
     /// The whole name of the lock, as `ls` shows it
     pub(crate) name: String,
-    /// The fencing token of the hold, as `show` says it
+    /// The fencing token of the hold, as `show` prints it
     #[arg(long, value_name = "T")]
     pub(crate) token: u64,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
     /// Show what would happen, and change nothing
@@ -166,9 +166,9 @@ The exit code is that of the command; 128 and the number of the signal, if one e
  126  the command cannot be run
  127  the command was not found
 
-The command is run as given, by no shell, in a process group of its own, without a terminal to read from. AUTO_MUTEX_TOKEN in its
-environment is the fencing token: give it along with each write, so that a late one can be refused. SIGTERM, SIGINT and SIGHUP are
-passed on to its group. If auto-mutex itself is killed by SIGKILL, the command goes on and the lock ends with its lease.";
+The command runs without a shell, in a process group of its own, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
+environment is the fencing token: send it with each write, so that the database can refuse a late one. SIGTERM, SIGINT and SIGHUP
+are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command runs on, and the lock ends with its lease.";
 
 /// `auto-mutex run`
 #[derive(Debug, Args)]
@@ -176,7 +176,7 @@ passed on to its group. If auto-mutex itself is killed by SIGKILL, the command g
 pub(crate) struct Run {
     /// The name of the lock
     pub(crate) name: String,
-    /// How long to wait for the lock: as long as it takes, unless given; 0 does not wait
+    /// How long to wait for the lock. Without this option, there is no limit; 0 does not wait
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) block: Option<Duration>,
     /// Keep the lock at least this long, counted from the grant, even if the command ends sooner: for jobs that start on
@@ -203,10 +203,10 @@ pub(crate) struct Run {
 /// `auto-mutex doctor`
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// How long somebody may wait before it is a finding
+    /// A wait that is longer than this is a finding
     #[arg(long, value_parser = duration, default_value = "10m", value_name = "TIME")]
     pub(crate) longest_wait: Duration,
-    /// By how much a server's clock may differ from this machine's
+    /// A server whose clock differs by more than this from the clock of this machine is a finding
     #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
     pub(crate) clock: Duration,
 }
@@ -217,7 +217,7 @@ pub(crate) struct Serve {
     /// The address to listen on. Beyond this machine, --kick-token is needed, and reading needs the token too
     #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDRESS")]
     pub(crate) listen: SocketAddr,
-    /// A file with a token of at least 16 characters. Whoever sends it (Authorization: Bearer …) may break holds
+    /// A file with a token of at least 16 characters. A client that sends it (Authorization: Bearer …) may break holds
     #[arg(long, value_name = "FILE")]
     pub(crate) kick_token: Option<PathBuf>,
     /// How often to look
@@ -228,7 +228,7 @@ pub(crate) struct Serve {
 /// `auto-mutex acl`
 #[derive(Debug, Args)]
 pub(crate) struct Acl {
-    /// The URL of the program; the one of --url, unless given. Nothing is connected to
+    /// The URL of the program; without it, the one of --url. The command does not connect
     #[arg(value_name = "URL")]
     pub(crate) of: Option<String>,
     /// The rule for a user of this command, instead of the rule for programs that take locks

@@ -1,7 +1,7 @@
-//! Who waits for whom.
+//! Chains of waits between processes.
 //!
-//! A process that holds a lock and waits for another one links the two. The store knows processes, not tasks: two tasks of one
-//! process may have nothing to do with each other, so a chain says what may be, and a cycle need not be a deadlock.
+//! A process that holds a lock and waits for another one links the two. The store knows processes, not tasks. Two tasks of
+//! one process may be independent of each other, so a cycle need not be a deadlock.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,41 +13,41 @@ use crate::output::json::{self, Holder, Waiter};
 /// A process: its host, its pod, its id. Two pods of one host may have the same process id.
 pub(crate) type Party<'a> = (&'a str, Option<&'a str>, u32);
 
-/// A lock by its number, who waits for it, and the hold that is waited for.
+/// A lock by its index, a waiter of it, and the hold that blocks this waiter.
 type Step<'a> = (usize, &'a Wait, &'a Hold);
 
 pub(crate) fn party(who: &Who) -> Party<'_> {
     (&who.host, who.pod.as_deref(), who.pid)
 }
 
-/// The locks that somebody waits for.
+/// The locks that have waiters.
 pub(crate) struct Graph<'a> {
     locks: Vec<&'a Lock>,
-    /// The locks that a process holds, and others wait for.
+    /// The locks with waiters that a process holds.
     held: HashMap<Party<'a>, Vec<usize>>,
-    /// The locks that a process waits for, the one that it has waited for longest first.
+    /// The locks that a process waits for. The longest wait comes first.
     wanted: HashMap<Party<'a>, Vec<(usize, &'a Wait)>>,
 }
 
-/// All that hangs on one root.
+/// All waits that one root blocks, directly or through others.
 pub(crate) struct Chain<'a> {
     pub(crate) cycle: bool,
-    /// The process that waits for nobody; `None`: nobody holds the lock. Of a cycle, one of its processes.
+    /// The process that waits for nobody, or a process of the cycle. `None`: the lock has no holder.
     pub(crate) root: Option<&'a Who>,
     pub(crate) branches: Vec<Branch<'a>>,
 }
 
-/// A lock, and who waits for it.
+/// A lock, and its waiters, each with the locks that it holds itself.
 pub(crate) struct Branch<'a> {
     pub(crate) lock: &'a Lock,
-    /// The hold that is followed: of several the oldest, or the one that closes the cycle.
+    /// The hold in this chain: the oldest one, or the one that belongs to the cycle.
     pub(crate) holder: Option<&'a Hold>,
     pub(crate) waiters: Vec<(&'a Wait, Vec<Branch<'a>>)>,
 }
 
 impl<'a> Graph<'a> {
     pub(crate) fn new(locks: &'a [Lock]) -> Self {
-        // Who waits for a condition waits for no holder.
+        // A waiter of a condition variable does not wait for a holder.
         let is_linked = |lock: &&Lock| !lock.waiters.is_empty() && lock.kind != Some(Kind::Condvar);
         let mut locks: Vec<_> = locks.iter().filter(is_linked).collect();
         locks.sort_by(|a, b| a.name.cmp(&b.name));
@@ -74,13 +74,13 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The processes other than `who` that it waits for, each by the lock and its own wait.
+    /// The holds of other processes that block `who`, each with the lock and the wait of `who`.
     fn blockers(&self, who: Party<'a>) -> impl Iterator<Item = Step<'a>> {
         let wanted = self.wanted.get(&who).into_iter().flatten();
         wanted.flat_map(move |(index, wait)| {
             let holders = self.locks[*index].holders.iter();
             let others = holders.filter(move |hold| !hold.parked && party(&hold.who) != who);
-            // One permit of several is enough for a waiter: no holder but the oldest stands for all.
+            // One permit is enough for a waiter, so it does not wait for all holders. The oldest holder stands for them.
             let most = match self.locks[*index].kind {
                 Some(Kind::Semaphore) => 1,
                 _ => usize::MAX,
@@ -129,7 +129,7 @@ impl<'a> Graph<'a> {
         chains
     }
 
-    /// The shortest way from `start` back to it: each lock with the hold that is waited for, and who waits.
+    /// The shortest cycle through `start`.
     fn cycle_of(&self, start: Party<'a>) -> Option<Vec<Step<'a>>> {
         let mut from: HashMap<Party<'a>, (Party<'a>, Step<'a>)> = HashMap::new();
         let mut next = VecDeque::from([start]);
@@ -155,7 +155,7 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// A cycle, with all that hangs on it.
+    /// A cycle, with all waits that it blocks.
     fn ring(&self, steps: &[Step<'a>], done: &mut HashSet<usize>) -> Chain<'a> {
         done.extend(steps.iter().map(|step| step.0));
         let mut inner: Vec<Branch<'a>> = Vec::new();
@@ -183,7 +183,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The locks of a process that were not shown yet, and of which it is the first holder.
+    /// The locks of which this process is the first holder, without those that are in a chain already.
     fn held_by(&self, who: &'a Who, done: &mut HashSet<usize>) -> Vec<Branch<'a>> {
         let held = self.held.get(&party(who)).into_iter().flatten();
         let mut branches = Vec::new();
@@ -206,7 +206,7 @@ impl<'a> Graph<'a> {
         done.insert(index);
         let lock = self.locks[index];
         let waiters = lock.waiters.iter().map(|wait| {
-            // A process that waits behind itself: its other tasks are shown already.
+            // The process waits for itself. Its locks are in the chain already.
             let is_itself = holder.is_some_and(|hold| party(&hold.who) == party(&wait.who));
             let branches = match is_itself {
                 true => Vec::new(),
@@ -221,8 +221,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The way from the root down to a process: each lock with the hold that is waited for, and who waits for it. The last
-    /// one waits in `who`. `true`: it goes round.
+    /// The chain from the root to the process `who`: each lock, with the wait and the hold that blocks it. In the last
+    /// step, `who` waits. `true`: the chain is a cycle.
     pub(crate) fn path_to(&self, who: Party<'a>) -> (Vec<(&'a Lock, &'a Wait, &'a Hold)>, bool) {
         let mut seen = HashSet::from([who]);
         let (mut path, mut at, mut cycle) = (Vec::new(), who, false);
@@ -239,7 +239,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The holder that has held longest, and really holds.
+/// The holder that has held the lock longest, without those that are only kept for `at_least`.
 pub(crate) fn first_holder(lock: &Lock) -> Option<&Hold> {
     lock.holders.iter().find(|hold| !hold.parked)
 }
@@ -289,7 +289,7 @@ impl Document {
     }
 }
 
-/// A waiter comes right before what hangs on it.
+/// The waits that a waiter blocks come directly after it.
 fn add(hops: &mut Vec<Hop>, depth: usize, branches: &[Branch<'_>]) {
     for branch in branches {
         for (wait, more) in &branch.waiters {

@@ -1,4 +1,4 @@
-//! How a command ends: its exit code, and what went wrong.
+//! The exit code of a command, and its error.
 
 use std::error::Error;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use auto_mutex::{LockError, SetupError};
 
-/// How a command ended that did what it was told.
+/// How a command without an error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
     /// A cycle of waiters, or a finding of doctor.
     Finding,
-    /// Nobody holds the lock, or not with that token.
+    /// The lock has no hold with that token.
     Precondition,
     /// The code of a command that was run.
     Code(u8),
@@ -30,12 +30,12 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not do what it was told.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nobody reads what is written: that is no error.
+    /// The output has no reader any more. That is no error.
     Unread,
-    /// What was asked for makes no sense.
+    /// Wrong usage.
     Usage(String),
     Setup(SetupError),
     Lock(LockError),
@@ -111,7 +111,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// An error and what stands behind it.
+/// An error with its sources.
 fn chain(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     write!(f, "{error}")?;
     let mut cause = error.source();
@@ -122,7 +122,7 @@ fn chain(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     Ok(())
 }
 
-/// What a command ends with.
+/// The result of a command.
 pub(crate) type Outcome = Result<Exit, Failure>;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The command `auto-mutex`: see who holds and waits for the locks of a store, and act on them.
+//! The command `auto-mutex`: shows the holders and waiters of the locks of a store, and breaks a hold.
 //!
 //! - `args.rs`: the command line. `exit.rs`: exit codes. `commands`: one file for each command.
-//! - `output`: JSON documents, tables, times. `chains`: who waits for whom.
+//! - `output`: JSON documents, tables, times. `chains`: chains of waits.
 //! - `top`: the live table. `serve`: the page.
 
 #![forbid(unsafe_code)]
@@ -23,7 +23,7 @@ use self::args::Cli;
 use self::exit::Failure;
 
 fn main() -> ExitCode {
-    // Its own usage errors end with 2, as documented.
+    // Usage errors end with 2 here, as documented.
     let cli = Cli::parse();
     match commands::run(cli) {
         Ok(exit) => exit.into(),

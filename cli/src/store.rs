@@ -1,4 +1,4 @@
-//! The store that a command looks at.
+//! The store that a command reads.
 
 use auto_mutex::Config;
 use auto_mutex::operator::{Lock, Operator};
@@ -19,7 +19,7 @@ pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
     Ok(Config::new(url)?.connect_timeout(global.timeout))
 }
 
-/// Connects to look, which changes nothing.
+/// Connects for reading, which changes nothing.
 pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     let operator = Operator::connect(config(global)?)?;
     if operator.is_here() {
@@ -30,8 +30,8 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     Ok(operator)
 }
 
-/// Passes the state of every lock whose name matches `pattern` to `each`, batch by batch. A name comes once. One whose key
-/// is not the library's is left out: `doctor` reports it.
+/// Passes the state of every lock whose name matches `pattern` to `each`, batch by batch. Each name comes once. A name
+/// whose key has foreign data is left out: `doctor` reports it.
 pub(crate) fn each_lock(
     operator: &Operator,
     pattern: &str,
@@ -57,7 +57,7 @@ pub(crate) fn each_lock(
     Ok(())
 }
 
-/// How many locks are asked for at a time.
+/// How many locks are read with one request.
 const BATCH: usize = 256;
 
 /// The names that came already, because a scan may repeat one. Kept as hashes, because there may be many.

@@ -1,4 +1,4 @@
-//! `auto-mutex doctor`: what is wrong with the store and its locks.
+//! `auto-mutex doctor`: finds faults of the store and its locks.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::output::words::{clean, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::{Seen, look};
 
-/// Something to look after.
+/// A fault, and its remedy.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
     /// Stays the same from release to release.
@@ -27,7 +27,7 @@ pub(crate) struct Finding {
     pub(crate) remedy: String,
 }
 
-/// How many subjects of one kind are listed.
+/// How many findings with the same id are listed.
 const LISTED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
@@ -123,7 +123,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
         });
     };
     for weakness in server.guarantees.weaknesses() {
-        // `what: remedy`
+        // The text of a weakness is `meaning: remedy`.
         let text = weakness.to_string();
         let (meaning, remedy) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
         add(id_of(&weakness), meaning.to_owned(), remedy);
@@ -171,7 +171,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A replica is heard once a second.
+/// A replica confirms once a second.
 const LAG: Duration = Duration::from_secs(3);
 
 fn id_of(weakness: &Weakness) -> &'static str {
@@ -269,7 +269,7 @@ fn of_locks(
     Ok(is_in_use)
 }
 
-/// How often each finding came: the first ones are listed, the rest is counted.
+/// Counts the findings by id. The first ones are listed, the rest is only counted.
 #[derive(Default)]
 struct Counts(HashMap<&'static str, usize>);
 

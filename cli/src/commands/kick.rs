@@ -13,7 +13,7 @@ use crate::output::words::{place, process, process_and_host, short};
 use crate::output::{self, stdout};
 use crate::store::look;
 
-/// A hold that is broken, or would be.
+/// The document: the hold that is broken, or would be.
 #[derive(Debug, Serialize)]
 struct Kicked {
     name: String,

@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::complain;
 use crate::store::config;
 
-/// Why a command did not run to its end: see `run --help`.
+/// The exit codes if the command did not run to its end: see `run --help`.
 mod code {
     pub(crate) const UNAVAILABLE: u8 = 69;
     pub(crate) const HELD: u8 = 75;
@@ -26,7 +26,7 @@ mod code {
     pub(crate) const NOT_FOUND: u8 = 127;
 }
 
-/// What `--semaphore` decides.
+/// The guard: `--semaphore` decides which one.
 enum Guard {
     Mutex(MutexGuard),
     Permit(Permit),
@@ -89,7 +89,7 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
 }
 
 async fn under_lock(client: &Client, args: &Run) -> Outcome {
-    // Before the lock is taken: no signal may end this process while it holds and its command runs.
+    // Before the lock is taken, so that no signal ends this process while its command runs.
     let mut signals = Signals::new()?;
     let taken = tokio::select! {
         taken = take(client, args) => taken,
@@ -103,8 +103,8 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
     command
         .args(&args.command[1..])
         .env("AUTO_MUTEX_TOKEN", guard.token().to_string())
-        // It has a process group of its own, which a terminal would stop when it reads.
         .process_group(0);
+    // A terminal stops a background process group that reads from it.
     if io::IsTerminal::is_terminal(&io::stdin()) {
         command.stdin(Stdio::null());
     }
@@ -127,7 +127,7 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
 }
 
 async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
-    // The command ends with this process, or the lock with its lease: nothing is held for ever.
+    // There is no limit by default: the lock is released when the command ends, or ends with its lease.
     macro_rules! with_options {
         ($handle:expr) => {{
             let mut handle = match args.expire {
@@ -181,7 +181,7 @@ async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Du
     complain(&format!("{why}: the command is ended"));
     group.send(Signal::TERM);
     let ended = patiently(child.wait(), signals, &group, grace).await;
-    // What it has started may go on behind it.
+    // Processes that the command has started may still run.
     group.send(Signal::KILL);
     if !ended {
         child.wait().await?;

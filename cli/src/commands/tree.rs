@@ -13,10 +13,10 @@ use crate::output::words::{place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::{each_lock, look};
 
-/// How many waiters of one lock are shown; more only if something hangs on them.
+/// How many waiters of one lock are shown. Further ones are shown only if they block others.
 const SHOWN: usize = 5;
 
-/// What `tree` and `why` write.
+/// The document of `tree` and `why`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Chains {
     pub(crate) chains: Vec<Document>,
@@ -54,7 +54,7 @@ pub(crate) fn run(global: &Global) -> Outcome {
     })
 }
 
-/// The locks that somebody waits for.
+/// The locks that have waiters.
 pub(crate) fn waited_for(operator: &Operator, progress: &Progress) -> Result<Vec<Lock>, Failure> {
     let mut locks = Vec::new();
     each_lock(operator, "*", progress, |lock| {

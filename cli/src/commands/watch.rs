@@ -1,8 +1,7 @@
-//! `auto-mutex watch`: what happens to a lock, found by looking at it again and again.
+//! `auto-mutex watch`: the events of a lock, found by reading its state at an interval.
 //!
-//! The store tells only the processes that it concerns, and whoever else listened there would be taken for one of them. So a
-//! hold that is shorter than the time between two looks is seen by its token at most: `granted` then says how many grants
-//! there may have been since.
+//! The store sends messages only to the channels of the members that they concern. If this command subscribed to such a
+//! channel, the store would take it for that member. So a hold that is shorter than the interval may be missed.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -20,7 +19,7 @@ use crate::output::words::{date, place, process, short};
 use crate::output::{is_unread, stdout};
 use crate::store::look;
 
-/// Something that happened between two looks.
+/// An event between two reads.
 #[derive(Debug, Serialize)]
 pub(crate) struct Event {
     pub(crate) at: String,
@@ -76,8 +75,8 @@ fn write_event(out: &mut impl Write, global: &Global, event: &Event) -> Result<(
     }
 }
 
-/// What happened between two looks, in the order in which it must have: ends before grants before places. At the first look,
-/// what is there already.
+/// The events between two reads, in their only possible order: ends of holds, then grants, then new waiters. At the first
+/// read, one event for each holder and waiter.
 pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     let none = (Vec::new(), Vec::new());
     let (held, waited) = before.map_or(none, |lock| (lock.holders.clone(), lock.waiters.clone()));
@@ -101,7 +100,7 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         if is_released {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
-            // A lease that could not end yet was not waited for.
+            // If the lease cannot have ended yet, the hold was released.
             let word = if hold.lease_left > passed {
                 "released"
             } else {

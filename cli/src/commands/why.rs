@@ -14,7 +14,7 @@ use crate::output::words::{clean, place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::look;
 
-/// One step of the way: a lock, who holds it, who waits for it.
+/// One step of a chain: a lock, its holder, its waiter.
 type Step<'a> = (&'a Lock, Option<&'a Hold>, Option<&'a Wait>);
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {

@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::words::date;
 use crate::exit::Failure;
 
-/// Grows with a change that could break a reader.
+/// Increases with each change that could break a reader.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// Writes one document, and ends the line. `in_one_line`: as a line of many.
+/// Writes one document and ends the line. `in_one_line`: without line breaks inside.
 pub(crate) fn write(
     out: &mut impl Write,
     value: &impl Serialize,
@@ -25,7 +25,7 @@ pub(crate) fn write(
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes `{"schema_version":1,"NAME":[…]}` item by item, or an item a line.
+/// Writes `{"schema_version":1,"NAME":[…]}` item by item, or one document per line.
 pub(crate) struct List<'a, W: Write> {
     out: &'a mut W,
     is_lines: bool,
@@ -118,7 +118,7 @@ pub(crate) struct Shown {
     pub(crate) kind: Option<&'static str>,
     pub(crate) capacity: Option<u32>,
     pub(crate) used: u64,
-    /// Tokens are texts: many readers of JSON count exactly to 2^53 only.
+    /// Tokens are strings, because many readers of JSON round numbers above 2^53.
     pub(crate) token: Option<String>,
     pub(crate) signals: u64,
     pub(crate) holders: Vec<Holder>,
@@ -219,7 +219,7 @@ impl Waiter {
     }
 }
 
-/// `passed_over`: its process was silent when it was its turn; it keeps its place, and is next once it speaks.
+/// The state of a waiter: see [`Wait::passed_over`].
 pub(crate) fn state(wait: &Wait) -> &'static str {
     match wait.passed_over {
         true => "passed_over",

@@ -1,4 +1,4 @@
-//! Times, processes and places, as people read them.
+//! Times, processes and sites, for people to read.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ pub(crate) fn date(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }
 
-/// Text from elsewhere: nothing in it may drive the terminal.
+/// Foreign text, without characters that control the terminal.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return text.into();
@@ -66,7 +66,7 @@ pub(crate) fn place(who: &Who) -> String {
     }
 }
 
-/// `2/5`; for a readers-writer lock how many read, or `writer`.
+/// `2/5`; for a readers-writer lock the number of readers, or `writer`.
 pub(crate) fn used(kind: Option<Kind>, used: u64, capacity: Option<u32>) -> String {
     match (kind, capacity) {
         (Some(Kind::RwLock), Some(capacity)) if used >= u64::from(capacity) => "writer".to_owned(),
