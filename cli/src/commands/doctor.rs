@@ -12,7 +12,7 @@ use crate::args::{Doctor, Format, Global};
 use crate::chains::{Document, Graph};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::List;
-use crate::output::words::{clean, process, short};
+use crate::output::words::{clean, process, quoted, short};
 use crate::output::{Progress, stdout};
 use crate::store::{Seen, look};
 
@@ -67,7 +67,7 @@ fn write_down(
             .as_deref()
             .map(|subject| format!("  {}", clean(subject)));
         writeln!(out, "{}{}", finding.id, subject.unwrap_or_default())?;
-        writeln!(out, "    {}", finding.meaning)?;
+        writeln!(out, "    {}", clean(&finding.meaning))?;
         writeln!(out, "    remedy: {}\n", finding.remedy)?;
     }
     Ok(match findings.len() {
@@ -242,7 +242,7 @@ fn of_locks(
                     process(&oldest.who),
                     short(oldest.waited)
                 ),
-                remedy: format!("auto-mutex why '{}'", lock.name),
+                remedy: format!("auto-mutex why {}", quoted(&lock.name)),
             });
         }
     }

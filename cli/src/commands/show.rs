@@ -7,7 +7,7 @@ use auto_mutex::operator::Lock;
 use crate::args::{Format, Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown, Versioned};
-use crate::output::words::{clean, date, place, process_and_host, short, used};
+use crate::output::words::{clean, date, place, process_and_host, quoted, short, used};
 use crate::output::{stdout, table};
 use crate::store::look;
 
@@ -60,8 +60,9 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
     if let Some(first) = lock.holders.first() {
         writeln!(
             out,
-            "\nto break a hold:  auto-mutex kick '{}' --token {}",
-            lock.name, first.token
+            "\nto break a hold:  auto-mutex kick {} --token {}",
+            quoted(&lock.name),
+            first.token
         )?;
     }
     Ok(())

@@ -34,6 +34,11 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     shown.collect::<String>().into()
 }
 
+/// A name as one word of a shell: a part of it may be the input of a user.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("'{}'", name.replace('\'', r"'\''"))
+}
+
 /// Control characters, and those that turn the direction of text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
@@ -112,6 +117,16 @@ mod tests {
         assert_eq!(clean("web-3"), "web-3");
         assert_eq!(clean("a\x1b[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(clean("a\u{202e}b\n"), "a\\u{202e}b\\u{a}");
+    }
+
+    #[test]
+    fn a_name_is_one_word_of_a_shell() {
+        assert_eq!(quoted("orders:7"), "'orders:7'");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("printf %s {}", quoted("a';echo b;'$(c)"))])
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"a';echo b;'$(c)");
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! [`Guard`]: who may read, and who may break holds.
+//! [`Guard`]: which requests may read, and which may break holds.
 
 use std::net::IpAddr;
 
 use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::{HeaderMap, StatusCode};
 
-/// The rules: on this machine everybody reads, beyond it who has the token; who has the token breaks holds. There is no cookie, so
-/// no other page can make a browser do it.
+/// If the server listens on this machine only, every request may read; otherwise reading needs the token. Breaking a hold
+/// always needs the token. There is no cookie, so no other page can make a browser send the token.
 pub(crate) struct Guard {
     listens_on: IpAddr,
     token: Option<String>,
 }
 
 impl Guard {
-    /// `None`: without a token it listens on this machine only.
+    /// `None`: to listen on this address, a token is required.
     pub(crate) fn new(listens_on: IpAddr, token: Option<String>) -> Option<Self> {
         (listens_on.is_loopback() || token.is_some()).then_some(Self { listens_on, token })
     }
 
-    /// Whether anybody may break holds.
+    /// Whether any request may break holds.
     pub(crate) fn may_kick_at_all(&self) -> bool {
         self.token.is_some()
     }
@@ -28,8 +28,8 @@ impl Guard {
         !self.listens_on.is_loopback()
     }
 
-    /// Everything, the page too: a page elsewhere may have its own name resolved to this machine, and would read what is shown
-    /// here. Its requests still say its name.
+    /// Checks every request, also for the page itself. A foreign page could make its own host name resolve to this machine
+    /// (DNS rebinding), and so read the answers. But its requests have that name in the header `Host`.
     pub(crate) fn may_come(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         if self.reading_needs_token() {
             return Ok(());
@@ -75,7 +75,7 @@ impl Guard {
     }
 }
 
-/// In a time that says nothing about where they differ.
+/// Takes the same time wherever the two differ.
 fn are_equal(a: &[u8], b: &[u8]) -> bool {
     let different = a
         .iter()

@@ -1,4 +1,4 @@
-//! What the last look has found, in the text format of Prometheus. No name, host or token is in a label: there may be many.
+//! The last snapshot in the text format of Prometheus. No label contains a name, host or token, because there may be many.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,9 @@
-//! `auto-mutex serve`: one page, live, for this machine.
+//! `auto-mutex serve`: a live page for this machine.
 //!
-//! One thread looks at the store, whoever reads: `snapshot.rs`. `routes.rs` answers requests from what it has found, `guard.rs`
-//! decides who may ask, `metrics.rs` writes it for Prometheus. The page is in `page`, and takes nothing from elsewhere.
+//! - `snapshot.rs`: one thread reads the store, however many clients there are.
+//! - `routes.rs`: answers requests from the last snapshot. `guard.rs`: decides which requests are allowed.
+//! - `metrics.rs`: the snapshot in the format of Prometheus.
+//! - `page`: the page. It loads nothing from other servers.
 
 mod guard;
 mod metrics;
@@ -25,7 +27,7 @@ use crate::args::{Global, Serve};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::store::look;
 
-/// A shorter token could be guessed.
+/// In bytes. A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
 pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {

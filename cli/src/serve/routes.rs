@@ -1,4 +1,4 @@
-//! What is answered to which request.
+//! The answers to requests.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// Nothing from elsewhere, and in no frame of another page.
+/// Loads nothing from other servers, and may not be in a frame of another page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
@@ -71,7 +71,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Before everything: who comes here by a name of this machine; after it: what browsers must not do with it.
+/// Checks the name of this machine in each request, and restricts what browsers do with the answer.
 async fn come(State(shared): AppState, request: Request, next: Next) -> Response {
     let mut response = match shared.guard.may_come(request.headers()) {
         Ok(()) => next.run(request).await,
@@ -130,7 +130,7 @@ fn trouble(status: StatusCode, error: impl ToString) -> Response {
     json(status, &Trouble { error })
 }
 
-/// What the page may do.
+/// The mode for the page.
 #[derive(Serialize)]
 struct Mode {
     reading_needs_token: bool,
@@ -145,7 +145,7 @@ async fn mode(State(shared): AppState) -> Response {
     json(StatusCode::OK, &mode)
 }
 
-/// What each look finds, as server-sent events: the latest one at once, then each new one.
+/// The snapshots as server-sent events: the latest one at once, then each new one.
 async fn events(State(shared): AppState) -> Response {
     let mut snapshots = shared.snapshots.clone();
     snapshots.mark_changed();
@@ -232,7 +232,7 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
     let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
     match kicked {
         Ok(Ok(kicked)) => {
-            // As the exit code 4 of `kick`: nobody holds it with that token.
+            // Like the exit code 4 of `kick`: the lock has no hold with that token.
             let status = if kicked {
                 StatusCode::OK
             } else {

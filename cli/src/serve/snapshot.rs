@@ -1,4 +1,4 @@
-//! [`Snapshot`]: what the last look has found.
+//! [`Snapshot`]: the result of the last read.
 
 use std::sync::Arc;
 use std::thread::sleep;
@@ -14,23 +14,23 @@ use crate::output::json::{Listed, Versioned};
 use crate::output::words::date;
 use crate::store::each_lock;
 
-/// How many locks and chains the page is told.
+/// The most locks and chains that the page gets.
 const SHOWN: usize = 500;
 const SHOWN_CHAINS: usize = 50;
 
-/// What the last look has found.
+/// The result of the last read.
 pub(crate) struct Snapshot {
     pub(crate) locks: Vec<Lock>,
     pub(crate) chains: Vec<Document>,
-    /// How long the look took.
+    /// How long the read took.
     pub(crate) took: Duration,
-    /// Why the last look failed; the rest is what was known before.
+    /// Why the last read failed. The rest is from the read before.
     pub(crate) trouble: Option<String>,
     /// For the page.
     pub(crate) update: String,
 }
 
-/// What the page is told at each look.
+/// The event for the page.
 #[derive(Serialize)]
 struct Update<'a> {
     at: String,
@@ -43,7 +43,7 @@ struct Update<'a> {
 }
 
 impl Snapshot {
-    /// Before the first look.
+    /// Before the first read.
     pub(crate) fn first(operator: &Operator) -> Self {
         Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
     }
@@ -85,7 +85,7 @@ impl Snapshot {
     }
 }
 
-/// Looks again and again, until nobody wants to know.
+/// Reads the store at an interval, until there is no receiver.
 pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<Arc<Snapshot>>) {
     while !sender.is_closed() {
         let began = Instant::now();

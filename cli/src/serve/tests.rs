@@ -1,4 +1,4 @@
-//! What is written for Prometheus and for the page; the routes are tested as used, in `tests/serve.rs`.
+//! The text for Prometheus and the event for the page. `tests/real/serve.rs` tests the routes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`App`]: what `top` knows, and what the keys do.
+//! [`App`]: the state of `top`, and the effects of keys.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -9,12 +9,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::output::words::process_and_host;
 
-/// How many looks the history has.
+/// The length of the history.
 const HISTORY: usize = 200;
-/// How far a page is.
+/// The lines of a page.
 const PAGE: isize = 10;
 
-/// By which column the table is sorted.
+/// The column by which the table is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     OldestWait,
@@ -56,7 +56,7 @@ impl Sort {
     }
 }
 
-/// What becomes of the program after a key.
+/// Whether the program ends after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     GoOn,
@@ -71,17 +71,17 @@ pub(crate) struct App {
     pub(crate) sort: Sort,
     pub(crate) is_reversed: bool,
     pub(crate) filter: String,
-    /// The filter is being typed.
+    /// Whether keys are added to the filter.
     pub(crate) is_typing: bool,
     pub(crate) is_paused: bool,
-    /// The queue of the selected lock is shown.
+    /// Whether the queue of the selected lock is shown.
     pub(crate) has_queue: bool,
     pub(crate) has_help: bool,
-    /// The selected lock: it stays selected where it goes.
+    /// The selected lock. It stays selected when the order changes.
     selected: Option<String>,
-    /// How many waited in all, at each look.
+    /// The number of all waiters, at each read.
     pub(crate) history: VecDeque<u64>,
-    /// Why the last look failed.
+    /// Why the last read failed.
     pub(crate) trouble: Option<String>,
     pub(crate) has_looked: bool,
 }
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// Takes what a look has found.
+    /// Takes the result of a read.
     pub(crate) fn take(&mut self, looked: Result<Vec<Lock>, String>) {
         match looked {
             Ok(locks) => {
@@ -204,7 +204,7 @@ impl App {
         self.selected = shown.get(next).map(|lock| lock.name.clone());
     }
 
-    /// For how long the oldest of all waiters has waited.
+    /// How long the oldest of all waiters has waited.
     pub(crate) fn oldest_wait(&self) -> Option<Duration> {
         self.locks.iter().filter_map(Lock::oldest_wait).max()
     }

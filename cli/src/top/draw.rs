@@ -1,4 +1,4 @@
-//! What `top` looks like.
+//! Draws `top`.
 
 use auto_mutex::operator::Lock;
 use ratatui::Frame;
@@ -8,11 +8,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
-use crate::output::words::{clean, place, process, short, used};
+use crate::output::words::{clean, place, process, quoted, short, used};
 
-/// How many lines the queue of a lock has at most.
+/// The most lines for the queue of a lock.
 const QUEUE: u16 = 9;
-/// How wide the history is.
+/// The width of the history.
 const HISTORY: u16 = 24;
 
 pub(crate) fn draw(frame: &mut Frame<'_>, app: &App) {
@@ -89,7 +89,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
         Constraint::Length(6),
     ];
     let header = Row::new(["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"]);
-    // Only what can be seen is made: there may be a hundred thousand.
+    // Only the visible rows, because there may be a hundred thousand.
     let height = usize::from(area.height.saturating_sub(1)).max(1);
     let first = line.map_or(0, |line| line.saturating_sub(height / 2));
     let first = first.min(shown.len().saturating_sub(height));
@@ -163,8 +163,8 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
         let left_out = lines.len() - room.saturating_sub(1);
         lines.truncate(room.saturating_sub(1));
         lines.push(Line::raw(format!(
-            "… and {left_out} more: auto-mutex show '{}'",
-            lock.name
+            "… and {left_out} more: auto-mutex show {}",
+            quoted(&lock.name)
         )));
     }
     frame.render_widget(Paragraph::new(lines), inner);

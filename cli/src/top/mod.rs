@@ -1,6 +1,6 @@
 //! `auto-mutex top`: a live table of all locks.
 //!
-//! `app.rs` is what is known and what keys do, `draw.rs` what is seen of it; neither knows a terminal or a store.
+//! `app.rs` has the state and the effects of keys, `draw.rs` draws the state. Neither knows a terminal or a store.
 
 mod app;
 mod draw;
@@ -24,10 +24,10 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::{Progress, may_color};
 use crate::store::{each_lock, look};
 
-/// How soon a key or a new look is noticed.
+/// How long a key or a new state may wait.
 const SOON: Duration = Duration::from_millis(50);
 
-/// What a look has found.
+/// The locks, or why they could not be read.
 type Looked = Result<Vec<Lock>, String>;
 
 pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
@@ -47,7 +47,7 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
     result.map(|()| Exit::Done)
 }
 
-/// Looks again and again, until nobody wants to know.
+/// Reads the locks at an interval, until the receiver is gone.
 fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Looked>) {
     loop {
         let began = Instant::now();

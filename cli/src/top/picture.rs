@@ -1,5 +1,5 @@
-//! The picture of `top` in the README: `docs/top.svg`, made of what is really drawn. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli
-//! picture` writes it anew.
+//! The picture of `top` in the README, `docs/top.svg`, made from what `top` draws. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli
+//! picture` writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::tests::locks;
 
 const WIDTH: u16 = 96;
 const HEIGHT: u16 = 22;
-/// Of a character, in pixels.
+/// The size of a character, in pixels.
 const CELL: (u16, u16) = (8, 17);
 const MARGIN: u16 = 12;
 
@@ -42,7 +42,7 @@ fn the_picture_shows_what_is_drawn() {
     let known = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         known == picture,
-        "docs/top.svg is old: AUTO_MUTEX_BLESS=1 writes it anew"
+        "docs/top.svg is out of date: AUTO_MUTEX_BLESS=1 writes it"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What is seen, on a terminal of 80 columns, and what the keys change.
+//! What `top` draws on a terminal of 80 columns, and the effects of keys.
 
 use auto_mutex::Client;
 use auto_mutex::operator::{Lock, Operator};
@@ -57,7 +57,7 @@ fn app(store: &str, has_color: bool) -> App {
     app
 }
 
-/// The lines that are seen, and whether any of it is coloured.
+/// The lines on the screen, and whether any cell has a colour.
 fn seen(app: &mut App, width: u16) -> (Vec<String>, bool) {
     let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
     terminal.draw(|frame| draw(frame, app)).unwrap();
@@ -104,7 +104,7 @@ fn eighty_columns_are_enough() {
     ] {
         assert!(has(text), "{text}: {lines:#?}");
     }
-    // The lock that somebody waits for comes first.
+    // The lock with waiters comes first.
     assert!(lines[2].starts_with("b "), "{lines:#?}");
     assert!(
         lines[2].contains("mutex") && lines[2].contains("1/1"),
@@ -154,7 +154,7 @@ fn help_and_trouble_are_shown() {
         head.contains("cannot look: the server is gone\\u{1b}"),
         "{head}"
     );
-    // What was known is still there.
+    // The last state is still there.
     assert_eq!(app.count(), 3);
 }
 
@@ -163,7 +163,7 @@ fn a_small_terminal_does_no_harm() {
     let mut app = app("top-small", false);
     for (width, height) in [(1, 1), (10, 3), (20, 5), (200, 60)] {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, &mut app)).unwrap();
+        terminal.draw(|frame| draw(frame, &app)).unwrap();
         press(&mut app, "?");
     }
 }
