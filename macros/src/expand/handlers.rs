@@ -80,9 +80,12 @@ pub(super) fn refuse_circle(
                 same_name
                     && match header.named_by(path) {
                         Named::This | Named::OfType => true,
-                        // The path may or may not mean this function. It is refused only where a function with its own
-                        // attribute inherits it: for functions without one, `answering` has already reported it.
-                        Named::Unclear => inherited && candidate.marks.options.is_some(),
+                        Named::Unclear if !inherited => {
+                            errors.on(path, may_be_itself(option, &name));
+                            false
+                        }
+                        // For functions without an attribute of their own, `answering` has already reported it.
+                        Named::Unclear => candidate.marks.options.is_some(),
                         Named::Another => false,
                     }
             }
@@ -120,12 +123,16 @@ pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut
             refuse(option, &name, handler, errors);
         } else if spelled != name || !function.knows_self() {
             // A single word names a free function, not a method.
-            errors.on(path, format!(
-                "if this is the annotated `{name}` itself, it would answer for itself, again and again: name another function as its `{option}`; \
-                 if it is another `{name}`, call it in a closure"
-            ));
+            errors.on(path, may_be_itself(option, &name));
         }
     }
+}
+
+fn may_be_itself(option: &str, name: &str) -> String {
+    format!(
+        "if this is the annotated `{name}` itself, it would answer for itself, again and again: name another function as its `{option}`; \
+         if it is another `{name}`, call it in a closure"
+    )
 }
 
 fn refuse(option: &str, name: &str, handler: &Handler, errors: &mut Errors) {

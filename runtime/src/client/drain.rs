@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use super::Client;
@@ -13,7 +12,7 @@ use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::member::HeldName;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::wait::{DeferredWakes, Promise};
+use crate::wait::on_thread;
 
 /// The result of [`Client::drain`]: how the client ended.
 ///
@@ -209,30 +208,15 @@ impl Client {
         }))
     }
 
-    /// Runs on a thread of its own, because there may be no runtime. The client refuses new locks from the first poll
-    /// on.
+    /// The client refuses new locks from the first poll on.
     async fn draining(&self, end: &Arc<End>) -> Drained {
         self.member().start_draining();
         let (client, end) = (self.clone(), end.clone());
-        let done = Arc::new(Promise::new());
-        let signal = done.clone();
-        let drain = move || {
-            let drained = client.drain_on_thread(&end);
-            let mut wakes = DeferredWakes::default();
-            let _ = signal.complete(drained, &mut wakes);
-            wakes.wake();
-        };
-        let spawned = thread::Builder::new()
-            .name("auto-mutex-drain".to_owned())
-            .spawn(drain);
-        match spawned {
-            Ok(_) => done.wait().await,
-            // Without a new thread, bodies cannot be waited for here: they may need this thread.
-            Err(_) => {
-                let left = self.member().held();
-                self.ended(&left)
-            }
-        }
+        let drain = on_thread("auto-mutex-drain", move || client.drain_on_thread(&end));
+        // Without a new thread, bodies cannot be waited for here: they may need this thread.
+        drain
+            .await
+            .unwrap_or_else(|_| self.ended(&self.member().held()))
     }
 
     fn drain_on_thread(&self, end: &End) -> Drained {

@@ -8,7 +8,6 @@ mod scope;
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
-use std::thread;
 
 pub use drain::{Drained, Unfinished};
 pub use global::{blocking_drain, drain, drain_until};
@@ -23,7 +22,7 @@ use crate::guarantees::Guarantees;
 use crate::process;
 use crate::queue::Member;
 use crate::site;
-use crate::wait::{DeferredWakes, Promise};
+use crate::wait::on_thread;
 
 /// A connection to one store, with the default options of its locks.
 ///
@@ -181,20 +180,10 @@ impl Client {
     ///
     /// Dropping the future does not stop the shutdown.
     pub async fn shutdown(&self) {
-        let done = Arc::new(Promise::new());
-        let (client, signal) = (self.clone(), done.clone());
-        // On a thread of its own, since there may be no runtime.
-        let spawned = thread::Builder::new()
-            .name("auto-mutex-shutdown".to_owned())
-            .spawn(move || {
-                client.blocking_shutdown();
-                let mut wakes = DeferredWakes::default();
-                let _ = signal.complete((), &mut wakes);
-                wakes.wake();
-            });
-        match spawned {
-            Ok(_) => done.wait().await,
-            Err(_) => self.blocking_shutdown(),
+        let client = self.clone();
+        let shutdown = on_thread("auto-mutex-shutdown", move || client.blocking_shutdown());
+        if shutdown.await.is_err() {
+            self.blocking_shutdown();
         }
     }
 

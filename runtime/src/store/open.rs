@@ -1,8 +1,9 @@
-//! [`open`]: opens the store of an [`Endpoint`], now or later. Only this file knows all kinds of stores.
+//! [`open`]: opens the store of an [`Endpoint`], now or later ([`Opening`]). Only this file knows all kinds of stores.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::memory::MemoryStore;
 use super::redis::{Guard, Route};
@@ -25,41 +26,64 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
         let (store, driver) = lazy::open(settings, member);
         return Ok(Opened::new(store, |events| driver.run(events)));
     }
-    open_now(settings, member).await
+    let mut opening = Opening::new(settings, member);
+    opening.attempt(settings.connect_timeout).await
 }
 
-/// Does the same as [`open`]: returns when the store is connected and checked, or an error.
-pub(super) async fn open_now(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
-    match &settings.endpoint {
-        Endpoint::Memory { shared } => {
-            let (store, driver) = MemoryStore::open(shared.as_deref(), member);
-            Ok(Opened::new(store, |events| driver.run(events)))
+/// A store that is being opened, in one or several attempts.
+pub(super) struct Opening<'a> {
+    settings: &'a Settings,
+    member: MemberId,
+    /// What earlier attempts have found out.
+    cluster: Option<cluster::Opening>,
+}
+
+impl<'a> Opening<'a> {
+    pub(super) fn new(settings: &'a Settings, member: MemberId) -> Self {
+        Self {
+            settings,
+            member,
+            cluster: None,
         }
-        Endpoint::Redis(endpoint) => {
-            one_server(Route::fixed(endpoint), &endpoint.access, settings, member).await
-        }
-        Endpoint::Sentinel(endpoint) => {
-            one_server(
-                Route::by_sentinels(endpoint),
-                &endpoint.access,
-                settings,
-                member,
-            )
-            .await
-        }
-        Endpoint::Quorum(endpoint) => {
-            let (store, driver) = quorum::connect(
-                endpoint,
-                settings.connect_timeout,
-                member,
-                Guard::of(settings).unreplicated(),
-            )
-            .await?;
-            Ok(Opened::new(store, |events| driver.run(events)))
-        }
-        Endpoint::Cluster(endpoint) => {
-            let (store, keeper) = cluster::open(endpoint, settings, member).await?;
-            Ok(Opened::new(store, |events| keeper.run(events)))
+    }
+
+    /// Returns when the store is connected and checked, or an error, within `limit`.
+    pub(super) async fn attempt(&mut self, limit: Duration) -> Result<Opened, SetupError> {
+        let (settings, member) = (self.settings, self.member);
+        match &settings.endpoint {
+            Endpoint::Memory { shared } => {
+                let (store, driver) = MemoryStore::open(shared.as_deref(), member);
+                Ok(Opened::new(store, |events| driver.run(events)))
+            }
+            Endpoint::Redis(endpoint) => {
+                let route = Route::fixed(endpoint);
+                one_server(route, &endpoint.access, settings, member, limit).await
+            }
+            Endpoint::Sentinel(endpoint) => {
+                let route = Route::by_sentinels(endpoint);
+                one_server(route, &endpoint.access, settings, member, limit).await
+            }
+            Endpoint::Quorum(endpoint) => {
+                let guard = Guard::of(settings).unreplicated();
+                let later = settings.connect_timeout;
+                let (store, driver) =
+                    quorum::connect(endpoint, later, limit, member, guard).await?;
+                Ok(Opened::new(store, |events| driver.run(events)))
+            }
+            Endpoint::Cluster(endpoint) => {
+                let known = self.cluster.take();
+                let opening =
+                    known.unwrap_or_else(|| cluster::Opening::new(endpoint, settings, member));
+                match opening.attempt(limit).await {
+                    Ok((store, refresher)) => {
+                        Ok(Opened::new(store, |events| refresher.run(events)))
+                    }
+                    Err((opening, error)) => {
+                        self.cluster = Some(opening);
+                        Err(error)
+                    }
+                }
+            }
         }
     }
 }
@@ -80,11 +104,13 @@ async fn one_server(
     access: &Access,
     settings: &Settings,
     member: MemberId,
+    limit: Duration,
 ) -> Result<Opened, SetupError> {
     let (store, driver) = redis::connect(
         route,
         access,
         settings.connect_timeout,
+        limit,
         settings.replicas,
         member,
         Guard::of(settings),

@@ -5,6 +5,8 @@
 
 mod aside;
 mod block_on;
+mod first;
+mod thread;
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -13,6 +15,8 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, tell};
 pub(crate) use block_on::block_on;
+pub(crate) use first::first;
+pub(crate) use thread::on_thread;
 
 /// Locks a mutex. Poison is ignored: no code of users runs under our mutexes, so a panic leaves no broken state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -32,6 +32,11 @@ impl Limits {
         }
     }
 
+    /// Ends at `end` exactly. Of two deadlines at the same time, that of the inner future counts.
+    pub(crate) fn until(end: Instant, silence: Duration) -> Self {
+        Self { end, silence }
+    }
+
     /// The remaining time, at most `most`.
     pub(crate) fn at_most(self, most: Duration) -> Self {
         Self {

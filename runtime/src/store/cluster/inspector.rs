@@ -1,10 +1,8 @@
 //! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
 
-use std::collections::HashSet;
-
 use super::connector::Connector;
 use super::slot::Slot;
-use super::topology::{is_passing, survey};
+use super::topology::{Topology, is_passing, survey};
 use crate::config::{Address, ClusterEndpoint, Settings};
 use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
@@ -16,16 +14,16 @@ use crate::wire::USUAL_SILENCE;
 /// Errors of nodes that do not serve the slot any more.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"];
 
-/// A primary, and the slots that it serves.
+/// A primary.
 struct Served {
     address: Address,
-    slots: HashSet<Slot>,
     inspector: redis::Inspector,
 }
 
 /// A reader of a cluster.
 pub(crate) struct Inspector {
     connector: Connector,
+    topology: Topology,
     nodes: Vec<Served>,
 }
 
@@ -33,6 +31,7 @@ impl Inspector {
     pub(in crate::store) fn new(endpoint: &ClusterEndpoint, settings: &Settings) -> Self {
         Self {
             connector: Connector::new(endpoint, settings, MemberId::random()),
+            topology: Topology::default(),
             nodes: Vec::new(),
         }
     }
@@ -64,10 +63,10 @@ impl Inspector {
             };
             self.nodes.push(Served {
                 address: address.clone(),
-                slots: topology.slots_of(address).collect(),
                 inspector,
             });
         }
+        self.topology = topology;
         Ok(())
     }
 
@@ -102,7 +101,10 @@ impl Inspector {
         let mut now = 0;
         for node in &mut self.nodes {
             let indices: Vec<_> = (0..names.len())
-                .filter(|index| node.slots.contains(&Slot::of(&names[*index])))
+                .filter(|index| {
+                    let slot = Slot::of(&names[*index]);
+                    self.topology.serves(&node.address, slot)
+                })
                 .collect();
             if indices.is_empty() {
                 continue;

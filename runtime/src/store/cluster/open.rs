@@ -1,4 +1,4 @@
-//! [`open`]: the first survey of a cluster, and the first connections to it.
+//! [`Opening`]: the first survey of a cluster, and the first connections to it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::refresher::Refresher;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use super::topology::{is_passing, survey};
+use super::topology::{Topology, is_passing, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
@@ -20,66 +20,98 @@ use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::redis::{Driver, probe_name};
 use crate::wait;
-use crate::wire::USUAL_SILENCE;
 
-/// Finds the nodes that serve slots, connects to them and checks them, within the connect timeout. If some are
-/// unreachable, it leaves them to the refresher.
-pub(crate) async fn open(
-    endpoint: &ClusterEndpoint,
-    settings: &Settings,
+/// The first connections to a cluster, in one or several attempts.
+pub(crate) struct Opening {
+    connector: Connector,
     member: MemberId,
-) -> Result<(Arc<ClusterStore>, Refresher), SetupError> {
-    let ends = Instant::now().after(settings.connect_timeout);
-    let mut connector = Connector::new(endpoint, settings, member);
-    let seen = Instant::now();
-    let topology = survey(
-        connector.candidates(&[], &[]),
-        0,
-        settings.connect_timeout,
-        USUAL_SILENCE,
-    )
-    .await?;
-    let mut opening = JoinSet::new();
-    let mut primaries: Vec<Arc<Primary>> = Vec::new();
-    for address in topology.primaries() {
-        if primaries.iter().any(|primary| primary.address == *address) {
-            continue;
+    /// The topology, and when it was requested, if it was known too late to connect. It serves only the next attempt, because a
+    /// failover may be why nobody answers.
+    known: Option<(Topology, Instant)>,
+}
+
+impl Opening {
+    pub(crate) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
+        Self {
+            connector: Connector::new(endpoint, settings, member),
+            member,
+            known: None,
         }
-        let (primary, driver) = connector.primary(address.clone(), &topology, true);
-        primaries.push(primary.clone());
-        let probe = probe(member, &topology.slots_of(address).collect());
-        let limit = Instant::now().until(ends);
-        opening.spawn(first(primary, driver, limit, probe));
     }
-    let mut drivers = Vec::new();
-    let mut failed = None;
-    while let Some(opened) = opening.join_next().await {
-        let Ok((primary, driver, result)) = opened else {
-            continue;
-        };
-        match result {
-            Ok(()) => primary.set_up(true),
-            Err(error) if is_passing(&error) => {
-                let why = error.to_string();
-                wait::tell(move || {
-                    tracing::warn!(error = %why, "a node of the lock store cannot be reached");
-                });
-                primary.set_up(false);
-                failed = Some(error);
+
+    /// Finds the nodes that serve slots, connects to them and checks them, within `limit`. If only some are
+    /// reachable, it leaves the others to the refresher.
+    pub(crate) async fn attempt(
+        mut self,
+        limit: Duration,
+    ) -> Result<(Arc<ClusterStore>, Refresher), (Self, SetupError)> {
+        let ends = Instant::now().after(limit);
+        let (topology, seen) = match self.known.take() {
+            Some(known) => known,
+            None => {
+                let seen = Instant::now();
+                let candidates = self.connector.candidates(&[], &[]);
+                match survey(candidates, 0, limit, limit).await {
+                    Ok(topology) => self.known.insert((topology, seen)).clone(),
+                    Err(error) => return Err((self, error)),
+                }
             }
-            Err(error) => return Err(error),
+        };
+        match self.connect(&topology, ends).await {
+            Ok(drivers) => {
+                let primaries = drivers.iter().map(|(primary, _)| primary.clone()).collect();
+                let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
+                let store = Arc::new(ClusterStore::new(map));
+                let refresher =
+                    Refresher::new(store.clone(), self.connector, topology, seen, drivers);
+                Ok((store, refresher))
+            }
+            Err(error) => Err((self, error)),
         }
-        drivers.push((primary, driver));
     }
-    if let Some(error) = failed
-        && !primaries.iter().any(|primary| primary.is_up())
-    {
-        return Err(error);
+
+    /// Connects to the primaries. Fails if it reaches none of them, or if one of them cannot serve locks.
+    async fn connect(
+        &mut self,
+        topology: &Topology,
+        ends: Instant,
+    ) -> Result<Vec<(Arc<Primary>, Driver)>, SetupError> {
+        let mut opening = JoinSet::new();
+        let mut addresses = HashSet::new();
+        for address in topology.primaries() {
+            if !addresses.insert(address) {
+                continue;
+            }
+            let (primary, driver) = self.connector.primary(address.clone(), topology, true);
+            let probe = probe(self.member, |slot| topology.serves(address, slot));
+            let limit = Instant::now().until(ends);
+            opening.spawn(first(primary, driver, limit, probe));
+        }
+        let mut drivers = Vec::new();
+        let mut failed = None;
+        while let Some(opened) = opening.join_next().await {
+            let Ok((primary, driver, result)) = opened else {
+                continue;
+            };
+            match result {
+                Ok(()) => primary.set_up(true),
+                Err(error) if is_passing(&error) => {
+                    let why = error.to_string();
+                    wait::tell(move || {
+                        tracing::warn!(error = %why, "a node of the lock store cannot be reached");
+                    });
+                    primary.set_up(false);
+                    failed = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+            drivers.push((primary, driver));
+        }
+        match failed {
+            Some(error) if !drivers.iter().any(|(primary, _)| primary.is_up()) => Err(error),
+            _ => Ok(drivers),
+        }
     }
-    let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
-    let store = Arc::new(ClusterStore::new(map));
-    let refresher = Refresher::new(store.clone(), connector, topology, seen, drivers);
-    Ok((store, refresher))
 }
 
 async fn first(
@@ -92,10 +124,10 @@ async fn first(
     (primary, driver, result)
 }
 
-/// A name of the member's own, in one of these slots.
-fn probe(member: MemberId, slots: &HashSet<Slot>) -> Name {
+/// A name of the member's own, in a slot that is served.
+fn probe(member: MemberId, is_served: impl Fn(Slot) -> bool) -> Name {
     // Far more numbers than needed to hit any slot.
     let mut names = (0..1 << 20).map(|number| probe_name(member, number));
-    let name = names.find(|name| slots.contains(&Slot::of(name)));
+    let name = names.find(|name| is_served(Slot::of(name)));
     name.unwrap_or_else(|| probe_name(member, 0))
 }

@@ -100,10 +100,11 @@ impl Redirector {
 
     /// The node is connected but serves nothing: it counts as lost until it serves again.
     fn refused(&self, error: &StoreError) {
+        // The first refusal is the news. Later ones must not shorten the pauses between surveys.
         if !self.primary.refuses.swap(true, Ordering::AcqRel) {
             self.events.disconnected(self.primary.node, error.clone());
+            self.store.schedule(|work| work.refresh = true);
         }
-        self.store.schedule(|work| work.refresh = true);
     }
 
     fn ask_again(&self, node: Node) {

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::connector::Connector;
 use super::epoch::epoch_keys;
+use super::pace::Pace;
 use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::ClusterStore;
@@ -20,12 +21,8 @@ use crate::store::redis::{Driver, jittered};
 use crate::store::{Events, Node, Store as _};
 use crate::wait;
 
-/// How long a node may take to report the topology.
-const ANSWER: Duration = Duration::from_secs(1);
 /// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
-/// The pause between two surveys otherwise: doubles from the first value to the second.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The minimum time between the starts of two surveys.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before it counts as a new cluster. A minority that a partition has
@@ -47,8 +44,9 @@ pub(crate) struct Refresher {
     /// When the next survey begins, and when the last one began.
     due: Instant,
     began: Instant,
-    /// The pause after the next survey, if the cluster is not well.
-    backoff: Duration,
+    /// The earliest time for the next survey.
+    earliest: Instant,
+    pace: Pace,
     /// The result of the survey in progress may be out of date.
     stale: bool,
 }
@@ -72,7 +70,8 @@ impl Refresher {
             surveys: JoinSet::new(),
             due: now,
             began: now,
-            backoff: BACKOFF.0,
+            earliest: now,
+            pace: Pace::new(),
             stale: false,
         };
         refresher.plan();
@@ -116,7 +115,7 @@ impl Refresher {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
         let limit = self.connector.connect_timeout;
-        let survey = survey(candidates, self.topology.epoch, limit, ANSWER);
+        let survey = survey(candidates, self.topology.epoch, limit, self.pace.silence());
         let store = self.store.clone();
         self.surveys.spawn(async move {
             let result = survey.await;
@@ -130,7 +129,7 @@ impl Refresher {
         let work = self.store.take_work();
         if work.refresh {
             self.stale = !self.surveys.is_empty();
-            self.due = self.due.min(self.began.after(LEAST).max(Instant::now()));
+            self.due = self.due.min(self.earliest.max(Instant::now()));
         }
         if work.changed || !work.connect.is_empty() {
             self.redraw(&work.connect, events);
@@ -140,6 +139,11 @@ impl Refresher {
         }
         if let Some(result) = work.surveyed {
             self.surveys = JoinSet::new();
+            let now = Instant::now();
+            let took = self.began.until(now);
+            self.pace.surveyed(took, result.is_ok());
+            // A busy cluster is asked less often, whatever the reason for the survey.
+            self.earliest = self.began.after(LEAST).max(now.after(took));
             self.surveyed(result, events);
             self.plan();
         }
@@ -150,12 +154,13 @@ impl Refresher {
             Ok(topology)
                 if is_newer(&topology, self.topology.epoch, &mut self.behind, self.began) =>
             {
+                if topology.ranges != self.topology.ranges {
+                    for primary in self.store.map().primaries() {
+                        primary.epoch.set(epoch_keys(&topology, &primary.address));
+                    }
+                }
                 self.topology = topology;
                 self.seen = self.began;
-                for primary in self.store.map().primaries() {
-                    let keys = epoch_keys(&self.topology, &primary.address);
-                    primary.epoch.set(keys);
-                }
                 self.redraw(&HashSet::new(), events);
             }
             Ok(_) => self.topology.works = false,
@@ -175,12 +180,10 @@ impl Refresher {
             && map.is_complete()
             && map.primaries().iter().all(|primary| primary.is_well());
         let wait = if is_well && !self.stale {
-            self.backoff = BACKOFF.0;
+            self.pace.reset();
             CALM
         } else {
-            let wait = self.backoff;
-            self.backoff = (wait * 2).min(BACKOFF.1);
-            wait
+            self.pace.next()
         };
         // Members should not all ask at the same time.
         self.due = Instant::now().after(jittered(wait));

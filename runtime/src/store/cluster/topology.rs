@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::slot::Slot;
@@ -14,6 +15,8 @@ use crate::store::redis::{self, Limits, Value};
 const ABREAST: usize = 3;
 /// How many nodes are asked at most.
 const MOST: usize = 12;
+/// How many answers are enough, even if none of them reports a cluster that is up.
+const ENOUGH: usize = 3;
 
 /// The primaries and their slots, as one node reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +61,12 @@ impl Topology {
     pub(super) fn slots_of(&self, address: &Address) -> impl Iterator<Item = Slot> {
         let ranges = self.ranges.iter().filter(move |range| range.2 == *address);
         ranges.flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
+    }
+
+    /// Whether the primary at `address` serves the slot.
+    pub(super) fn serves(&self, address: &Address, slot: Slot) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|(first, last, at)| (first.0..=last.0).contains(&slot.0) && at == address)
     }
 
     /// The primaries, each once for every range of its slots.
@@ -139,42 +148,57 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
 
 /// Asks `candidates` in order, until one reports a cluster that is up with `epoch` or a higher one. Otherwise returns
 /// the answer with the highest epoch. Each node has `connect_timeout` to answer, and may be silent for `silence`.
+///
+/// The next node is asked if a node gives no such answer, or is slow. So a cluster that is well is asked once, which
+/// counts when thousands of clients start together.
 pub(super) async fn survey(
     candidates: Vec<RedisEndpoint>,
     epoch: u64,
     connect_timeout: Duration,
     silence: Duration,
 ) -> Result<Topology, SetupError> {
-    let ask = |candidate| ask(candidate, Limits::new(connect_timeout, silence));
     let mut left = candidates.into_iter().take(MOST);
     let mut asked = JoinSet::new();
-    for candidate in left.by_ref().take(ABREAST) {
-        asked.spawn(ask(candidate));
-    }
+    let mut answers = 0;
     let mut best: Option<Topology> = None;
     let mut worst: Option<SetupError> = None;
-    while let Some(answer) = asked.join_next().await {
+    loop {
+        if asked.len() < ABREAST
+            && let Some(candidate) = left.next()
+        {
+            asked.spawn(ask(candidate, Limits::new(connect_timeout, silence)));
+        }
+        let Ok(answer) = timeout(slow(silence), asked.join_next()).await else {
+            continue;
+        };
         match answer {
-            Ok(Ok(topology)) => {
+            Some(Ok(Ok(topology))) => {
                 if topology.works && topology.epoch >= epoch {
                     return Ok(topology);
                 }
                 if best.as_ref().is_none_or(|best| best.epoch < topology.epoch) {
                     best = Some(topology);
                 }
+                answers += 1;
             }
-            Ok(Err(error)) => {
+            Some(Ok(Err(error))) => {
                 if worst.as_ref().is_none_or(is_passing) {
                     worst = Some(error);
                 }
             }
-            Err(_) => {}
+            Some(Err(_)) => {}
+            None => break,
         }
-        if let Some(candidate) = left.next() {
-            asked.spawn(ask(candidate));
+        if answers == ENOUGH {
+            break;
         }
     }
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
+}
+
+/// How long a survey waits for a node that may be silent for `silence`, before it asks another one as well.
+pub(super) fn slow(silence: Duration) -> Duration {
+    silence / 4
 }
 
 /// Whether another node, or the same one later, may answer instead.

@@ -30,10 +30,12 @@ pub(crate) struct Driver {
     drivers: Vec<redis::Driver>,
 }
 
-/// Opens the nodes. A majority must connect within `connect_timeout`; the others may connect later.
+/// Opens the nodes. A majority must connect within `limit`; the others may connect later. Later connections have
+/// `connect_timeout`.
 pub(crate) async fn connect(
     nodes: &[RedisEndpoint],
     connect_timeout: Duration,
+    limit: Duration,
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
@@ -46,6 +48,7 @@ pub(crate) async fn connect(
                 Route::fixed(&node),
                 &node.access,
                 connect_timeout,
+                limit,
                 None,
                 member,
                 guard,

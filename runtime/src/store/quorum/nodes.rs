@@ -10,12 +10,13 @@ use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::limits::LONGEST_LEASE;
 use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap};
+use crate::wait;
 
 /// Takes the place of a job's number if no job waits for the answer.
 pub(super) const NOBODY: u64 = 0;
 
 /// The maximum number of pending releases of a node.
-const MOST_PENDING: usize = 10_000;
+pub(super) const MOST_PENDING: usize = 10_000;
 /// The delay before refused releases are sent again, and how many are sent at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
@@ -39,6 +40,8 @@ struct Node {
     /// Until when it grants nothing.
     closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
+    /// How many releases were dropped since the node was last reachable, because too many were pending.
+    dropped: u64,
     /// When the releases that the node refused are sent again.
     retry: Option<Instant>,
     /// Something was submitted since the last flush.
@@ -59,6 +62,7 @@ impl Nodes {
             down: (!connected).then(not_yet),
             closing: None,
             pending: TicketMap::default(),
+            dropped: 0,
             retry: None,
             touched: false,
         };
@@ -116,6 +120,7 @@ impl Nodes {
     /// The node is reachable again: sends its pending releases.
     pub(super) fn note_up(&mut self, node: usize, now: Instant) {
         self.all[node].down = None;
+        self.all[node].dropped = 0;
         self.send_pending(node, now, usize::MAX);
     }
 
@@ -188,7 +193,9 @@ impl Nodes {
         else {
             return;
         };
-        let pending = &mut self.all[node].pending;
+        let Node {
+            pending, dropped, ..
+        } = &mut self.all[node];
         if pending.len() >= MOST_PENDING {
             pending.retain(|_, release| now < release.until);
         }
@@ -210,6 +217,9 @@ impl Nodes {
                 in_flight: false,
             };
             pending.insert(ticket, release);
+        } else {
+            *dropped += 1;
+            note_dropped(node, *dropped);
         }
     }
 
@@ -255,6 +265,11 @@ impl Nodes {
         self.all.iter().filter_map(|node| node.retry).min()
     }
 
+    #[cfg(test)]
+    pub(super) fn dropped(&self, node: usize) -> u64 {
+        self.all[node].dropped
+    }
+
     #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn has_pending(&self, node: usize, ticket: Ticket) -> bool {
@@ -273,5 +288,18 @@ impl Nodes {
         for node in &self.all {
             node.store.close();
         }
+    }
+}
+
+/// Logs the first dropped release, and then each doubling.
+fn note_dropped(node: usize, dropped: u64) {
+    if dropped.is_power_of_two() {
+        wait::tell(move || {
+            tracing::warn!(
+                node,
+                dropped,
+                "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"
+            );
+        });
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::machine::Quorum;
-use super::nodes::Nodes;
+use super::nodes::{MOST_PENDING, NOBODY, Nodes};
 use super::store::Input;
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
@@ -647,4 +647,24 @@ fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
         rig.take(Input::Answered(node, Answer { request, result }));
     }
     assert_eq!(token(rig.answer()), first);
+}
+
+#[test]
+fn releases_that_are_too_many_to_keep_are_counted() {
+    let (mut quorum, _, _) = quorum(3);
+    let (nodes, now) = (&mut quorum.nodes, quorum.now);
+    nodes.note_down(0, StoreError::disconnected("cut"));
+    let name = Name::from_escaped("m");
+    for _ in 0..MOST_PENDING + 2 {
+        let release = Op::Release {
+            ticket: Ticket::random(),
+            park: Duration::ZERO,
+            tomb: true,
+            used: 0,
+        };
+        nodes.release(0, NOBODY, &name, release, now);
+    }
+    assert_eq!(nodes.dropped(0), 2);
+    nodes.note_up(0, now);
+    assert_eq!(nodes.dropped(0), 0);
 }

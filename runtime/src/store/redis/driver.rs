@@ -24,7 +24,7 @@ use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{Events, Node, Request};
-use crate::wait;
+use crate::wait::{self, first};
 use crate::wire::{Inbox, Reading};
 
 /// Runs the connection, and replaces it when it is lost.
@@ -213,16 +213,6 @@ fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreEr
         }),
     }
     error
-}
-
-/// The output of the future that completes first.
-pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    poll_fn(|cx| match one.as_mut().poll(cx) {
-        Poll::Pending => other.as_mut().poll(cx),
-        ready => ready,
-    })
-    .await
 }
 
 /// Waits for a connection, and fails every request until there is one. `None`: the store was closed.

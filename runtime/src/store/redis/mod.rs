@@ -55,11 +55,12 @@ use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;
 pub(super) use crate::wire::{Limits, Value};
 
-/// Opens the first connection and checks the server, for `connect_timeout` at most.
+/// Opens the first connection and checks the server, for `limit` at most. Later connections have `connect_timeout`.
 pub(crate) async fn connect(
     route: Route,
     access: &Access,
     connect_timeout: Duration,
+    limit: Duration,
     replicas: Option<Replicas>,
     member: MemberId,
     guard: Guard,
@@ -67,7 +68,7 @@ pub(crate) async fn connect(
     let scripts = Scripts::of_server();
     let connector = Connector::new(route, access, member, scripts, guard, connect_timeout);
     let (store, mut driver) = apart(connector, replicas);
-    driver.open(connect_timeout, &probe_name(member, 0)).await?;
+    driver.open(limit, &probe_name(member, 0)).await?;
     Ok((store, driver))
 }
 

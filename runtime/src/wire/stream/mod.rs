@@ -10,11 +10,11 @@ mod socket;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
+#[cfg(feature = "tls-no-provider")]
+use std::future::pending;
 use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
-#[cfg(feature = "tls-no-provider")]
-use std::pin::pin;
 #[cfg(feature = "tls-no-provider")]
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,7 +25,7 @@ use redis::io::tcp::socket2::SockRef;
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::{UnixStream, tcp, unix};
 #[cfg(feature = "tls-no-provider")]
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 use self::dialed::{Dialed, Fault};
 use self::socket::Socket;
@@ -35,6 +35,8 @@ use crate::config::Tls;
 use crate::config::{Address, Dialer, Transport};
 #[cfg(feature = "tls-no-provider")]
 use crate::error::TlsError;
+#[cfg(feature = "tls-no-provider")]
+use crate::wait::first;
 
 /// How long a handshake may take before a second connection probes the server's protocol.
 #[cfg(feature = "tls-no-provider")]
@@ -117,16 +119,16 @@ async fn secure(
     let socket = Socket::connect(host, port, dialer, limits).await?;
     // In a handshake, client and server each send two flights, so it gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
-    let mut handshake = pin!(tls::Session::begin(socket, trust, end));
-    let session = match timeout(BEFORE_GUESS, &mut handshake).await {
-        Ok(shaken) => shaken?,
-        // A server without TLS may take the handshake for the beginning of a command, and wait for the rest.
-        Err(_) if guess::speaks_plainly(host, port, dialer).await => {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls));
+    let handshake = tls::Session::begin(socket, trust, end);
+    // A server without TLS may take the handshake for the beginning of a command, and wait for the rest.
+    let guess = async {
+        sleep(BEFORE_GUESS).await;
+        match guess::speaks_plainly(host, port, dialer).await {
+            true => Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls)),
+            false => pending().await,
         }
-        Err(_) => handshake.await?,
     };
-    let session = Arc::new(session);
+    let session = Arc::new(first(handshake, guess).await?);
     Ok((Reading::Tls(session.clone()), Writing::Tls(session)))
 }
 

@@ -31,6 +31,11 @@ impl Ledger {
     fn own(&self) -> u32 {
         2
     }
+
+    #[auto_mutex(on_timeout = crate::Ledger::maybe)]
+    fn maybe(&self) -> u32 {
+        2
+    }
 }
 
 /// So has a function that closures of the block call.

@@ -113,8 +113,7 @@ impl Connector {
         let end = Instant::now() + left;
         let opened = timeout_at(end, async {
             loop {
-                let left = end.saturating_duration_since(Instant::now());
-                let error = match self.attempt(left, probe).await {
+                let error = match self.attempt(end, probe).await {
                     Err(error) => error,
                     ready => return ready,
                 };
@@ -139,13 +138,14 @@ impl Connector {
     }
 
     /// One attempt at the first connection.
-    async fn attempt(&self, left: Duration, probe: &Name) -> Result<Ready, ConnectError> {
+    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, ConnectError> {
+        let left = end.saturating_duration_since(Instant::now());
         let silence = match self.route {
             Route::Fixed(_) => left,
             // The service may move to another server during an attempt, so one attempt does not get all the time.
-            Route::Sentinel(_) => USUAL_SILENCE,
+            Route::Sentinel(_) => USUAL_SILENCE.min(left),
         };
-        let mut ready = self.open(Limits::new(left, silence)).await?;
+        let mut ready = self.open(Limits::until(end, silence)).await?;
         probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
         let facts = Facts::ask(&mut ready.connection, ready.term.lag).await?;
         self.facts.get_or_init(|| facts);
@@ -203,8 +203,8 @@ impl Connector {
                 .await
                 .then_some(TlsError::Required);
         }
-        let left = end.saturating_duration_since(Instant::now());
-        let opened = Connection::open(address, transport, Limits::new(left, USUAL_SILENCE)).await;
+        let limits = Limits::until(end, USUAL_SILENCE);
+        let opened = Connection::open(address, transport, limits).await;
         let error = match opened {
             Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,

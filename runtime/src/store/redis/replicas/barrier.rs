@@ -13,7 +13,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::super::command;
 use super::super::connect::error::{ConnectError, accept, accepted};
 use super::super::connect::{Connector, Ready, hello};
-use super::super::driver::first;
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
@@ -21,7 +20,7 @@ use crate::config::Replicas;
 use crate::credentials::Granted;
 use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
-use crate::wait;
+use crate::wait::{self, first};
 use crate::wire::{self, Connection, Value};
 
 /// How many grants share one WAIT at most.
@@ -187,20 +186,20 @@ impl Barrier {
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
-/// If the reply to a touch does not come within `patience`, the server is gone, and a new connection is tried.
+/// If the reply to a touch does not come within `reply_timeout`, the server is gone, and a new connection is tried.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
     batch: &[Answer],
     touches: &[Op],
-    patience: Duration,
+    reply_timeout: Duration,
 ) -> Result<Vec<u32>, String> {
     let lost = |error: std::io::Error| error.to_string();
     connection.send(question).await.map_err(lost)?;
     let mut holds = Vec::with_capacity(batch.len());
     let mut refused = None;
     for (answer, op) in batch.iter().zip(touches) {
-        let reply = timeout(patience, connection.reply()).await;
+        let reply = timeout(reply_timeout, connection.reply()).await;
         let result = reply::parse(&reply.map_err(late)?.map_err(lost)?, op);
         let token = granted(answer).map(|(_, token)| token);
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));

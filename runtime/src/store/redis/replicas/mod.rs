@@ -15,13 +15,12 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 pub(super) use self::barrier::Barrier;
 use self::confirmed::Confirmed;
-use super::driver::first;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{Answer, Events, GrantBlock, Message, Node, Op, Reply, Ticket};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::wait::lock;
+use crate::wait::{first, lock};
 
 /// Runs `driver` with a filter in front of `events`, and at the same time the barrier.
 pub(super) async fn confirmed<F>(

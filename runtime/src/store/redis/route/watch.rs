@@ -12,11 +12,10 @@ use super::super::connect::error::{ConnectError, accepted};
 use super::super::connect::hello;
 use super::super::connect::renewal::Renewal;
 use super::super::connect::throttle::Throttle;
-use super::super::driver::first;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
-use crate::wait;
+use crate::wait::{self, first};
 use crate::wire::Limits;
 
 /// After so long a silence, the sentinel is asked: it may be gone, or it was cut off during a failover.

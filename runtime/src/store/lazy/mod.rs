@@ -3,7 +3,10 @@
 //!
 //! The store is opened with the same checks as at set-up, so this file depends on no kind of store. (A store in this
 //! process is never opened lazily, because it lends names.) Until the store is open, every request fails as it does
-//! while a connection is lost. The queues send the request again once there is a connection.
+//! while a connection is lost. The queues send the request again once there is a connection. `pace.rs`: how long an
+//! attempt may take, and when the next one follows.
+
+mod pace;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,7 +17,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::open::{Opened, open_now};
+use self::pace::Pace;
+use super::open::{Opened, Opening};
 use super::redis::jittered;
 use super::{
     Answer, Events, GrantBlock, LinkState, MemberId, Message, Node, Op, Reply, Request,
@@ -30,13 +34,6 @@ use crate::wait::{self, lock};
 
 /// The node of all names before the store is open. No store has so many nodes.
 const PENDING: Node = Node(u32::MAX - 1);
-/// The delay before the second attempt; it doubles from there.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest delay if the servers cannot be reached.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest delay after a failure that a person must correct, such as a wrong password. Some servers lock users out
-/// after many failures.
-const LONGEST_PAUSE_IF_REFUSED: Duration = Duration::from_secs(10);
 /// How often the same failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
 
@@ -118,23 +115,20 @@ impl LazyDriver {
 
     /// Tries until the store is open.
     async fn open(&self, events: &dyn Events) -> Opened {
-        let mut pause = FIRST_PAUSE;
+        let mut opening = Opening::new(&self.settings, self.member);
+        let mut pace = Pace::new(self.settings.connect_timeout);
         let mut told = Told::default();
         loop {
-            let error = match open_now(&self.settings, self.member).await {
+            let began = Instant::now();
+            let error = match opening.attempt(pace.limit()).await {
                 Ok(opened) => return opened,
                 Err(error) => error,
             };
+            let now = Instant::now();
             let text = with_sources(&error);
-            told.failed(&error, &text, Instant::now());
+            told.failed(&error, &text, now);
             events.still_disconnected(PENDING, StoreError::disconnected(text));
-            let longest = match error.is_passing() {
-                true => LONGEST_PAUSE,
-                false => LONGEST_PAUSE_IF_REFUSED,
-            };
-            pause = pause.min(longest);
-            sleep(jittered(pause)).await;
-            pause *= 2;
+            sleep(jittered(pace.pause(&error, began.until(now)))).await;
         }
     }
 }
