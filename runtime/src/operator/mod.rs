@@ -31,9 +31,6 @@ mod hold;
 mod lock;
 mod names;
 mod sites;
-#[cfg(repository)]
-#[cfg(test)]
-mod tests;
 mod worker;
 
 use std::sync::OnceLock;
@@ -230,3 +227,7 @@ fn is_escaped(name: &str) -> bool {
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     })
 }
+
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
