@@ -10,7 +10,7 @@ use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
 /// The command with this store, and nothing of the environment of the tests that could change what it writes.
-pub fn command(url: &str, args: &[&str]) -> Command {
+pub(crate) fn command(url: &str, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_auto-mutex"));
     command
         .args(args)
@@ -22,14 +22,14 @@ pub fn command(url: &str, args: &[&str]) -> Command {
 }
 
 /// What the command writes, and how it ends.
-pub fn output(url: &str, args: &[&str]) -> Output {
+pub(crate) fn output(url: &str, args: &[&str]) -> Output {
     let output = command(url, args).output();
     output.expect("auto-mutex runs")
 }
 
 /// The standard output of a command that ends with `code`.
 #[track_caller]
-pub fn written(url: &str, args: &[&str], code: i32) -> String {
+pub(crate) fn written(url: &str, args: &[&str], code: i32) -> String {
     let output = output(url, args);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{args:?}\n{out}\n{err}");
@@ -38,18 +38,18 @@ pub fn written(url: &str, args: &[&str], code: i32) -> String {
 
 /// The document that a command writes which ends with `code`.
 #[track_caller]
-pub fn document(url: &str, args: &[&str], code: i32) -> Value {
+pub(crate) fn document(url: &str, args: &[&str], code: i32) -> Value {
     let args: Vec<_> = args.iter().copied().chain(["-o", "json"]).collect();
     let out = written(url, &args, code);
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A client with a lease that no test outlives.
-pub fn client(url: &str) -> Client {
+pub(crate) fn client(url: &str) -> Client {
     let config = Config::new(url).expect("a good URL");
     let config = config.lease(LONG).connect_timeout(60);
     Client::connect(config.restart_guard(false)).expect("a client")
@@ -57,7 +57,7 @@ pub fn client(url: &str) -> Client {
 
 /// Another server with the same keys.
 #[track_caller]
-pub fn copy(redis: &Redis) -> Redis {
+pub(crate) fn copy(redis: &Redis) -> Redis {
     let copy = Redis::start();
     let port = copy.port().to_string();
     for key in redis.keys() {
@@ -69,7 +69,7 @@ pub fn copy(redis: &Redis) -> Redis {
 
 /// Waits until so many wait for a lock.
 #[track_caller]
-pub fn are_waiting(url: &str, name: &str, count: usize) {
+pub(crate) fn are_waiting(url: &str, name: &str, count: usize) {
     let operator = Operator::connect(url).expect("an operator");
     eventually("all of them wait", || {
         let lock = operator.inspect(&[name]).expect("an answer").remove(0);
@@ -79,7 +79,7 @@ pub fn are_waiting(url: &str, name: &str, count: usize) {
 
 /// Waits until a lock is held.
 #[track_caller]
-pub fn is_held(url: &str, name: &str) {
+pub(crate) fn is_held(url: &str, name: &str) {
     let operator = Operator::connect(url).expect("an operator");
     eventually("it is held", || {
         let lock = operator.inspect(&[name]).expect("an answer").remove(0);
@@ -89,18 +89,18 @@ pub fn is_held(url: &str, name: &str) {
 
 /// Another process that holds one lock, and waits for another one then, until it is dropped. This very test program is started
 /// again for it: see [`other_process`].
-pub struct Other(Child);
+pub(crate) struct Other(Child);
 
 impl Other {
     /// Returns when it holds a lock.
     #[track_caller]
-    pub fn start(url: &str, held: &str) -> Self {
+    pub(crate) fn start(url: &str, held: &str) -> Self {
         Self::in_pod(url, held, "")
     }
 
     /// Like [`start`](Self::start), in a pod of this name.
     #[track_caller]
-    pub fn in_pod(url: &str, held: &str, pod: &str) -> Self {
+    pub(crate) fn in_pod(url: &str, held: &str, pod: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
         let child = Command::new(program)
             .args(["--exact", "rig::other_process", "--ignored", "--nocapture"])
@@ -121,12 +121,12 @@ impl Other {
 
     /// From now on it waits for another lock too.
     #[track_caller]
-    pub fn wants(&mut self, name: &str) {
+    pub(crate) fn wants(&mut self, name: &str) {
         let stdin = self.0.stdin.as_mut().expect("a piped stdin");
         writeln!(stdin, "{name}").expect("it reads");
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
 }
@@ -160,20 +160,20 @@ fn other_process() {
 }
 
 /// A server with some locks: `orders:7` is held, and two wait for it; a permit of `pool` is held, and `book` is read.
-pub struct Shop {
-    pub redis: Redis,
-    pub url: String,
+pub(crate) struct Shop {
+    pub(crate) redis: Redis,
+    pub(crate) url: String,
     _held: Vec<Box<dyn std::any::Any + Send>>,
     waiting: Vec<std::thread::JoinHandle<()>>,
     clients: Vec<Client>,
 }
 
 impl Shop {
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self::on(Redis::start())
     }
 
-    pub fn on(redis: Redis) -> Self {
+    pub(crate) fn on(redis: Redis) -> Self {
         let url = redis.url();
         let client = client(&url);
         let mut held: Vec<Box<dyn std::any::Any + Send>> = Vec::new();
@@ -209,7 +209,7 @@ impl Shop {
     }
 
     /// The token of the only hold of a lock.
-    pub fn token(&self, name: &str) -> u64 {
+    pub(crate) fn token(&self, name: &str) -> u64 {
         let shown = document(&self.url, &["show", name], 0);
         let token = shown["holders"][0]["token"].as_str().expect("a token");
         token.parse().expect("a number")
