@@ -109,7 +109,8 @@ pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -
 pub trait IsOwn<F> {}
 
 impl<F> IsOwn<F> for F {}
-/// A second implementation, so that the compiler does not infer `F` from the handler and then report its type.
+/// With this second implementation, the compiler does not infer `F` from the handler, so its message does not show the
+/// handler's type.
 impl<F> IsOwn<Option<F>> for F {}
 
 /// Returns the handler. Compiles only if it is the block's function, not another one of that name.
@@ -117,7 +118,7 @@ pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
 
-/// A handler's answer. No `async fn`, which would store it twice.
+/// A handler's answer. This is not an `async fn`, because an `async fn` would store the answer twice.
 pub fn answer<M, R, A: Answer<M, R>>(handler: A) -> A::Future {
     handler.answer()
 }

@@ -1,4 +1,4 @@
-//! Prevents that the body of an annotated function gives its guard away.
+//! Prevents the body of an annotated function from releasing its guard.
 
 use std::future::{Ready, ready};
 
@@ -16,8 +16,8 @@ pub trait MayRelease {}
 
 /// Versions for borrowed guards of the methods that consume a guard. The trait is in scope in the body, so the compiler
 /// finds these methods before those of the guard itself. They require [`MayRelease`], which no type implements, so a
-/// call fails with the clear message of that trait. For a guard that the body took by a handle, it finds the guard's
-/// own methods.
+/// call fails with the clear message of that trait. For a guard that the body itself took through a handle, the
+/// compiler finds the guard's own methods.
 pub trait Borrowed: Sized {
     /// Does not compile.
     fn unlock(self) -> Ready<Result<bool, LockError>>

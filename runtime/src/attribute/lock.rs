@@ -13,7 +13,7 @@ use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
 use crate::semaphore::Permit;
 use crate::wait::block_on;
 
-/// A kind of lock, by the guard that its holder gets.
+/// Takes one kind of lock. The guard type of each kind implements this trait.
 pub trait Lock: Guard + Sized {
     /// Takes the lock.
     ///

@@ -15,7 +15,7 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Meta, Owner, SharedStr};
 
-/// At the beginning of `was`, the namespace replaces this text. Without a namespace, nothing does.
+/// At the beginning of `was`, this text stands for the namespace. Without a namespace, it stands for nothing.
 const NAMESPACE: &str = "{namespace}:";
 
 /// The default of `interval`.

@@ -203,7 +203,7 @@ impl<T: Nothing + IsClient<AtOnce> + ?Sized> IsClient<Inside> for T {
     note = "write `100`, `0.5`, \"250ms\", or an expression of the type `Duration`, of a type of numbers, or `&str`"
 )]
 pub trait IsDuration {
-    /// Its length, or what is wrong with it.
+    /// The duration, or an explanation why the value is invalid.
     fn length(self) -> Result<Duration, &'static str>;
 
     /// Like [`length`](Self::length), for `block`.

@@ -56,7 +56,7 @@ where
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped, the connection is given up and nothing is set up.
+/// If the future is dropped, the connection is closed, and there is no global client.
 ///
 /// ```no_run
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {

@@ -33,8 +33,8 @@ pub struct Health {
     /// How much longer the store grants nothing, after a restart or a failover. `None`: the store grants. In a cluster,
     /// this is the time of the node that takes longest.
     pub closed_for: Option<Duration>,
-    /// How long ago the client sent the oldest renewal that has no answer yet. If this time comes near to the lease,
-    /// locks will be lost.
+    /// How long ago the client sent the oldest renewal that has no answer yet. If this time reaches the lease, locks
+    /// are lost.
     pub oldest_renewal: Option<Duration>,
     /// How many locks the client holds.
     pub held: usize,
@@ -79,10 +79,10 @@ impl Health {
     /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
     ///   One primary is enough, because the locks of other primaries are only a part.
     ///
-    /// Use this rule for the readiness probe of a service that cannot work without its locks. Do not use it if a part
-    /// of the service needs no lock: while Redis fails over, every pod would become unready, and all requests would
-    /// fail. For such a service `accepts_calls` is the better rule. A liveness probe should use neither, because a
-    /// restart of the pod does not repair a server.
+    /// Use this rule for the readiness probe of a service that cannot work without its locks. If a part of the service
+    /// needs no lock, use `accepts_calls` instead. Otherwise every pod would become unready while Redis fails over, and
+    /// all requests would fail. A liveness probe should use neither rule, because a restart of the pod does not repair
+    /// a server.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready

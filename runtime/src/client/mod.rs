@@ -137,7 +137,7 @@ impl Client {
         self.member().store().guarantees()
     }
 
-    /// Makes this client the one that is used inside `future`, in whatever task or thread `future` is polled.
+    /// Makes `future` use this client, in whatever task or thread `future` is polled.
     ///
     /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
     /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
@@ -164,14 +164,14 @@ impl Client {
         scope::Scoped::new(self.clone(), future)
     }
 
-    /// Makes this client the one that is used on this thread while `run` runs.
+    /// Makes this thread use this client while `run` runs.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         let _entered = scope::enter(self.clone());
         run()
     }
 
     /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
-    /// that still exist are lost. To let bodies end before, call [`drain`](Self::drain) instead.
+    /// that still exist are lost. To let bodies end first, call [`drain`](Self::drain) instead.
     ///
     /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
     /// lease ends.

@@ -1,8 +1,8 @@
 //! [`Condvar`]: waiting until another process says that something has changed.
 //!
-//! A condition variable has a name of its own with capacity 0, so the store grants nothing but signals for it. A
-//! waiter takes a place in the queue of that name; a notification adds signals. So waiters wake in order, a signal
-//! that a dead waiter does not take goes to the next one, and nothing polls. [`wait`] has the waiting, [`notify`] the
+//! A condition variable has a name of its own with capacity 0, so the store grants only signals for this name. A waiter
+//! takes a place in the queue of that name; a notification adds signals. So waiters wake in order, and no waiter polls.
+//! If a dead waiter does not take its signal, the next waiter gets the signal. [`wait`] has the waiting, [`notify`] the
 //! notifying.
 
 mod notify;
@@ -19,9 +19,9 @@ pub use wait::WaitTimeoutResult;
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
 /// [`wait`](Self::wait) releases the lock, and takes it again before it returns. The waiter registers before it
-/// releases the lock, so no notification is lost. If the store forgets the waiter (after a restart without data, or
-/// if the process was suspended for longer than its lease), `wait` returns. Waiters are woken in order. With this as
-/// with every condition variable, **`wait` may return without a notification**: check the condition in a loop.
+/// releases the lock, so no notification is lost. If the store forgets the waiter (after a restart without data, or if
+/// the process was suspended for longer than its lease), `wait` returns. Waiters are woken in order. As with every
+/// condition variable, **`wait` may return without a notification**: check the condition in a loop.
 ///
 /// All waiters should use the same mutex. The mutex and the condition variable may have the same name.
 ///

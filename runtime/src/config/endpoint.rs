@@ -62,7 +62,7 @@ pub(crate) struct ClusterEndpoint {
     pub(crate) access: Access,
 }
 
-/// How a server is talked to.
+/// The options of the connection to a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) login: Login,
@@ -110,7 +110,7 @@ pub(crate) enum Address {
 }
 
 impl Endpoint {
-    /// How each of its servers is talked to.
+    /// The options of the connection to each of its servers.
     fn accesses(&self) -> Vec<&Access> {
         match self {
             Self::Memory { .. } => Vec::new(),
@@ -204,7 +204,7 @@ impl Endpoint {
         databases.max().unwrap_or(0)
     }
 
-    /// The TLS options, if servers are talked to by TLS.
+    /// The TLS options, if the connections to the servers use TLS.
     pub(crate) fn tls(&self) -> Option<&Tls> {
         let mut accesses = self.accesses().into_iter();
         accesses.find_map(|access| access.tls.as_ref())

@@ -246,7 +246,8 @@ impl Config {
         self
     }
 
-    /// How long the first connection may take: 5 s by default.
+    /// How long an attempt to connect may take: 5 s by default. After attempts that ran out of time, the client gives a
+    /// reconnect up to 16 s, and the start of [`connect_lazily`](Self::connect_lazily) up to four times as long.
     pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
         self.connect_timeout = Some(duration::span(time));
         self
@@ -281,7 +282,7 @@ impl Config {
     /// ```
     ///
     /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. This library does
-    ///   not resolve it, so that a proxy can. An IPv6 address has no brackets.
+    ///   not resolve host names, so a proxy can resolve them. An IPv6 address has no brackets.
     /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts the data on the stream, and checks the
     ///   certificate for the host. If `dial` encrypts by itself, write `redis://`.
     /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not
@@ -306,8 +307,8 @@ impl Config {
     /// Lets `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can start
     /// while Redis is down.
     ///
-    /// The client connects in the background, and tries again until it succeeds. It makes all the checks of a set-up.
-    /// Until then:
+    /// The client connects in the background, and tries again until it succeeds. It makes all checks of a set-up (on a
+    /// cluster, at one of its nodes). Until then:
     ///
     /// - Calls wait as they do during an outage, and fail with
     ///   [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`.
@@ -330,9 +331,9 @@ impl Config {
         self
     }
 
-    /// A released lock goes directly to the next waiter of the same process, before the waiters of other processes.
-    /// This happens at most `times` times in a row, and for at most `time` after the store granted the lock: 100 times
-    /// and 5 ms by default, 1023 times at most. `0` times turns it off.
+    /// How often a released lock goes directly to the next waiter of the same process, before the waiters of other
+    /// processes: at most `times` times in a row, and for at most `time` after the store granted the lock. The default
+    /// is 100 times and 5 ms; the maximum is 1023 times. `0` times turns it off.
     ///
     /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
     /// waiters of one process are served in order.
@@ -370,12 +371,12 @@ impl Config {
         self
     }
 
-    /// The longest `lease` of any client of this store: 30 s by default and at most. After a failover, and after a
-    /// restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. A
-    /// `lease` that is longer is an error.
+    /// The longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, and after
+    /// a restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. If a
+    /// client's `lease` is longer than its `longest_lease`, set-up fails.
     ///
-    /// The server uses the longest value that any client has given it, until no client has had that value for one to
-    /// two weeks.
+    /// Clients may set different values. The greatest of them counts. A value stops counting one to two weeks after the
+    /// last client with this value has disconnected.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -394,10 +395,10 @@ impl Config {
     /// `timeout` (the command `WAIT`). Off by default.
     ///
     /// If fewer replicas have the grant by then, the lock is released again, and the call fails with
-    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if
-    /// a replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is
-    /// cut off from its replicas grants nothing. More than these two settings a primary with replicas cannot
-    /// guarantee; together they are still no consensus.
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
+    /// replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is cut
+    /// off from its replicas grants nothing. These two settings are the most that a primary with replicas can offer.
+    /// They are not a consensus protocol.
     ///
     /// This option costs a second connection, and one more round trip for each grant by the store. It does not make
     /// renewals slower.

@@ -54,7 +54,7 @@ impl TryFrom<redis::ConnectionInfo> for Config {
     }
 }
 
-/// As from the client's `ConnectionInfo`.
+/// Converts the client's `ConnectionInfo`.
 impl TryFrom<&redis::Client> for Config {
     type Error = SetupError;
 
@@ -63,7 +63,7 @@ impl TryFrom<&redis::Client> for Config {
     }
 }
 
-/// As from the client's `ConnectionInfo`.
+/// Converts the client's `ConnectionInfo`.
 impl TryFrom<redis::Client> for Config {
     type Error = SetupError;
 

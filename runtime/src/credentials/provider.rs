@@ -65,8 +65,8 @@ use super::{Credentials, ServerAddress};
 ///
 /// A provider runs on a thread of the client (`auto-mutex-login`), in a tokio runtime with timers and sockets. So a
 /// client of AWS or Azure works in it. This runtime does not end with the runtime of the program. The provider may take
-/// as long as `connect_timeout`. It may block or panic: then this attempt fails. As long as the connection lasts, that
-/// affects no lock.
+/// as long as `connect_timeout`. It may block or panic: then this attempt fails. The failure affects no lock as long as
+/// the connection lasts.
 ///
 /// `setup` and `Client::connect` block their thread, so the provider must not wait for that thread. If they are called
 /// on a runtime with one thread, the provider must not need tasks of that runtime.
@@ -74,9 +74,8 @@ use super::{Credentials, ServerAddress};
 /// # When it is asked
 ///
 /// The client asks the provider for each connection, also after a connection was lost, so there may be many calls in a
-/// short time. There are connections to servers, sentinels, nodes of a cluster (also to read the slot map), and members
-/// of a quorum. The client does not cache credentials. If a call is expensive, cache the credentials, which are
-/// `Clone`, in the provider.
+/// short time. These connections lead to servers, sentinels, nodes of a cluster, and members of a quorum. The client
+/// does not cache credentials. If a call is expensive, cache the credentials, which are `Clone`, in the provider.
 ///
 /// For an open connection, the client asks again when 70 to 80 % of the validity of its credentials is over. The
 /// fraction varies, so that the connections do not all ask at once. The client also asks again when

@@ -29,7 +29,7 @@ use super::{Credentials, CredentialsProvider, ServerAddress};
 pub struct Redis1Credentials(Box<dyn StreamingCredentialsProvider>);
 
 impl Redis1Credentials {
-    /// Takes the credentials from `provider`. If the provider must be started, start it before.
+    /// Takes the credentials from `provider`. Start the provider first, if it must be started.
     pub fn new(provider: impl StreamingCredentialsProvider + 'static) -> Self {
         Self(Box::new(provider))
     }

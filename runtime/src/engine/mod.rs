@@ -1,7 +1,7 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
-//! It owns the connection and the timers, so locks work under any executor, under none, and while a runtime
-//! dies. No code of users runs on this thread: wakers and subscribers have threads of their own (`wait/aside`).
+//! The engine owns the connection and the timers. So locks work under any executor, without an executor, and while a
+//! runtime ends. No code of users runs on this thread: wakers and subscribers have threads of their own (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -19,8 +19,8 @@ use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
 
-/// After a suspend, the system's timers are late by the length of the suspend, so the engine looks at least this
-/// often.
+/// After a suspend, the system's timers are late by the length of the suspend. So the engine reads the clock at least
+/// this often.
 const NAP: Duration = Duration::from_secs(1);
 
 /// How long the answers to the last releases may take when the process ends. The end of the process waits for a

@@ -31,8 +31,8 @@ pub enum LockError {
     /// nested call, the outer call still holds the lock.)
     ///
     /// A call never returns a lock that is already lost. If the executor is busy, or the machine sleeps, for longer
-    /// than `expire`, the lock can be lost before the call returns. Then the call waits for the lock again, within
-    /// its `block`. After the sixth such loss in a row it returns this error.
+    /// than `expire`, the lock can be lost before the call returns. Then the call waits for the lock again, within its
+    /// `block`. After the sixth such loss in a row, the call returns this error.
     ///
     /// Every method of a guard reports a loss with this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
     /// `into_ticket`.
@@ -43,12 +43,13 @@ pub enum LockError {
         name: String,
         /// How long it was held, counted until the loss was noticed.
         held: Duration,
-        /// Why.
+        /// Why the lock was lost.
         cause: LossCause,
     },
 
     /// The calling task holds this lock already, and the handle is not re-entrant. A guard belongs to the task or
-    /// thread that took it, even after it was moved to another one. So take the lock in the task that uses it.
+    /// thread that took the lock, even after the guard was moved to another task or thread. So take the lock in the
+    /// task that uses it.
     #[error(
         "lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first"
     )]
@@ -58,7 +59,7 @@ pub enum LockError {
         name: String,
     },
 
-    /// Waiting would never end: the holder cannot continue before this call returns.
+    /// The call would wait for ever, because the holder cannot continue before this call returns.
     #[error("waiting for {} would never end: {}", .cycle.first().map_or("the lock", String::as_str), .cycle.join(" -> "))]
     #[non_exhaustive]
     Deadlock {
@@ -87,14 +88,15 @@ pub enum LockError {
     NotReplicated {
         /// The lock.
         name: String,
-        /// How many were asked for.
+        /// How many replicas must have the grant.
         wanted: u32,
-        /// How many had it in time.
+        /// How many replicas had the grant in time.
         reached: u32,
     },
 
-    /// The store does not answer or cannot serve the call. Or it was restarted or failed over, and grants nothing yet
-    /// (see [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is held is unknown.
+    /// The store does not answer, or cannot serve the call. This is also the error if the store was restarted or failed
+    /// over, and grants nothing yet (see [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is
+    /// held is unknown.
     #[error("lock `{name}`: the lock store at {server} is unavailable")]
     #[non_exhaustive]
     Unavailable {
@@ -219,7 +221,7 @@ pub enum LockError {
     InvalidOption {
         /// The option.
         option: &'static str,
-        /// What is wrong with its value.
+        /// Why the value is invalid.
         reason: &'static str,
     },
 }

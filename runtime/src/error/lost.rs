@@ -17,8 +17,8 @@ pub enum LossCause {
     /// without its data. This is also the cause if `force_unlock` took the lock away while this client had no
     /// connection, and if a ticket was adopted too late or for the second time.
     Forgotten,
-    /// Nobody took the lock away. This program released it through its handle, turned its guard into a ticket, or
-    /// never held it through this handle.
+    /// This program itself ended the hold: it released the lock through its handle, or turned the guard into a ticket.
+    /// This is also the cause if the lock was never held through this handle.
     Released,
     /// The client was shut down.
     ShutDown,

@@ -14,7 +14,7 @@ pub enum TlsError {
     /// A file that the URL names cannot be used.
     #[error("{}: {reason}", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,

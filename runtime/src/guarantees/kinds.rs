@@ -14,7 +14,7 @@ pub enum AfterRestart {
     Kept,
     /// Locks may be lost, but nothing is granted until every earlier lease has ended.
     Closed {
-        /// How long, from the start of the server.
+        /// How long the server grants nothing, counted from its start.
         time: Duration,
     },
     /// Locks that were granted in the last seconds or minutes may be lost, and may be granted to another caller at
@@ -35,7 +35,7 @@ pub enum AfterFailover {
     /// Locks may be lost, but nothing is granted until every earlier lease has ended. The old primary grants nothing
     /// without replicas (`min-replicas-to-write`).
     Closed {
-        /// How long, from when the first client saw the new primary.
+        /// How long the new primary grants nothing, counted from when the first client saw it.
         time: Duration,
     },
     /// Like `Closed`, but an old primary that is cut off from its replicas still grants locks.

@@ -51,8 +51,8 @@ pub struct Guarantees {
     pub fencing_tokens: bool,
     /// The rights that the user would need to find out what is unknown, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
-    /// The commands that would find out more, and that the server refuses to every user. Managed services disable
-    /// `CONFIG`. No right changes that.
+    /// The commands that could find out what is unknown, but that the server refuses to every user. For example,
+    /// managed services disable `CONFIG`. Granting rights does not help.
     pub disabled_commands: BTreeSet<&'static str>,
 }
 

@@ -57,9 +57,9 @@ pub enum Weakness {
     /// Something is unknown.
     #[error("it is not known {what}: {reason}")]
     Unknown {
-        /// What.
+        /// The unknown setting or fact.
         what: &'static str,
-        /// Why, and what to do about it.
+        /// Why it is unknown, and what to do about it.
         reason: String,
     },
 }

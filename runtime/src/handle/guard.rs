@@ -127,8 +127,8 @@ pub(crate) use single_guard_methods;
 macro_rules! unlock_methods {
     ($guard:ident) => {
         impl $guard {
-            /// Releases the lock and waits for the store to confirm that it was held until now. `false`: other guards
-            /// share the hold (re-entry), so nothing is released yet.
+            /// Releases the lock and waits for the store to confirm that it was held until now. Returns `false` if
+            /// other guards share the hold (re-entry); then nothing is released yet.
             ///
             /// If the next waiter of this process may get the lock directly
             /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once, and the store is not

@@ -20,8 +20,8 @@ pub struct LockInfo {
     /// The waiters, in order. (On a quorum, the waiters are in order of `since`. The next holder need not be the
     /// first of them.)
     pub waiters: Vec<Waiter>,
-    /// The last fencing token that the store has given; handoffs inside a process raise it further. `None` if the
-    /// name was not used for ten minutes or more.
+    /// The last fencing token that the store has given. After handoffs inside a process, a holder may have a greater
+    /// token. `None` if the name was not used for ten minutes or more.
     pub fencing_token: Option<u64>,
     /// When the first lease ends if nobody renews it; `None` if nobody holds the lock.
     pub expires_in: Option<Duration>,
@@ -35,7 +35,7 @@ pub struct Waiter {
     pub host: String,
     /// The process id.
     pub pid: u32,
-    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
+    /// The place in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
     /// Since when the process waits, by the store's clock.
     pub since: SystemTime,

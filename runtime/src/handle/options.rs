@@ -115,10 +115,10 @@ macro_rules! option_methods {
                 self
             }
 
-            /// Keep the lock at least this long, counted from the grant, even if it is released earlier: for jobs
-            /// that start on several machines whose clocks differ. The store keeps the lock, even if the process ends
-            /// sooner. Off by default. A nested call (see `reentrant`) may make this time longer. It also applies
-            /// while a caller waits on a [`Condvar`](crate::Condvar): until it is over, nobody else gets the lock.
+            /// Keep the lock at least this long, counted from the grant, even if it is released earlier: for jobs that
+            /// start on several machines whose clocks differ. The store keeps the lock, even if the process ends
+            /// sooner. Off by default. A nested call (see `reentrant`) may make this time longer. While a caller waits
+            /// on a [`Condvar`](crate::Condvar), nobody else gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::config::IntoDuration) -> Self {
                 let at_least = $crate::config::length(at_least);
                 self.options.at_least = self
@@ -129,8 +129,8 @@ macro_rules! option_methods {
             }
 
             /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
-            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and cheaper; this
-            /// option is for code that used to call a library that polls.
+            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). Waiting in the queue is fair and
+            /// costs less; this option is for code that was written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
                 let interval = $crate::config::length(interval);
                 let interval = self.options.length("interval", interval);

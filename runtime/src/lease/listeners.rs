@@ -9,9 +9,9 @@ use crate::wait::{DeferredWakes, lock};
 /// The wakers of the tasks that wait for the end of one hold.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    /// A listener may be registered. A listener sets this flag before it checks whether the hold has ended. The
-    /// thread that ends the hold marks the end before it reads this flag. Sequential consistency makes sure that at
-    /// least one of the two sees the other's write.
+    /// Whether a listener may be registered. A listener sets this flag before it checks whether the hold has ended. The
+    /// thread that ends the hold marks the end before it reads this flag. Because of sequential consistency, at least
+    /// one of the two sees the other's write.
     any: AtomicBool,
     list: Mutex<Vec<Listener>>,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Links {
     last: Mutex<Option<(Instant, StoreError)>>,
 }
 
-/// For how long after a store begins to grant again earlier requests may still be unanswered.
+/// After a store begins to grant again, requests from before may stay unanswered for this time.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {

@@ -65,7 +65,7 @@ pub(crate) struct ClientCore<Q> {
     /// The machine, encoded for the store.
     machine: String,
     pid: u32,
-    /// Signalled when a name is taken out of use.
+    /// Notified when a name is no longer in use.
     emptied: (Mutex<()>, Condvar),
 }
 

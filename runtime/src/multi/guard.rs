@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::handle::{Holding, guard_methods, unlock_methods};
 use crate::name::Name;
 
-/// Several held locks. Dropping the guard releases them in the background, from any thread, with or without a
+/// Several held locks. Dropping the guard releases the locks in the background, from any thread, with or without a
 /// runtime.
 ///
-/// When one of them is lost, all count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
+/// When one of the locks is lost, all count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
 /// [`lost`](Self::lost).
 #[must_use = "if unused, the locks are released at once"]
 pub struct MultiGuard {

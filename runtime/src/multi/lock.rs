@@ -21,7 +21,7 @@ impl MultiLock {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queues, and releases the locks that it got in the background.
+    /// If the future is dropped, the call leaves the queues. It releases the locks that it got, in the background.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         take::take(self.targets()?, &self.options, false).await
     }
@@ -36,9 +36,9 @@ impl MultiLock {
         block_on(take::take(self.targets()?, &self.options, true))
     }
 
-    /// Takes all the locks if they are free, without waiting; `None` if another caller holds one of them. If the call
-    /// has taken some of the locks, it releases them before it returns `None`, as [`lock`](Self::lock) does before an
-    /// error.
+    /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of them. If
+    /// the call has taken some of the locks, it releases them before it returns `None`, as [`lock`](Self::lock) does
+    /// before an error.
     ///
     /// # Errors
     ///
@@ -51,8 +51,8 @@ impl MultiLock {
         unless_taken(take::try_take(self.targets()?, &self.options, false).await)
     }
 
-    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store, or two if it takes
-    /// none.
+    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store. If the call does not
+    /// get the locks, it takes two round trips.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl MultiLock {
         unless_taken(block_on(tried))
     }
 
-    /// Takes all the locks, runs `body` with the guard, and releases them, even if `body` panics or is dropped.
+    /// Takes all the locks, runs `body` with the guard, and releases the locks, even if `body` panics or is dropped.
     ///
     /// In `body`, calls for the same locks by the same task re-enter. When one of the locks is lost, `body` is
     /// dropped at its next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.

@@ -29,8 +29,8 @@ impl MultiLock {
         block_on(self.is_locked())
     }
 
-    /// Whether all the locks are held, through this handle or its clones or by the protected calls around this call.
-    /// The store confirms it.
+    /// Whether this handle, its clones, and the protected calls around this call together hold all the locks. Asks the
+    /// store.
     ///
     /// # Errors
     ///
@@ -105,13 +105,13 @@ impl MultiLock {
         block_on(self.refresh(expire))
     }
 
-    /// Releases the locks that are held through this handle or its clones, even if several guards share them. Returns
-    /// whether all the locks were held. Their guards count as lost.
+    /// Releases the locks that this handle or its clones hold, even if several guards share them. Returns whether all
+    /// the locks were held. After that, the guards count as lost.
     ///
     /// # Errors
     ///
     /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the releases are sent again
-    /// until it does.
+    /// until the store answers.
     ///
     /// # Cancel safety
     ///

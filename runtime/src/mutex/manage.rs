@@ -7,8 +7,7 @@ use crate::handle::{freed, owned};
 use crate::wait::block_on;
 
 impl Mutex {
-    /// Whether the lock is held, through this handle or its clones or by a protected call around this call. The store
-    /// confirms it.
+    /// Whether this handle, one of its clones, or a protected call around this call holds the lock. Asks the store.
     ///
     /// # Errors
     ///
@@ -57,13 +56,13 @@ impl Mutex {
         block_on(self.refresh(expire))
     }
 
-    /// Releases the lock if it is held through this handle or its clones, even if several guards share it. Returns
-    /// whether the lock was held. Its guards count as lost.
+    /// Releases the lock if this handle or one of its clones holds it, even if several guards share the lock. Returns
+    /// whether the lock was held. After that, the guards count as lost.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is sent again
-    /// until it does.
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is sent again until
+    /// the store answers.
     ///
     /// # Cancel safety
     ///

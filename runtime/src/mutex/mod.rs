@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::error::kind;
 use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
-/// What the holder of a mutex takes.
+/// The demand of a mutex: its only unit.
 pub(crate) const ONE_OF_ONE: Demand = Demand {
     units: 1,
     capacity: kind::MUTEX,
@@ -26,8 +26,9 @@ pub(crate) const ONE_OF_ONE: Demand = Demand {
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options. It
-/// shares with the original which lock was last taken through either of them (see [`unlock`](Self::unlock)).
+/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options. For
+/// methods such as [`unlock`](Self::unlock), a handle and its clones count as one: `unlock` of a clone releases a lock
+/// that was taken through the original.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {

@@ -23,8 +23,8 @@ impl Mutex {
 
     /// Like [`lock`](Self::lock), but blocks the thread.
     ///
-    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, it could
-    /// never release it. In that case this call returns [`LockError::Deadlock`].
+    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, that task
+    /// could never release the lock. In that case this call returns [`LockError::Deadlock`].
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Mutex {
         taken.map(MutexGuard::new)
     }
 
-    /// Takes the lock if it is free, without waiting; `None` if somebody holds it.
+    /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock.
     ///
     /// # Errors
     ///

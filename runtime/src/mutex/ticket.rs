@@ -18,8 +18,8 @@ use crate::store::{self, Meta};
 /// A text that stands for a held lock: another process can take the lock over with [`Client::adopt`].
 ///
 /// [`MutexGuard::into_ticket`] makes a ticket. As text (`Display`, `FromStr`) it fits into a message or a job queue.
-/// The store keeps the lock until its current lease ends, for at least two thirds of a lease: adopt the lock before
-/// then. Anybody who has the text can take the lock over, but only once.
+/// The store keeps the lock until its current lease ends, for at least two thirds of a lease. The other process must
+/// adopt the lock in this time. Any process that has the text can adopt the lock, but only once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {

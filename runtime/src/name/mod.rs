@@ -2,7 +2,7 @@
 //!
 //! Stores add a prefix of their own.
 
-/// What the macros do with the fixed texts of a name.
+/// The escaping of the macros for the fixed texts of a name, for comparison.
 #[cfg(repository)]
 #[cfg(test)]
 #[path = "../../../macros/src/args/escape.rs"]
@@ -114,7 +114,8 @@ impl Name {
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
     }
 
-    /// A name that belongs to this one and that no user can choose: names of users never have a bare `%`.
+    /// A second name for the library's own use beside this name. No user can choose it, because names of users never
+    /// have a bare `%`.
     pub(crate) fn beside(&self, what: &str) -> Self {
         Self::new(format!("{self}:%{what}"))
     }

@@ -28,13 +28,13 @@ static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
 /// a warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late
 /// writes by the fencing token.
 ///
-/// A second signal ends the process at once. The releases get half a second at most.
+/// After a second signal, the process no longer waits for bodies: it releases the locks, and ends within half a second.
 ///
 /// If the program must finish work outside of its locks, handle the signal yourself, and then call
 /// [`drain`](crate::drain).
 ///
-/// Without this function, the locks of a process that gets one of these signals are free when their leases end. After
-/// SIGKILL or `abort`, which no program can handle, that is always so.
+/// Without this function, the locks of a process that gets one of these signals are free when their leases end. The
+/// same is always true after SIGKILL or `abort`, which no program can handle.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ pub fn release_on_termination() -> Result<(), SetupError> {
 }
 
 /// Does the same as [`release_on_termination`], with another limit than 25 s. Choose a second or two less than the
-/// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). After a
-/// second call, the last limit applies.
+/// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). If you
+/// call this function again, the last limit applies.
 ///
 /// With 0, it waits for no body: all locks are released, and the process ends while bodies run.
 ///

@@ -12,14 +12,14 @@ use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::LockError;
 
-/// How many grants in a row a call may lose before it sees one in time.
+/// How many grants in a row may end before the call sees them.
 const MISSES: u32 = 5;
 
 /// Waits for a lock. If it is dropped before its caller has the lock, it leaves the queue, or releases what it was
 /// granted.
 ///
-/// A grant may have ended when its task is polled or its thread wakes. The call then ignores that grant and waits on,
-/// for the rest of its `block`.
+/// A grant may have ended when its task is polled or its thread wakes. The call then ignores that grant, and continues
+/// to wait for the rest of its `block`.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
@@ -53,8 +53,8 @@ impl Acquire {
         }
     }
 
-    /// For a grant that came while the caller entered the queue: the caller sees the grant at once, so it cannot miss
-    /// it.
+    /// For a grant that came while the caller entered the queue. The caller sees this grant at once, so it cannot miss
+    /// the grant.
     pub(super) fn look(mut self) -> Self {
         if let Stage::Waiting(_, waiter) = &self.stage
             && !waiter.want.relies
@@ -71,14 +71,15 @@ impl Acquire {
         self
     }
 
-    /// Completes when the store has the waiter in its queue, or when the waiter needs no place any more.
+    /// Completes when the store has queued the waiter, or when the waiter needs no place any more.
     pub(crate) async fn registered(&self) {
         if let Stage::Waiting(_, waiter) = &self.stage {
             waiter.registered.wait().await;
         }
     }
 
-    /// Gives up like a drop. Returns a promise that is kept once the store has released what was asked for, if anything was.
+    /// Gives up like a drop. If a ticket must be released, returns a promise that completes when the store has released
+    /// it.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
             Stage::Waiting(queue, waiter) => queue.give_up_confirmed(&waiter),

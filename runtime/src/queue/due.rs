@@ -15,7 +15,7 @@ use crate::wait::DeferredWakes;
 /// How long a call that does not wait tolerates an unresponsive store. After this process was suspended, it applies
 /// to every call.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
-/// How often a waiter whose `block` is over is checked while the store owes an answer.
+/// How often the engine checks a waiter whose `block` is over while the store owes an answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// If the engine runs this late, the process was suspended: the machine slept, or did not schedule it.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
@@ -23,8 +23,8 @@ pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
 const NOT_AGAIN: Duration = Duration::from_secs(10);
 
 impl Transition<'_> {
-    /// When the engine should run this queue: at the next renewal at the latest. With a later time, the engine would
-    /// keep the timer long after the reason for it has gone.
+    /// When the engine should run this queue, at the latest at the next renewal. A later timer would often stay after
+    /// its reason has gone.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
         let mut due = self.next_renewal();
@@ -55,7 +55,7 @@ impl Transition<'_> {
         due
     }
 
-    /// Tells `at` when `ticket` needs attention for another reason than sending its request again.
+    /// Calls `at` with the times at which `ticket` needs attention, except those at which its request is sent again.
     fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
         match &ticket.state {
             TicketState::Waiting(_) => {}
@@ -188,8 +188,8 @@ impl Transition<'_> {
         self.state.first_deadline = first_deadline;
     }
 
-    /// The error of a `waiter` whose `block` is over. If the store did not serve the last request, an earlier holder
-    /// proves nothing.
+    /// The error of a `waiter` whose `block` is over. If the store did not serve the last request, the error is no
+    /// timeout, because a holder that was reported earlier may be gone.
     fn waited_long(&self, waiter: &Waiter) -> LockError {
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
         let ticket = waiting
@@ -210,7 +210,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Like [`timeout`](Self::timeout), but reports an unavailable store if it grants nothing and no holder is known.
+    /// Like [`timeout`](Self::timeout), but returns `Unavailable` if the store grants nothing and no holder is known.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => self.unavailable(closing.error(self.now)),
@@ -226,7 +226,7 @@ impl Transition<'_> {
         self.queue.member().outage(self.queue.name())
     }
 
-    /// Since when the store has given no information.
+    /// Since when the store has not answered.
     fn silent_since(&self) -> Option<Instant> {
         let unreachable = self.unreachable().map(|outage| outage.0);
         unreachable.or_else(|| Some(self.unanswered()?.1.unanswered_since))
@@ -239,7 +239,7 @@ impl Transition<'_> {
         waiting.next().filter(|(_, waiting)| !waiting.queued)
     }
 
-    /// Since when and why the store has given no information.
+    /// Since when the store has not answered, and why.
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.unreachable().or_else(|| {
             let (_, waiting) = self.unanswered()?;
@@ -254,7 +254,7 @@ impl Transition<'_> {
             .map_or_else(unanswered, |outage| outage.1)
     }
 
-    /// When an unanswered attempt that was made at `since` is given up.
+    /// When the queue stops waiting for the answer to an attempt that was made at `since`.
     fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
         let store_timeout = self.queue.member().settings().store_timeout;
         let silence = match attempt.waiter.want.patience {

@@ -85,7 +85,8 @@ impl LockQueue {
         }
     }
 
-    /// Removes a waiter, and its attempt if `attempted`. Returns the waiter's hold if the hold must be released.
+    /// Removes a waiter; with `attempted`, also its attempt. If the waiter has a hold that must be released, returns
+    /// the hold.
     fn withdraw(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -110,7 +111,7 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    /// Makes an attempt to take the lock if it is free, or to take over the hold `adopts`.
+    /// Tries to take the lock if it is free, or to take over the hold `adopts`.
     pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
         let lease = self.lease_for(&waiter.want);
         let attempt = Attempting {

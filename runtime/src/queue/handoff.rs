@@ -16,7 +16,8 @@ use super::waiter::Waiter;
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl Transition<'_> {
-    /// Hands the ticket at `index`, whose hold `before` has just ended, to the first waiter, if that made the same request.
+    /// The hold `before` of the ticket at `index` has just ended: hands the ticket to the first waiter, if this waiter
+    /// made the same request.
     pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let ticket = &self.state.tickets[index];
         let Some(held) = ticket.held() else {
@@ -63,8 +64,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter if it wants exactly what `before` had, and `before` had the whole name. If it had
-    /// less, the store may have granted other units or signals with a later token since then.
+    /// Removes the first waiter if it requests exactly the units of `before`, and these are all units of the name.
+    /// Beside a smaller hold, the store may have granted other units or signals with a greater token.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -96,10 +97,12 @@ impl Transition<'_> {
     /// Whether a ticket may wait in the store without a waiter while this process holds the name. New waiters here
     /// get the handoffs, and the ticket keeps this process's place.
     ///
-    /// There are four exceptions. Beside a part of the units, such a ticket would keep out a waiter of another process
-    /// for which there are enough units. For a signal, it would delay the signal. For a request that can hold beside
-    /// others, see [`Waiting::may_serve`](super::ticket::Waiting::may_serve). While the client drains, no new waiters
-    /// come.
+    /// There are four exceptions:
+    /// - This process holds only a part of the units. The ticket would keep out a waiter of another process for which
+    ///   enough units are free.
+    /// - The ticket waits for a signal, which it would delay.
+    /// - The request can hold beside others: see [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    /// - The client drains, so no new waiters come.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);

@@ -83,7 +83,7 @@ impl Transition<'_> {
         );
     }
 
-    /// Sends again every request that may not have arrived. Waiting tickets keep the order of their waiters.
+    /// Resends every request that may not have arrived. Waiting tickets keep the order of their waiters.
     pub(super) fn reconnected(&mut self) {
         let mut order: Vec<_> = (0..self.state.tickets.len()).collect();
         order.sort_by_key(|&index| self.state.tickets[index].rank());

@@ -40,7 +40,7 @@ pub(crate) struct Grant {
     /// Its tickets accept tokens.
     pub(crate) takes: bool,
     pub(crate) valid: Instant,
-    /// The lease was asked for up to the end of `expire`, and needs no renewal before that.
+    /// The requested lease lasts until the end of `expire`, so it needs no renewal.
     pub(crate) whole: bool,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
@@ -137,7 +137,7 @@ impl Hold {
         self.units.load(Ordering::Acquire)
     }
 
-    /// Keeps only `units`.
+    /// Gives back all units but `units`.
     pub(crate) fn downgrade(&self, units: u32) {
         self.units.fetch_min(units, Ordering::AcqRel);
     }
@@ -330,8 +330,8 @@ impl Hold {
         }
     }
 
-    /// The error of an unlock when the store says that the lock was not held until the release. Locally the hold may
-    /// count as released.
+    /// The error of an unlock when the store answers that the lock was lost before the release. The hold itself may
+    /// already be marked as released.
     pub(crate) fn unlock_error(&self) -> LockError {
         let cause = match self.cause() {
             // The lease may have ended while the release was in flight.
@@ -366,7 +366,8 @@ impl Hold {
     }
 }
 
-/// See [`Hold::ended`]. Removes its waker when dropped: a hold may last for days, with many listeners.
+/// The future of [`Hold::ended`]. Removes its waker when dropped, because a hold may last for days and have many
+/// listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     hold: &'a Hold,

@@ -16,9 +16,9 @@ pub(crate) fn home() -> Option<ThreadId> {
     (handle.runtime_flavor() == RuntimeFlavor::CurrentThread).then(|| thread::current().id())
 }
 
-/// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. The
-/// check uses `yield_now`: a task that yields leaves its waker to the scheduler of its thread; without a scheduler,
-/// the waker is called at once. The coop budget cannot be used for the check, because a task may be unconstrained.
+/// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. So the
+/// check uses `yield_now`. If a task runs, `yield_now` leaves its waker to the scheduler. Otherwise it calls the waker
+/// at once. The coop budget cannot be used for the check, because a task may be unconstrained.
 pub(super) fn runs_a_task() -> bool {
     struct Woken(AtomicBool);
     impl Wake for Woken {

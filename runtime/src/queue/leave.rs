@@ -44,8 +44,8 @@ impl LockQueue {
         });
     }
 
-    /// Releases, and returns what is free afterwards, if the lock was still held. The promise completes with the
-    /// store's answer, or at once if this process hands the lock on.
+    /// Releases the hold. If the lock was still held, the result is the number of units that are free afterwards. The
+    /// promise completes with the store's answer, or at once if this process hands the lock on.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, false, self.member().settings().store_timeout)
     }
@@ -142,7 +142,7 @@ impl LockQueue {
         Ok(self.renew(hold))
     }
 
-    /// The call that has `hold` begins now, or waits for more locks: restarts `expire`.
+    /// Restarts `expire`, because the call that has `hold` begins now, or waits for more locks.
     pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
         let now = Instant::now();
         hold.restart(terms.expire, now);
@@ -197,7 +197,7 @@ impl Transition<'_> {
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    /// `hold` has just ended; `valid`: it was held until then.
+    /// `hold` has just ended. With `valid`, the lock was still held then.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
@@ -252,7 +252,7 @@ impl Transition<'_> {
         }
     }
 
-    /// No caller wants the ticket at `index` any more: it leaves the store, whatever its state in the store is.
+    /// Removes the ticket at `index` from the store, whatever its state there is, because no caller needs it any more.
     pub(super) fn withdraw(&mut self, index: usize) {
         let leaving = self.unused(self.now);
         self.leave(index, leaving);

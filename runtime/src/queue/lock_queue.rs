@@ -61,7 +61,7 @@ impl State {
         self.tickets.is_empty() && self.has_no_demand()
     }
 
-    /// Whether nothing is in progress but attempts and releases.
+    /// Whether only attempts and releases are in progress.
     pub(super) fn has_no_demand(&self) -> bool {
         self.waiters.is_empty() && self.queries.is_empty()
     }

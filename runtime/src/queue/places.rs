@@ -1,7 +1,7 @@
 //! How many tickets wait in the store, and which local waiter each of them serves.
 //!
-//! A mutex has one such ticket, for the first waiter at the time of the grant. Waiters that could hold together, for
-//! example readers, have one each; such a ticket serves no later waiter: see
+//! A mutex has one such ticket. It serves the waiter that is first at the time of the grant. Waiters that could hold
+//! together, for example readers, have a ticket each, which serves no later waiter: see
 //! [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
 
 use std::collections::HashSet;
@@ -123,8 +123,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The usual case: the first waiter excludes all others, so one ticket waits for it; makes this ticket if there
-    /// is none. Returns whether this is the case.
+    /// Handles the usual case: one ticket waits, and the first waiter excludes all others. Returns whether this is the
+    /// case.
     fn match_first(&mut self) -> bool {
         let State {
             waiters,
@@ -166,8 +166,8 @@ impl Transition<'_> {
         together.count().max(1)
     }
 
-    /// The waiters behind the first `wanted` ones whose owner may hold in another process, one for each owner: the
-    /// store grants them regardless of their place.
+    /// Of the waiters after the first `wanted`, one for each owner that may hold in another process. The store grants
+    /// these regardless of their place.
     fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
         if !self.state.owners {
             return Vec::new();
@@ -183,7 +183,8 @@ impl Transition<'_> {
             .collect()
     }
 
-    /// The index of the waiter that a waiting ticket is for, or else of the first one that it may serve.
+    /// The index of the waiter that the waiting ticket belongs to. If there is none, the first waiter that the ticket
+    /// may serve.
     pub(super) fn waiter_of(&self, ticket: &Ticket) -> Option<usize> {
         let own = ticket.waiting()?.waiter.as_ref();
         let own = own.filter(|own| ticket.may_serve(own));
@@ -244,8 +245,7 @@ impl Waiting {
     }
 }
 
-/// Exchanges `spare` for a kept ticket that has no place yet: a place that the store has given is worth more than a
-/// pending request.
+/// If a kept ticket has no place in the store yet, replaces it by `spare`, which has one.
 fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
     let queued = |ticket: &Ticket| ticket.waiting().is_some_and(|waiting| waiting.queued);
     if !queued(spare) {

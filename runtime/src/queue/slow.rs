@@ -25,7 +25,8 @@ impl Warned {
         slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
     }
 
-    /// Whether to warn of what has lasted for `long`. Then the next warning is due at the next doubling that is not over.
+    /// Whether to warn of a wait or hold that has lasted for `long`. If so, sets the next warning to the next doubling
+    /// that is not over.
     fn is_due(&self, long: Duration, slow: Duration) -> bool {
         let due = long >= self.next(slow);
         while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {

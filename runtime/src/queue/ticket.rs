@@ -79,7 +79,8 @@ pub(super) struct Attempting {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) hold: Arc<Hold>,
-    /// The last request that the store had executed when it granted: answers to requests up to it are older than the grant.
+    /// The last request that the store had executed when it granted. Answers to this request and earlier ones are older
+    /// than the grant.
     pub(super) granted: u64,
     /// When the store's grant arrived.
     pub(super) since: Instant,
@@ -252,8 +253,8 @@ impl Ticket {
         }
     }
 
-    /// The request to send at `now`, for the first time or again: a second copy is harmless. `None`: there is nothing
-    /// to send. `lease` is the client's.
+    /// The request to send at `now`, for the first time or again (a second copy is harmless). `None` if there is
+    /// nothing to send. `lease` is the client's lease.
     pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Option<Op> {
         if self.attempting().is_some_and(|attempt| attempt.resting) {
             return None;

@@ -64,7 +64,8 @@ pub(crate) struct Want {
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.
     pub(crate) blocking: bool,
-    /// After its registration it must never leave the store's queue: notifications reach only the waiters of that moment.
+    /// After its registration the waiter must never leave the store's queue, because a notification reaches only the
+    /// waiters that are queued when it is sent.
     pub(crate) relies: bool,
     pub(crate) past: Past,
     pub(crate) within: Within,

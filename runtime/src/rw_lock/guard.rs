@@ -8,8 +8,8 @@ use crate::wait::block_on;
 /// A lock that is held for reading, together with any other readers. Dropping the guard releases the lock in the
 /// background, from any thread, with or without a runtime.
 ///
-/// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost).
+/// The lock can be lost while the guard exists, like the lock of a [`MutexGuard`](crate::MutexGuard): see
+/// [`is_lost`](Self::is_lost), [`check`](Self::check) and [`lost`](Self::lost).
 #[must_use = "if unused, the lock is released at once"]
 pub struct RwLockReadGuard {
     pub(super) holding: Holding,
@@ -22,8 +22,8 @@ unlock_methods!(RwLockReadGuard);
 /// A lock that is held for writing, by one holder. Dropping the guard releases the lock in the background, from any
 /// thread, with or without a runtime.
 ///
-/// It can be lost while it exists, like a [`MutexGuard`](crate::MutexGuard): see [`is_lost`](Self::is_lost),
-/// [`check`](Self::check) and [`lost`](Self::lost).
+/// The lock can be lost while the guard exists, like the lock of a [`MutexGuard`](crate::MutexGuard): see
+/// [`is_lost`](Self::is_lost), [`check`](Self::check) and [`lost`](Self::lost).
 #[must_use = "if unused, the lock is released at once"]
 pub struct RwLockWriteGuard {
     pub(super) holding: Holding,
@@ -39,7 +39,7 @@ impl RwLockWriteGuard {
     ///
     /// Waits until the store has confirmed the change. If the store does not answer within `store_timeout`, the guard
     /// becomes a guard for reading nevertheless, and the next renewal reports the change to the store. While other
-    /// guards share the hold (re-entry), the hold stays one for writing.
+    /// guards share the hold (re-entry), the lock is still held for writing.
     ///
     /// # Errors
     ///

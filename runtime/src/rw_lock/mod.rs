@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::error::kind;
 use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
 
-/// What a reader takes.
+/// The demand of a reader.
 pub(crate) const ONE_OF_ALL: Demand = Demand {
     units: 1,
     capacity: kind::RW_LOCK,
@@ -20,7 +20,7 @@ pub(crate) const ONE_OF_ALL: Demand = Demand {
     may_add: false,
 };
 
-/// What a writer takes.
+/// The demand of a writer.
 pub(crate) const ALL_OF_ALL: Demand = Demand {
     units: kind::RW_LOCK,
     ..ONE_OF_ALL
@@ -79,9 +79,9 @@ impl RwLock {
         Self { handle, options }
     }
 
-    /// A task that reads may take the lock again for reading, and a task that writes may take it again for both; the
-    /// guards share one hold. The `expire` of the inner call limits only the inner call, and does not change the
-    /// `expire` of the outer call. A task that reads, and asks to write, gets
+    /// A task that reads may take the lock again for reading. A task that writes may take the lock again for reading or
+    /// for writing. The guards share one hold. The `expire` of the inner call limits only the inner call, and does not
+    /// change the `expire` of the outer call. A task that reads, and asks to write, gets
     /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
     /// A call is in the same task if the body of [`synchronize_read`](Self::synchronize_read), of

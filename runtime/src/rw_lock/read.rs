@@ -33,7 +33,7 @@ impl RwLock {
         taken.map(RwLockReadGuard::new)
     }
 
-    /// Takes the lock for reading if it is free; `None` if it would have to wait.
+    /// Takes the lock for reading if the call need not wait. Otherwise returns `None`.
     ///
     /// # Errors
     ///

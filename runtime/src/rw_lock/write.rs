@@ -33,7 +33,7 @@ impl RwLock {
         taken.map(RwLockWriteGuard::new)
     }
 
-    /// Takes the lock for writing if it is free; `None` if it would have to wait.
+    /// Takes the lock for writing if the call need not wait. Otherwise returns `None`.
     ///
     /// # Errors
     ///

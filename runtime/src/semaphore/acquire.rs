@@ -56,7 +56,7 @@ impl Semaphore {
         taken.map(Permit::new)
     }
 
-    /// Takes a permit if one is free and nobody waits for it; `None` otherwise.
+    /// Takes a permit if one is free and nobody waits for it. Otherwise returns `None`.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Semaphore {
         self.blocking_try_acquire_many(1)
     }
 
-    /// Takes `n` permits if they are free and nobody waits for them; `None` otherwise.
+    /// Takes `n` permits if they are free and nobody waits for them. Otherwise returns `None`.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Semaphore {
         Ok(tried.map(Permit::new))
     }
 
-    /// Takes a permit, runs `body` with it, and releases it, even if `body` panics or is dropped.
+    /// Takes a permit, runs `body` with the permit, and releases the permit, even if `body` panics or is dropped.
     ///
     /// When the permit is lost, `body` is dropped at its next await. Write `async |permit| …`; a closure
     /// `|permit| async { … }` cannot borrow the permit.

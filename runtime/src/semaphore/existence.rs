@@ -33,8 +33,8 @@ impl Semaphore {
         block_on(self.available())
     }
 
-    /// Whether the semaphore has tokens, or was used and has not been deleted since then. The store forgets a
-    /// semaphore that has had no holders, waiters and tokens for ten minutes or more.
+    /// Whether the semaphore exists: it has tokens, or was used and has not been deleted since then. The store forgets
+    /// a semaphore that has had no holders, waiters and tokens for ten minutes or more.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Semaphore {
         block_on(self.exists())
     }
 
-    /// Deletes the semaphore and its tokens; `false` if there was nothing to delete.
+    /// Deletes the semaphore and its tokens. Returns `false` if there was nothing to delete.
     ///
     /// # Errors
     ///

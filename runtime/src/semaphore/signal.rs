@@ -13,11 +13,13 @@ impl Semaphore {
     /// out before plain permits, in the order in which they were signalled. The holder reads its token from
     /// [`Permit::token`](super::Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
     ///
-    /// A token is used up when its permit is released or dropped. It goes to the next waiter if its holder panics or
-    /// loses its lease, if [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is
-    /// cancelled. Then it keeps its place in the order of tokens. Tokens are kept while the name is in use, and for a
-    /// day after that. Any call that acquires one permit of the name may get the token, whatever its handle's number
-    /// of permits is.
+    /// A token is used up when its permit is released or dropped. The token goes to the next waiter if its holder
+    /// panics or loses its lease, if [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is
+    /// cancelled. Then the token keeps its place in the order of tokens. Tokens are kept while the name is in use, and
+    /// for a day after that.
+    ///
+    /// Any call that acquires one permit of the name may get the token, even a call through a handle that was made with
+    /// another number of permits.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! [`Loan`]: an idle name that a store lends to its only member.
 //!
-//! Every other caller uses the same local queue, so the store need not see each grant and release. The member reports
-//! the name's state before its next request for the name.
+//! All callers use the same local queue, so the store need not see each grant and release. The member reports the
+//! name's state before its next request for the name.
 
 use std::time::SystemTime;
 

@@ -95,7 +95,8 @@ impl Meta {
         })
     }
 
-    /// Like [`read`](Self::read), for a ticket of a name with this capacity; for a waiter, what it would hold.
+    /// Like [`read`](Self::read), but with the kind and the units; for a waiter, of the hold that it waits for.
+    /// `capacity` is the capacity of the name.
     pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
         let holder = Self::read(&HolderRecord {
             token: ticket.since,

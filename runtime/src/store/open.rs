@@ -74,7 +74,7 @@ impl<'a> Opening<'a> {
                 let known = self.cluster.take();
                 let opening =
                     known.unwrap_or_else(|| cluster::Opening::new(endpoint, settings, member));
-                match opening.attempt(limit).await {
+                match opening.attempt(limit, settings.lazily).await {
                     Ok((store, refresher)) => {
                         Ok(Opened::new(store, |events| refresher.run(events)))
                     }

@@ -65,8 +65,9 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// The hold of `name` that a protected call around the running task has, with the bounds of that call. If there are
-/// several, the innermost that `suits` and is `best`, or else the innermost that `suits`.
+/// The hold of `name` that a protected call around the running task has, with the bounds of that call. Of several such
+/// holds, returns the innermost for which `suits` and `best` are true. If there is none, the innermost for which
+/// `suits` is true.
 #[inline]
 pub(crate) fn find(
     client: u64,

@@ -1,4 +1,5 @@
-//! Runs a future under one hold or several: inside each poll they can be re-entered, and it ends once one is lost.
+//! Runs a future under one hold or several. During each poll, nested calls can re-enter the holds. The future ends when
+//! one hold is lost.
 
 use std::future::Future;
 use std::pin::Pin;

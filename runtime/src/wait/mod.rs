@@ -23,8 +23,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What to do once no mutex is held: call wakers and log events, since wakers and subscribers may run any code. On an
-/// engine's thread, [`aside`] does it.
+/// The wakers to call and events to log when no mutex is held. They must wait until then, because wakers and
+/// subscribers may run any code. On an engine's thread, [`aside`] runs them.
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
     /// Mostly there is one waker, or none.
@@ -73,7 +73,7 @@ impl DeferredWakes {
         self.rest.as_ref().map_or(0, |rest| rest.reports.len())
     }
 
-    /// Does all of it. Mostly there is nothing.
+    /// Calls the wakers and logs the events. Mostly there are none.
     #[inline]
     pub(crate) fn wake(self) {
         if self.first.is_none() && self.rest.is_none() {

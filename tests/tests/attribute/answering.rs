@@ -287,7 +287,7 @@ impl Till {
         Ok(0)
     }
 
-    #[auto_mutex(on_timeout = crate::answering::count)]
+    #[auto_mutex(on_timeout = |till| crate::answering::count(till))]
     fn count(&self) -> Result<u32, LockError> {
         Ok(0)
     }

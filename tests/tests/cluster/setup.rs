@@ -177,3 +177,30 @@ async fn a_service_starts_before_its_cluster() {
     assert_eq!(health.servers.iter().filter(away).count(), 1, "{health}");
     assert!(client.ping().await.is_err());
 }
+
+#[tokio::test]
+async fn a_node_that_hangs_keeps_nobody_from_starting_lazily() {
+    let cluster = without_replicas();
+    cluster.node(2).stop();
+    let lazily = config(&cluster).connect_timeout(1).connect_lazily();
+    // Some of them try the frozen node first.
+    for _ in 0..4 {
+        let client = Client::connect(lazily.clone().store_timeout(600)).expect("at once");
+        for node in 0..2 {
+            let name = cluster.name_at("suite", "m", node);
+            drop(
+                soon("a node is there", client.mutex(&name).lock())
+                    .await
+                    .unwrap(),
+            );
+        }
+    }
+    let client = Client::connect(lazily.store_timeout(600)).expect("at once");
+    let name = cluster.name_at("suite", "m", 2);
+    let waiting = tokio::spawn(async move { client.mutex(&name).lock().await.map(drop) });
+    cluster.node(2).cont();
+    soon("the last node is there", waiting)
+        .await
+        .unwrap()
+        .unwrap();
+}

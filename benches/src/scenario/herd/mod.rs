@@ -53,7 +53,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
         ),
         table(
             Kind::Cluster.table(),
-            "S10, Cluster: the same on three primaries with a replica each; one primary is killed and replaced",
+            "S10, Cluster: the same on a cluster of three; one node is killed and started again",
         ),
     ],
     counts: false,

@@ -55,7 +55,8 @@ impl<'a> Url<'a> {
         Ok((login, servers.collect::<Result<_, _>>()?))
     }
 
-    /// How the servers are talked to; `db` is the text of the database. There must be no other parameters.
+    /// The options of the connections to the servers. `db` is the text of the database. There must be no other
+    /// parameters.
     pub(super) fn access(
         mut self,
         login: Login,

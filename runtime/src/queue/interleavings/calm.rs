@@ -1,4 +1,4 @@
-//! No time passes: whoever waits is served by what others do, not by the next beat.
+//! The clock stands still: waiters are served by the actions of other threads, not by timers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -89,7 +89,7 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
     });
 }
 
-/// Runs `run` beside somebody who breaks the lock.
+/// Runs `run` while another thread breaks the lock.
 fn broken_while(process: &Process, run: impl FnOnce()) {
     let (member, name) = (process.member.clone(), process.name.clone());
     let breaker = thread::spawn(move || {

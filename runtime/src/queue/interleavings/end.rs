@@ -1,4 +1,5 @@
-//! The member ends, at any point: by a shutdown or a drain, because its engine died, or because nobody has a handle any more.
+//! The member ends at any point: by a shutdown or a drain, because its engine died, or because its last handle was
+//! dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use crate::error::LockError;
 use crate::queue::Want;
 use crate::store::Store as _;
 
-/// A section of somebody who may be told that the client is shut down.
+/// A section whose call may fail because the client is shut down.
 fn section(process: &Process, want: &Want, cluster: &Cluster) {
     let ended = match roll(2) {
         0 => process.section(want, &cluster.witness),

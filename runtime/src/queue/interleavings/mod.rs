@@ -1,9 +1,9 @@
 //! The local queue under shuttle: threads, tasks and engines of several processes on one memory store, schedule after
 //! schedule, on a clock by hand.
 //!
-//! What must hold in each: what is valid fits into the capacity; fencing tokens grow; nobody waits for ever, where no time
-//! passes not even until the next beat; nothing stays behind in the queue or in the store. The simulation beside this
-//! tries orders of steps, in one thread; here steps meet.
+//! In each schedule, the valid holds fit into the capacity, and fencing tokens grow. No caller waits for ever; where
+//! the clock stands still, no caller waits for a timer. Nothing stays behind in the queue or in the store. The
+//! simulation (`queue/simulation`) tries orders of transitions in one thread; here transitions of several threads meet.
 //!
 //! `tests/interleavings` runs this; `AUTO_MUTEX_SCHEDULES=n` tries so many schedules for each test. A schedule that fails
 //! is printed; `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
@@ -20,12 +20,12 @@ use shuttle::{Config, Runner};
 
 /// How many schedules are tried for each test.
 const SCHEDULES: usize = 6000;
-/// Steps that must come in one order for a fault to show, at most, by half of the schedules.
+/// For half of the schedules: the maximum number of steps that must come in one order for a fault to show.
 const DEPTH: usize = 3;
-/// Of a thread; frames are large where nothing is optimised.
+/// The stack of a thread. Frames are large without optimisation.
 const STACK: usize = 1 << 19;
 
-/// Tries schedules of `run`: half of them at random, half with few changes of the thread.
+/// Tries schedules of `run`: half of them at random, half with few switches between threads.
 fn check(run: impl Fn() + Send + Sync + Copy + 'static) {
     let _hint = Hint;
     if let Ok(schedule) = std::env::var("AUTO_MUTEX_SCHEDULE") {
@@ -47,7 +47,7 @@ fn check(run: impl Fn() + Send + Sync + Copy + 'static) {
     }
 }
 
-/// Says how to see a failure again.
+/// Prints how to replay a failure.
 struct Hint;
 
 impl Drop for Hint {

@@ -16,7 +16,7 @@ use crate::queue::Member;
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 
-/// How often a process may hand on, and for how long.
+/// The budget of local handoffs: how many, and for how long.
 const HANDOVERS: [(u32, Duration); 3] = [
     (0, Duration::ZERO),
     (1, Duration::from_millis(5)),
@@ -38,7 +38,7 @@ pub(super) struct Process {
 }
 
 impl Cluster {
-    /// All of them hand over inside in the same way, which the schedule chooses.
+    /// All processes have the same handoff budget, which the schedule chooses.
     pub(super) fn of(processes: usize) -> Self {
         // Stores of other tests in this program have names too.
         static STORES: AtomicU64 = AtomicU64::new(0);
@@ -54,7 +54,7 @@ impl Cluster {
         }
     }
 
-    /// As [`of`](Self::of), where nothing may be lost.
+    /// Like [`of`](Self::of), but no hold may be lost.
     pub(super) fn calm(processes: usize) -> Self {
         let cluster = Self::of(processes);
         cluster.witness.expects_calm();
@@ -73,7 +73,7 @@ impl Cluster {
         }
     }
 
-    /// Whoever wanted something has it or has given up: nothing is left of it, and the engines end.
+    /// All callers are served or have given up: checks that nothing is left, and ends the engines.
     pub(super) fn end(self) {
         for process in &self.processes {
             let done = process
@@ -100,7 +100,7 @@ impl Cluster {
     }
 }
 
-/// Runs `each` in `threads` threads beside each other, until all have ended.
+/// Runs `each` in `threads` threads at the same time, until all have ended.
 pub(super) fn beside_each_other(
     cluster: Cluster,
     threads: usize,
@@ -138,7 +138,7 @@ impl Process {
     }
 }
 
-/// As the real one, but for the clock: whoever moves that interrupts the wait.
+/// Like the real timers, except for the clock: a change of the clock interrupts the wait.
 fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {

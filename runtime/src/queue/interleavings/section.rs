@@ -1,4 +1,4 @@
-//! What a thread does with a lock: asks for it, waits or gives up, holds it, and leaves in one way or another.
+//! What a thread does with a lock: it asks for the lock, waits or gives up, holds, and releases in one of several ways.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::lease::Terms;
 use crate::queue::{Acquire, Hold, Past, Patience, Want, Within};
 use crate::store::{Owner, Share};
 
-/// What somebody wants: as long as it takes.
+/// A request without a limit for the wait.
 pub(super) fn want(units: u32, capacity: u32) -> Want {
     Want {
         share: Share::of(units, capacity),
@@ -40,7 +40,7 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Mutex,
-    /// A mutex that some share by their owner.
+    /// A mutex that some callers share by their owner.
     Owned,
     Semaphore,
     ReadersWriter,
@@ -83,7 +83,7 @@ impl Process {
             .with_queue(&self.name, |local| local.enter(want))?
     }
 
-    /// Waits for it, holds it for a moment, and leaves.
+    /// Waits for the lock, holds it for a moment, and releases it.
     pub(super) fn section(&self, want: &Want, witness: &Witness) -> Result<(), LockError> {
         let hold = wait(self.enter(want)?)?;
         inside(&hold, witness);
@@ -91,7 +91,7 @@ impl Process {
         Ok(())
     }
 
-    /// As [`section`](Self::section), or gives up.
+    /// Like [`section`](Self::section), but may give up.
     pub(super) fn section_or_not(&self, want: &Want, witness: &Witness) -> Result<(), LockError> {
         if let Some(hold) = wait_or_not(self.enter(want)?) {
             let hold = hold?;
@@ -102,7 +102,7 @@ impl Process {
     }
 }
 
-/// Waits for it, in a task or on the thread.
+/// Waits for the lock, in a task or on the thread.
 pub(super) fn wait(acquire: Acquire) -> Result<Arc<Hold>, LockError> {
     match roll(2) {
         0 => acquire.blocking(),
@@ -110,7 +110,7 @@ pub(super) fn wait(acquire: Acquire) -> Result<Arc<Hold>, LockError> {
     }
 }
 
-/// Waits for it, and gives up at some point, in this thread or another.
+/// Waits for the lock, and gives up at some point, in this thread or another.
 fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
     let mut acquire = Box::pin(acquire);
     for _ in 0..roll(4) {
@@ -126,7 +126,7 @@ fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
     None
 }
 
-/// Holds it for a moment.
+/// Holds the lock for a moment.
 pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
     // What the store says of it is told to whoever is found under the name.
@@ -140,7 +140,7 @@ pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.leaves(hold);
 }
 
-/// Leaves in one way or another.
+/// Releases the lock in one of several ways.
 pub(super) fn leave(hold: Arc<Hold>) {
     let holding = Holding::new(hold);
     match roll(3) {

@@ -1,4 +1,4 @@
-//! Time passes, at any moment and in steps of any size, until all have what they want or have given up.
+//! The clock advances at any moment and in steps of any size, until all callers are served or have given up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,10 +12,10 @@ use super::section::{Shape, inside, leave, roll, wait};
 use crate::error::LockError;
 use crate::queue::{Patience, Want};
 
-/// More steps of the clock than anything takes.
+/// More steps of the clock than any test takes.
 const STEPS: usize = 2000;
 
-/// Runs `each` in `threads` threads, while the clock goes by one of `spans` at a time.
+/// Runs `each` in `threads` threads, while the clock advances by one of `spans` at a time.
 fn while_time_passes(
     cluster: Cluster,
     threads: usize,
@@ -41,7 +41,7 @@ fn while_time_passes(
 
 const MILLIS: Duration = Duration::from_millis(1);
 
-/// Wants it, but neither for ever nor, mostly, at any price.
+/// A request that mostly has a limit for the wait, and sometimes an `expire`.
 fn impatient(shape: Shape) -> Want {
     let mut want = shape.want();
     want.patience = match roll(4) {

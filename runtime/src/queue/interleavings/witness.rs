@@ -1,4 +1,4 @@
-//! The witness: sees who is inside, and complains.
+//! The witness: records which callers hold, and panics if a rule is broken.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::queue::Hold;
 
-/// Sees who is inside. Its own lock is none of shuttle's: nobody else runs while it is held.
+/// Records which callers hold. Its own mutex is not one of shuttle's, so no other thread runs while it is locked.
 pub(super) struct Witness {
-    /// How often a process may hand on, and for how long.
+    /// The budget of local handoffs: how many, and for how long.
     handover: (u32, Duration),
-    /// Nothing is lost.
+    /// No hold may be lost.
     calm: AtomicBool,
     seen: Mutex<Seen>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Witness {
 struct Seen {
     inside: Vec<Arc<Hold>>,
     last_token: u64,
-    /// The last grant of the store: its token and when it arrived, if the first who had it was seen.
+    /// The last grant of the store: its token, and when it arrived if the witness saw its first holder.
     granted: Option<(u64, Instant)>,
     served: usize,
 }
@@ -34,7 +34,7 @@ impl Witness {
         })
     }
 
-    /// From now on nothing may be lost.
+    /// From now on no hold may be lost.
     pub(super) fn expects_calm(&self) {
         self.calm.store(true, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl Witness {
         assert!(!calm || hold.is_valid(), "{hold:?} was lost for no reason");
     }
 
-    /// Somebody has `hold`, and begins.
+    /// A caller has `hold`, and begins its section.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
         let grant = hold.grant();
@@ -79,7 +79,7 @@ impl Witness {
         }
     }
 
-    /// What is handed on inside a process is handed on neither too often nor too late.
+    /// Checks that local handoffs keep to their budget.
     fn check_budget(&self, seen: &mut Seen, hold: &Hold) {
         let (fencing, number) = (hold.grant().token / 1024, hold.grant().token % 1024);
         let (times, time) = self.handover;
@@ -93,7 +93,7 @@ impl Witness {
         }
     }
 
-    /// It will be released now, or was lost.
+    /// The hold will be released now, or was lost.
     pub(super) fn leaves(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
         let mut seen = self.seen.lock().unwrap();

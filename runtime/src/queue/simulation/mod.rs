@@ -1,12 +1,19 @@
-//! The local queue under a hostile network, on a clock by hand: many members, one name, and every order of
-//! requests, replies, messages, broken connections, late copies, cancels, pauses and crashes that a seed yields.
+//! The local queue under a hostile network, on a manual clock: many members and one name. A seed decides the order of
+//! requests, replies, messages, broken connections, late copies, cancels, pauses and crashes.
 //!
 //! The name is a mutex, a semaphore with signals, or a readers-writer lock, as the seed says.
 //!
-//! What must hold at every instant: what is valid by its member's own clock fits into the capacity; fencing tokens
-//! grow; no signal is in two hands. In the end no signal is lost. What must hold in the end: whoever waits is served, at once where nobody died, and nothing stays behind in
-//! the store; whoever waits for the word of an unlock or a renewal gets it, and it is true. And where only the
-//! order is hostile, nothing is lost, and nobody gets in before an `at_least` is over.
+//! At every instant:
+//! - the holds that are valid by their members' own clocks fit into the capacity;
+//! - fencing tokens grow;
+//! - no two tickets hold the same signal.
+//!
+//! At the end:
+//! - every waiter is served, at once if no member died;
+//! - no signal is lost, and nothing stays behind in the store;
+//! - every caller that waits for the result of an unlock or a renewal gets it, and the result is true.
+//!
+//! If messages are only reordered, no hold is lost, and no other ticket is granted before an `at_least` is over.
 //!
 //! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
 
@@ -17,7 +24,7 @@ mod world;
 
 use self::world::World;
 
-/// What came of some runs.
+/// The results of some runs.
 #[derive(Debug, Default)]
 struct Tally {
     served: u32,

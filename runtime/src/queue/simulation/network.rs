@@ -1,4 +1,4 @@
-//! The network and the server: what is sent arrives, late, or not at all.
+//! The network and the server: messages arrive, some of them late, some not at all.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// A copy from a broken connection arrives after all, unless it is older than a tombstone lasts.
+    /// A copy from a broken connection arrives after all, unless it is older than the lifetime of a tombstone.
     pub(super) fn execute_late(&mut self, index: usize) {
         if let Some((sent, request)) = self.nodes[index].late.pop()
             && sent.until(self.now) < Duration::from_secs(25)

@@ -1,4 +1,4 @@
-//! One member and its end of the wire.
+//! One member and its end of the connection.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::store::{Answer, MemberId, Message, Request, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// The member's end of the wire.
+/// The member's end of the connection.
 #[derive(Default)]
 pub(super) struct Wire {
     pub(super) out: Mutex<VecDeque<Request>>,
@@ -38,12 +38,12 @@ pub(super) struct Node {
     pub(super) pushes: VecDeque<Message>,
     /// Copies of requests from broken connections that may still be executed.
     pub(super) late: Vec<(Instant, Request)>,
-    /// Whoever waits, with the last token that anybody had been given before.
+    /// The callers that wait, each with the greatest token that had been granted before.
     pub(super) waiting: Vec<(u64, Pin<Box<Acquire>>)>,
     pub(super) holds: Vec<Arc<Hold>>,
-    /// What was released.
+    /// The holds that were released.
     pub(super) old: Vec<Arc<Hold>>,
-    /// Who waits for the word of the store: a release with what it should be told, or a renewal.
+    /// The callers that wait for the store's answer: to a release, with the expected answer, or to a renewal.
     pub(super) unlocks: Vec<(Unlocked, bool)>,
     pub(super) renewals: Vec<Confirmed>,
 }

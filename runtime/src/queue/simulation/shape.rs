@@ -1,4 +1,4 @@
-//! What kind of lock the name is, and what becomes of its signals.
+//! Which kind of lock the name is, and what happens to its signals.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::store::memory::state::State;
 use crate::store::{MemberId, Mode, Op, Reply, Share, Signal, Ticket};
 use crate::wait::DeferredWakes;
 
-/// What kind of lock the name is.
+/// Which kind of lock the name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Mutex,
-    /// With so many permits.
+    /// With this number of permits.
     Semaphore(u32),
-    /// With so many units for a writer.
+    /// With this number of units for a writer.
     ReadersWriter(u32),
 }
 
@@ -37,7 +37,7 @@ impl Shape {
     }
 }
 
-/// What was signalled, and what came of it.
+/// The signals that were added, and what happened to each.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     last: u32,
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// What is valid at this moment fits, and nobody has what another has.
+    /// Checks that the valid holds fit into the capacity, and that no two holds have the same signal.
     pub(super) fn check_holds(&self, valid: &[(usize, Arc<Hold>)]) {
         let taken: u32 = valid.iter().map(|(_, hold)| hold.weight()).sum();
         assert!(taken <= self.shape.capacity(), "too many hold: {valid:?}");
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Every signal was taken or can still be had; and only once, where nothing broke.
+    /// Checks that every signal was taken or is still available; if nothing broke, only once.
     pub(super) fn check_signals(&mut self, micros: u64) {
         for (text, asked) in std::mem::take(&mut self.signals.asked) {
             match asked.close(&mut DeferredWakes::default()) {
@@ -131,7 +131,7 @@ impl World {
     }
 }
 
-/// Takes what is left.
+/// Takes the remaining signals.
 fn drain(state: &mut State, micros: u64) -> Vec<Arc<str>> {
     let member = MemberId::random();
     let mut left = Vec::new();

@@ -1,4 +1,4 @@
-//! The members, what they do by the roll of the dice, and what must hold meanwhile and in the end.
+//! The members, their random actions, and the checks during and after a run.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -22,7 +22,7 @@ use crate::wait::{DeferredWakes, lock};
 
 pub(super) struct World {
     pub(super) dice: Dice,
-    /// Requests, replies and messages overtake each other, but nothing breaks.
+    /// Requests, replies and messages overtake each other, but no connection breaks and no member dies.
     pub(super) calm: bool,
     pub(super) now: Instant,
     pub(super) name: Name,
@@ -33,11 +33,11 @@ pub(super) struct World {
     pub(super) kept_until: Instant,
     pub(super) served: u32,
     pub(super) lost: u32,
-    /// Got from another waiter of the same process.
+    /// How many holds came from another waiter of the same process.
     pub(super) handed: u32,
     pub(super) log: Vec<String>,
     pub(super) shape: Shape,
-    /// How often a process may hand on, and for how long.
+    /// The budget of local handoffs: how many, and for how long.
     handover: (u32, Duration),
     pub(super) signals: Signals,
 }
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// Somebody has `hold`, for sure; `before`: the last token when it was asked for.
+    /// A caller certainly has `hold`. `before` is the greatest token when the caller asked for the lock.
     fn obtained(&mut self, hold: &Hold, before: u64) {
         let token = hold.grant().token;
         let handed = token % 1024;
@@ -284,7 +284,7 @@ impl World {
         self.check();
     }
 
-    /// Releases, or unlocks and waits for the store's word.
+    /// Releases, or unlocks and waits for the store's answer.
     fn release(&mut self, index: usize, hold: &Arc<Hold>) {
         self.note(format!("{index} releases {}", hold.grant().token));
         let held = hold.is_valid();
@@ -309,7 +309,7 @@ impl World {
         }
     }
 
-    /// Whoever waited for the word of the store has it, and it is true.
+    /// Checks that every caller that waited for the store's answer has it, and that the answer is true.
     fn check_words(&mut self) {
         let calm = self.calm;
         for node in self.nodes.iter_mut().filter(|node| !node.crashed) {
@@ -343,7 +343,7 @@ impl World {
         self.check_holds(&valid);
     }
 
-    /// All faults end; everybody is served, and nothing is left.
+    /// Ends all faults, and checks that every caller is served and nothing is left.
     pub(super) fn settle(&mut self) {
         for index in 0..self.nodes.len() {
             self.nodes[index].paused = false;

@@ -1,4 +1,4 @@
-//! Whatever reads what a cluster says, for the fuzzers: see `crate::fuzzing`.
+//! The code that reads the input from a cluster, for the fuzzers: see `crate::fuzzing`.
 
 use super::epoch::epoch_keys;
 use super::redirector::Redirect;

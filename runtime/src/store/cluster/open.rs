@@ -12,7 +12,7 @@ use super::refresher::Refresher;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use super::topology::{Topology, is_passing, survey};
+use super::topology::{Topology, is_passing, shuffle, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
@@ -41,9 +41,13 @@ impl Opening {
 
     /// Finds the nodes that serve slots, connects to them and checks them, within `limit`. If only some are
     /// reachable, it leaves the others to the refresher.
+    ///
+    /// `one`: connects to one of the nodes, and leaves all others to the refresher. Thousands of clients that start
+    /// together would run out of time otherwise, and start again.
     pub(crate) async fn attempt(
         mut self,
         limit: Duration,
+        one: bool,
     ) -> Result<(Arc<ClusterStore>, Refresher), (Self, SetupError)> {
         let ends = Instant::now().after(limit);
         let (topology, seen) = match self.known.take() {
@@ -57,7 +61,7 @@ impl Opening {
                 }
             }
         };
-        match self.connect(&topology, ends).await {
+        match self.connect(&topology, ends, one).await {
             Ok(drivers) => {
                 let primaries = drivers.iter().map(|(primary, _)| primary.clone()).collect();
                 let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
@@ -70,24 +74,30 @@ impl Opening {
         }
     }
 
-    /// Connects to the primaries. Fails if it reaches none of them, or if one of them cannot serve locks.
+    /// Connects to the primaries, or to one of them. Fails if it reaches none, or if one of them cannot serve locks.
     async fn connect(
         &mut self,
         topology: &Topology,
         ends: Instant,
+        one: bool,
     ) -> Result<Vec<(Arc<Primary>, Driver)>, SetupError> {
-        let mut opening = JoinSet::new();
-        let mut addresses = HashSet::new();
-        for address in topology.primaries() {
-            if !addresses.insert(address) {
+        let mut addresses: Vec<_> = topology.primaries().collect();
+        shuffle(&mut addresses);
+        let (mut opening, mut drivers) = (JoinSet::new(), Vec::new());
+        let mut known = HashSet::new();
+        for address in addresses {
+            if !known.insert(address) {
                 continue;
             }
             let (primary, driver) = self.connector.primary(address.clone(), topology, true);
+            if one && !opening.is_empty() {
+                drivers.push((primary, driver));
+                continue;
+            }
             let probe = probe(self.member, |slot| topology.serves(address, slot));
             let limit = Instant::now().until(ends);
             opening.spawn(first(primary, driver, limit, probe));
         }
-        let mut drivers = Vec::new();
         let mut failed = None;
         while let Some(opened) = opening.join_next().await {
             let Ok((primary, driver, result)) = opened else {

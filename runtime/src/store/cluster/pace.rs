@@ -9,12 +9,12 @@ const FIRST: Duration = Duration::from_millis(50);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(1);
 /// The longest pause if the nodes answer slowly: thousands of clients may ask at once.
-const LONGEST_IF_SLOW: Duration = Duration::from_secs(4);
+const LONGEST_IF_SLOW: Duration = Duration::from_secs(8);
 /// How long a node may be silent. If all nodes are silent for longer, the next survey waits twice as long.
 const SILENCE: Duration = Duration::from_secs(1);
 const LONGEST_SILENCE: Duration = Duration::from_secs(4);
 
-/// The pause doubles from 50 ms to 1 s, or to 4 s while the nodes answer slowly.
+/// The pause doubles from 50 ms to 1 s, or to 8 s while the nodes answer slowly.
 #[derive(Debug)]
 pub(super) struct Pace {
     next: Duration,
@@ -86,7 +86,7 @@ mod tests {
         );
         assert_eq!(
             pauses(Duration::from_millis(300)),
-            [50, 100, 200, 400, 800, 1600, 3200, 4000, 4000]
+            [50, 100, 200, 400, 800, 1600, 3200, 6400, 8000]
         );
     }
 

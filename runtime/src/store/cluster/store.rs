@@ -26,7 +26,8 @@ const NOWHERE: Node = Node(u32::MAX);
 /// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many names the client tries to find one for each primary. It may miss a primary that serves few slots.
+/// The client needs a name for each primary, and tries at most this number of names. It may miss a primary that serves
+/// few slots.
 const PINGS: u32 = 4096;
 
 /// A member's access to a cluster.

@@ -196,7 +196,7 @@ pub(super) async fn survey(
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
 }
 
-/// How long a survey waits for a node that may be silent for `silence`, before it asks another one as well.
+/// A survey lets a node be silent for `silence`. After the returned time, the survey asks another node as well.
 pub(super) fn slow(silence: Duration) -> Duration {
     silence / 4
 }

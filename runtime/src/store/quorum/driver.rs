@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long slow nodes have to answer the last requests.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Runs the nodes and their quorum. When it ends, or its runtime does, the store is closed.
+/// Runs the nodes and their quorum. When the driver or its runtime ends, the store is closed.
 pub(crate) struct Driver {
     store: Arc<QuorumStore>,
     /// Each node, and whether it is connected already.

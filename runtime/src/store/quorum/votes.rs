@@ -30,7 +30,7 @@ pub(super) enum Vote {
     None,
     Unanswered,
     Answered(Reply),
-    /// The request did not run, or may not have run.
+    /// There is no reply: the request did not run, or it is unknown whether it ran.
     Failed(StoreError),
 }
 

@@ -1,4 +1,4 @@
-//! Whatever reads what a server says, for the fuzzers: see `crate::fuzzing`.
+//! The code that reads the input from a server, for the fuzzers: see `crate::fuzzing`.
 
 use std::time::Duration;
 

@@ -91,8 +91,8 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 /// the other keys.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The time to live that plain operations set: twenty minutes. Ten of these minutes are for the token; so the hold
-/// may last at most the other ten.
+/// The time to live that plain operations set: twenty minutes. The token must outlive the hold by ten minutes, so the
+/// hold may last ten minutes at most.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
 /// How long a name in the forms `1 i` and `1 s` keeps its time to live at most, in microseconds. Together with the longest hold,

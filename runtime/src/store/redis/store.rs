@@ -38,10 +38,10 @@ impl RedisStore {
     }
 }
 
-/// As a node of a cluster.
+/// The same, for a node of a cluster.
 impl RedisStore {
-    /// Takes a request that another node redirected here, as [`submit`](Store::submit). Returns it unexecuted if
-    /// there is no room.
+    /// Does the same as [`submit`](Store::submit), for a request that another node redirected here. If there is no
+    /// room, returns the request unexecuted.
     pub(crate) fn ask(&self, request: Request) -> Option<Request> {
         self.pipeline.ask(request)
     }

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Something to do on another thread.
+/// A job for another thread.
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
-/// While `limit` jobs wait, new ones are left out, and counted. Once the lane is dropped, the thread runs what is left
-/// and ends.
+/// While `limit` jobs wait, new jobs are dropped and counted. When the lane is dropped, the thread runs the remaining
+/// jobs and ends.
 pub(super) struct Lane {
     name: &'static str,
     limit: usize,

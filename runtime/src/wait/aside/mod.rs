@@ -1,8 +1,8 @@
 //! Runs code of users that an engine's thread must not run: it may block, or panic, while leases must be renewed.
 //!
-//! That is wakers of tasks that were granted something, and events for `tracing` subscribers. An engine has a thread
-//! for each of the two, made when it is first needed, and ended with the engine. Wakers that are [`known`] not to block
-//! are called in place: most grants reach their tasks that way. On any other thread everything is done in place.
+//! There are two kinds: wakers of tasks, and events for `tracing` subscribers. An engine has a thread for each kind;
+//! the thread starts when it is first needed, and ends with the engine. Wakers that are [`known`] not to block are
+//! called on the engine's thread, as most are. All other threads call wakers and subscribers directly.
 
 mod known;
 mod lane;
@@ -26,7 +26,7 @@ struct Aside {
 }
 
 thread_local! {
-    /// Read in every step, on any thread, so kept apart from the rest: it needs no destructor.
+    /// Every transition reads this on its thread. It is a separate thread-local, because it needs no destructor.
     static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
@@ -78,7 +78,7 @@ pub(super) fn forget(waker: Waker) {
     }
 }
 
-/// Runs `event`, which tells the subscriber something.
+/// Runs `event`, which passes an event to the subscriber.
 pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
     match IS_ENGINE.get() {
         true => tell_boxed(Box::new(event)),
@@ -93,7 +93,7 @@ pub(super) fn tell_boxed(event: Job) {
     }
 }
 
-/// Whether the subscriber has been told everything that came up on this thread.
+/// Whether the subscriber has received all events of this thread.
 pub(crate) fn has_told() -> bool {
     with(|aside| aside.events.is_idle()).unwrap_or(true)
 }

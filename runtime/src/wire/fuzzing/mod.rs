@@ -5,7 +5,7 @@ pub(super) mod second_reader;
 use super::inbox::Inbox;
 use super::value::{Garbage, Value};
 
-/// Calls `look` with each value that there is.
+/// Calls `look` with each value.
 pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     let mut inbox = Inbox::new();
     inbox.feed(bytes);
@@ -14,8 +14,8 @@ pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     }
 }
 
-/// The first byte says how the others come: in pieces of what sizes. The values are the same as at once, and as another
-/// parser reads them.
+/// The first byte determines the sizes of the pieces in which the other bytes arrive. The values must be the same as
+/// for all bytes at once, and the same as those of another parser.
 pub(crate) fn resp(bytes: &[u8]) {
     let Some((sizes, bytes)) = bytes.split_first() else {
         return;

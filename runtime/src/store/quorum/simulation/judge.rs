@@ -1,4 +1,4 @@
-//! Who holds at each instant, and with which tokens.
+//! Checks which users hold at each instant, and with which tokens.
 
 use crate::clock::Instant;
 
@@ -7,21 +7,21 @@ struct Hold {
     user: usize,
     token: u64,
     units: u32,
-    /// How long it can be shown to be valid.
+    /// Until when the hold is certainly valid.
     until: Instant,
 }
 
-/// What all users believe.
+/// The holds that all users believe they have.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     holds: Vec<Hold>,
-    /// The highest token that anybody got.
+    /// The highest token that any user got.
     last: u64,
     pub(super) grants: u64,
 }
 
 impl Judge {
-    /// `user`, who asked when tokens up to `before` were known, believes to hold until then.
+    /// `user` believes that it holds until the given time. When it asked, tokens up to `before` were known.
     pub(super) fn granted(
         &mut self,
         user: usize,
@@ -58,7 +58,7 @@ impl Judge {
         self.holds.retain(|hold| hold.user != user);
     }
 
-    /// The highest token that anybody has got so far.
+    /// The highest token that any user has got so far.
     pub(super) fn last(&self) -> u64 {
         self.last
     }

@@ -1,11 +1,12 @@
-//! What a node has is somebody's, or its release is on the way or owed: else it would stand there for a lease.
+//! Checks that each ticket on a node belongs to a member, or that its release is in flight or pending. Otherwise the
+//! ticket would stay for a lease.
 
 use super::world::{Event, World};
 use crate::store::quorum::store::Input;
 use crate::store::{Answer, Op, Reply, Request, Ticket};
 
 impl World {
-    /// Looks at the lock on each node.
+    /// Checks the lock on each node.
     pub(super) fn nothing_is_left(&mut self) {
         for node in 0..self.nodes.len() {
             let micros = self.now.as_nanos() / 1000 + self.nodes[node].ahead;
@@ -34,7 +35,7 @@ impl World {
         })
     }
 
-    /// Whether its release is on its way there, or on its way back without having arrived.
+    /// Whether its release, or the answer to its release, is in flight.
     fn is_leaving(&self, to: usize, ticket: Ticket) -> bool {
         let releases = |request: &Request| {
             matches!(&request.op, Op::Release { ticket: released, .. } if *released == ticket)

@@ -1,4 +1,4 @@
-//! The network: words arrive late, connections are cut and nodes stand still.
+//! The network: messages arrive late, connections are cut and nodes stand still.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl World {
         );
     }
 
-    /// When the next word arrives: after those before it.
+    /// When the next message arrives: after the messages before it.
     fn arrives(&mut self, member: usize, node: usize, way: usize) -> Instant {
         let delay = match self.dice.below(40) {
             0 => self.dice.below(60_000),
@@ -177,7 +177,7 @@ impl World {
         );
     }
 
-    /// Connections are cut and nodes stand still, now and then.
+    /// Sometimes cuts a connection, or lets a node stand still.
     pub(super) fn trouble(&mut self) {
         match self.dice.below(3000) {
             0..4 => {
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// What is on its way to the node may still arrive; what comes back does not.
+    /// Requests in flight to the node may still arrive; its answers do not.
     fn cut(&mut self, member: usize, node: usize) {
         let link = &mut self.members[member].links[node];
         if std::mem::replace(&mut link.down, true) {

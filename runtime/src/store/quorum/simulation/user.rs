@@ -1,4 +1,5 @@
-//! One who takes the lock again and again, as the local queue would: asks, asks again when told to, renews, releases.
+//! A user takes the lock again and again, as the local queue would: it asks, asks again when it should, renews,
+//! releases.
 
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ enum Stage {
     Rests(Instant),
     /// It asks again then.
     Waits(Instant),
-    /// Until it lets go; and when it renews.
+    /// When it releases, and when it renews.
     Holds { ends: Instant, renews: Instant },
-    /// A release is on its way.
+    /// A release is in flight.
     Leaves,
 }
 
@@ -34,9 +35,9 @@ pub(super) struct User {
     stage: Stage,
     token: u64,
     until: Instant,
-    /// The highest token that had ended when it asked for the first time.
+    /// The highest token whose hold had ended when this user asked for the first time.
     before: u64,
-    /// Whether it has a place, so that it touches it.
+    /// Whether it has a place, which it must touch.
     queued: bool,
     pub(super) turns: u32,
     /// Since when it has waited.
@@ -63,7 +64,7 @@ impl User {
         }
     }
 
-    /// Whether nobody can keep it waiting for ever.
+    /// Whether no other user can make it wait for ever.
     pub(super) fn gets_on(&self) -> bool {
         self.mode == Mode::Queue && (self.share.units == 1 || self.share.capacity == 1)
     }
@@ -139,7 +140,7 @@ impl User {
         self.stage = Stage::Rests(now.after(Duration::from_micros(dice.below(8000))));
     }
 
-    /// What it does at this time.
+    /// Performs the actions of the user that are due at this time.
     pub(super) fn due(
         &mut self,
         now: Instant,
@@ -170,13 +171,13 @@ impl User {
         }
     }
 
-    /// It is told to ask.
+    /// A message tells it to ask again.
     pub(super) fn told(&mut self, ticket: Ticket, now: Instant) -> Option<Request> {
         let waits = matches!(self.stage, Stage::Waits(_)) && self.ticket == ticket;
         waits.then(|| self.ask_again(now))
     }
 
-    /// The connection is back: what was not answered is sent again.
+    /// The connection is back: resends the requests that were not answered.
     pub(super) fn reconnected(&mut self, now: Instant) -> Option<Request> {
         match self.stage {
             Stage::Waits(_) => Some(self.ask_again(now)),

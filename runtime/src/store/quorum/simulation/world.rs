@@ -17,18 +17,18 @@ use crate::store::{Answer, MemberId, Message, Mode, Request, Share};
 
 pub(super) const NODES: usize = 5;
 pub(super) const MEMBERS: usize = 4;
-/// In which things go wrong, and after it, in which everybody must get on.
+/// The time in which faults happen, and the time after it, in which every user must make progress.
 const WILD: Duration = Duration::from_secs(20);
 const CALM: Duration = Duration::from_secs(10);
-/// Nobody waits for longer when nothing goes wrong.
+/// The longest wait without faults.
 const PATIENCE: Duration = Duration::from_secs(9);
 
-/// How often the nodes are searched for what nobody will release.
+/// How often the nodes are searched for tickets that no member will release.
 const CHECKED_EVERY: Duration = Duration::from_millis(5);
 
 /// What the network carries.
 pub(super) enum Event {
-    /// To a node; only the number of it, if its connection was cut: then nobody hears what comes of it.
+    /// A request to a node, with the number of its connection. If this connection was cut, no answer arrives.
     Request {
         member: usize,
         node: usize,
@@ -63,7 +63,8 @@ pub(super) struct Member {
     pub(super) quorum: Quorum,
     stubs: Vec<Arc<Stub>>,
     recorder: Arc<Recorder>,
-    /// Of each node: how often it was connected to, 0 while it is not; what awaits an answer; when the last word arrives.
+    /// For each node: the number of connections so far (0 while it is not connected), the unanswered requests, and when
+    /// the last message arrives.
     pub(super) links: Vec<Link>,
     user: User,
 }
@@ -164,7 +165,7 @@ impl World {
         );
     }
 
-    /// A moment passes.
+    /// Advances the clock by a moment.
     fn step(&mut self) {
         self.now = self.now.after(Duration::from_micros(200));
         while let Some(first) = self.events.first_entry()
@@ -180,7 +181,7 @@ impl World {
         }
     }
 
-    /// Gives a member what has happened, and the network what it sends.
+    /// Passes events to a member, and the member's requests to the network.
     pub(super) fn feed(&mut self, index: usize, input: Option<Input>) {
         let member = &mut self.members[index];
         member.quorum.now = self.now;

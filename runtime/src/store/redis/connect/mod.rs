@@ -154,7 +154,9 @@ impl Connector {
 
     /// Makes the next connection after a loss. Gives up if the server is silent for longer than `silence`.
     pub(super) async fn again(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let limits = Limits::new(self.connect_timeout, silence);
+        // A busy server that is given more time for each reply needs more time for all of them.
+        let whole = self.connect_timeout.max(silence * 2);
+        let limits = Limits::new(whole, silence.min(whole));
         limits.within(self.open(limits)).await
     }
 

@@ -15,9 +15,9 @@ use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::wait;
 
-/// The client asks for new credentials when a part of the validity remains: between this part, and one and a half times
-/// this part. The point varies, so that clients that were started together do not all ask at once. For a token of an
-/// hour, it is 12 to 18 minutes before its end.
+/// The client asks for new credentials when a fifth to three tenths of the validity remains. The point varies, so that
+/// clients that were started together do not all ask at once. For a token of an hour, it is 12 to 18 minutes before the
+/// token's end.
 const REST: u32 = 5;
 /// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);

@@ -146,8 +146,8 @@ impl Pipeline {
         asked
     }
 
-    /// Handles the reply to the term query. If the server grants nothing, returns from when on this counts for the
-    /// callers. An error ends the connection, since the server's state is unknown then.
+    /// Handles the reply to the term query. If the server grants nothing, returns the time from which this applies to
+    /// the callers. An error ends the connection, since the server's state is unknown then.
     pub(in super::super) fn term_is(
         &self,
         key: usize,

@@ -5,8 +5,8 @@
 //! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
 //! - With many in flight: the engine, which is woken. Requests that other threads submit before the engine runs share
 //!   its write.
-//! - When the engine has just read something and will check here anyway: the engine. Releases, which nobody waits
-//!   for, and its own requests then share a write with those of the tasks that it has just woken.
+//! - When the engine has just read something and will check here anyway: the engine. Then one write contains releases,
+//!   for which no caller waits, the engine's own requests, and the requests of the tasks that it has just woken.
 //!
 //! No thread holds the lock while it writes, and only one thread writes at a time. While it writes, other threads may
 //! submit requests: it writes these too, or leaves them to the engine.

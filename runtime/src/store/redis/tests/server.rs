@@ -120,7 +120,7 @@ pub(super) async fn connect(
 ) -> Result<(Arc<RedisStore>, Driver), SetupError> {
     let route = Route::fixed(endpoint);
     let access = &endpoint.access;
-    super::super::connect(route, access, limit, replicas, member, guard(false)).await
+    super::super::connect(route, access, limit, limit, replicas, member, guard(false)).await
 }
 
 pub(super) fn guard(restart: bool) -> Guard {

@@ -1,4 +1,4 @@
-//! What the connection is for: the rules that a general client does not keep. See "What the connection is for" in
+//! The rules that the connection follows, and a general client does not. See "Why we have our own connection" in
 //! `docs/architecture.md`.
 
 use super::super::super::scripts::{Script, Scripts};
