@@ -31,6 +31,7 @@
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
+//! - [`operator`]: the holders and waiters of all locks, for operators. The command `auto-mutex` is made with it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
@@ -77,6 +78,7 @@ mod multi;
 mod mutex;
 mod name;
 mod observe;
+pub mod operator;
 mod process;
 mod queue;
 mod rw_lock;

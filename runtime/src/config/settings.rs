@@ -77,6 +77,19 @@ impl LocalHandoff {
 }
 
 impl Settings {
+    /// For a client that never holds a lock: it connects at once, and adds nothing to the time for which servers grant
+    /// nothing after a restart or failover.
+    pub(crate) fn without_holds(&self) -> Self {
+        Self {
+            lease: SHORTEST_LEASE,
+            longest_lease: SHORTEST_LEASE,
+            restart_guard: false,
+            replicas: None,
+            lazily: false,
+            ..self.clone()
+        }
+    }
+
     pub(super) fn check(mut config: Config) -> Result<Self, SetupError> {
         if let Some(dialer) = &config.dialer {
             if !config.endpoint.has_tcp() {

@@ -27,6 +27,7 @@ chapters! {
     observe: "observe.md",
     moving: "moving.md",
     production: "production.md",
+    operator: "operator.md",
     troubleshooting: "troubleshooting.md",
     comparison: "comparison.md",
 }

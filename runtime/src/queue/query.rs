@@ -102,7 +102,7 @@ impl Transition<'_> {
 }
 
 /// Whether a second execution is harmless. A second force could break the lock of the next holder; a second delete
-/// could drop signals that were added since.
+/// could drop signals that were added since. A second kick breaks no other hold, but it would report that it broke none.
 fn is_harmless_twice(op: &Op) -> bool {
-    !matches!(op, Op::Force { .. } | Op::Delete)
+    !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
 }

@@ -50,6 +50,7 @@ impl Transition<'_> {
             } => (ticket, counter, hold, None),
             Op::Release { ticket, .. } => return self.answer_release(ticket, operation, result),
             Op::Force { .. }
+            | Op::Kick { .. }
             | Op::Refresh { .. }
             | Op::Raise { .. }
             | Op::Signal { .. }
