@@ -78,6 +78,7 @@ fn holders(lock: &Lock) -> comfy_table::Table {
         "LEASE LEFT",
         "OWNER",
         "SITE",
+        "HOLDS TOO",
     ]);
     for hold in &lock.holders {
         let state = if hold.parked {
@@ -94,6 +95,7 @@ fn holders(lock: &Lock) -> comfy_table::Table {
             short(hold.lease_left),
             owner(&hold.who),
             place(&hold.who),
+            holds(&hold.who),
         ]);
     }
     table
@@ -101,7 +103,7 @@ fn holders(lock: &Lock) -> comfy_table::Table {
 
 fn waiters(lock: &Lock) -> comfy_table::Table {
     let mut table = table::table(&[
-        "PLACE", "PROCESS", "UNITS", "STATE", "SINCE", "WAITED", "OWNER", "SITE",
+        "PLACE", "PROCESS", "UNITS", "STATE", "SINCE", "WAITED", "OWNER", "SITE", "HOLDS",
     ]);
     for wait in &lock.waiters {
         table.add_row([
@@ -113,9 +115,18 @@ fn waiters(lock: &Lock) -> comfy_table::Table {
             short(wait.waited),
             owner(&wait.who),
             place(&wait.who),
+            holds(&wait.who),
         ]);
     }
     table
+}
+
+/// The locks that its task holds already.
+fn holds(who: &auto_mutex::operator::Who) -> String {
+    match who.holds.as_slice() {
+        [] => "-".to_owned(),
+        holds => clean(&holds.join(" ")).into_owned(),
+    }
 }
 
 fn owner(who: &auto_mutex::operator::Who) -> String {

@@ -151,6 +151,7 @@ pub(crate) struct Process {
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
     pub(crate) owner: Option<String>,
+    pub(crate) holds: Vec<String>,
 }
 
 impl Process {
@@ -163,6 +164,7 @@ impl Process {
             file: who.file.clone(),
             line: who.line,
             owner: who.owner.clone(),
+            holds: who.holds.clone(),
         }
     }
 }

@@ -23,6 +23,9 @@ pub struct Who {
     pub line: Option<u32>,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
+    /// The locks that its task holds already: see [`Holder::holds`](crate::Holder::holds). If several tasks of the
+    /// process wait with one waiter, those of the first task.
+    pub holds: Vec<String>,
 }
 
 impl Who {
@@ -39,6 +42,7 @@ impl Who {
             file: file.map(str::to_owned),
             line,
             owner: holder.owner,
+            holds: holder.holds,
         }
     }
 }
