@@ -122,6 +122,7 @@ pub(crate) fn operation(op: &Op) -> [Label; 1] {
         Op::Raise { .. } => "raise",
         Op::Signal { .. } => "signal",
         Op::Delete => "delete",
+        Op::Kick { .. } => "kick",
         Op::Inspect => "inspect",
     };
     [(OPERATION, word)]
