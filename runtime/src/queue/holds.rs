@@ -49,7 +49,7 @@ impl Holds {
         &self.bounds
     }
 
-    /// The same holds, for a call that is limited by `bounds`.
+    /// Returns these holds, for use by a call that is limited by `bounds`.
     pub(crate) fn within(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self

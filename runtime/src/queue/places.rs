@@ -200,7 +200,7 @@ impl Transition<'_> {
         self.state.waiters.remove(own)
     }
 
-    /// Notifies the waiters that the store has in its queue, if they rely on their place.
+    /// If the waiters rely on their place: notifies each waiter whose ticket is now in the queue of the store.
     pub(super) fn note_registered(&mut self) {
         let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;
         if !self.state.waiters.front().is_some_and(waits_for_signals) {

@@ -13,10 +13,11 @@ use crate::arena::alone;
 const PROCESSES: usize = 100;
 /// Ten processes in each line.
 const NAMES: usize = 10;
-const LEASE: Duration = Duration::from_secs(5);
-/// How long a line may stand still: the rest of the holder's lease, the two seconds that a dead waiter may cost, and what
-/// a slow machine adds.
-const LONGEST: Duration = Duration::from_secs(12);
+/// Long enough for a process that gets no processor for some seconds: who is silent for a lease loses its place.
+const LEASE: Duration = Duration::from_secs(10);
+/// How long a line may stand still: the rest of the holder's lease, the two seconds that a dead waiter may cost, the next
+/// touch of the one behind it, and what a slow machine adds.
+const LONGEST: Duration = Duration::from_secs(22);
 
 /// Who stands in line for each name, the holder first.
 struct Lines {
@@ -68,11 +69,17 @@ impl Lines {
             .map(|it| self.workers[*it].pid())
             .collect();
         let mutex = self.observer.mutex(format!("shared-{name}"));
+        let mut last = Vec::new();
         eventually("the line is in order", || {
             let info = mutex.blocking_info().expect("the store answers");
             let holders = info.holders.iter().map(|holder| holder.pid);
             let waiters = info.waiters.iter().map(|waiter| waiter.pid);
-            holders.chain(waiters).eq(pids.iter().copied())
+            let found: Vec<_> = holders.chain(waiters).collect();
+            if found != last {
+                eprintln!("shared-{name}: {found:?}, should be {pids:?}");
+                last.clone_from(&found);
+            }
+            found == pids
         });
     }
 

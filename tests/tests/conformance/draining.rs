@@ -142,16 +142,22 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
 pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let guard = client.mutex("by-hand").lock().await.unwrap();
+    let (begun, begins) = oneshot::channel();
     let body = tokio::spawn({
         let client = client.clone();
         async move {
             client
                 .mutex("body")
-                .synchronize(async |_| pending::<()>().await)
+                .synchronize(async |_| {
+                    let _ = begun.send(());
+                    pending::<()>().await
+                })
                 .await
         }
     });
-    becomes("both are held", async || client.health().held == 2).await;
+    // A lock is held from the grant on. A call that has not seen it by the end of the drain is refused.
+    soon("the body begins", begins).await.unwrap();
+    assert_eq!(client.health().held, 2);
     let drained = client.drain(0.01).await.unwrap();
     assert!(!drained.is_complete());
     let mut names: Vec<_> = drained.left.iter().map(|left| &*left.name).collect();

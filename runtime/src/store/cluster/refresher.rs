@@ -26,7 +26,7 @@ const CALM: Duration = Duration::from_secs(60);
 /// The minimum time between the starts of two surveys.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before it counts as a new cluster. A minority that a partition has
-/// cut off notices this in less time.
+/// cut off may report a lower epoch too. But it soon notices that it is cut off, and reports that the cluster is down.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {

@@ -152,11 +152,11 @@ impl Told {
         wait::tell(move || match is_passing {
             true => tracing::warn!(
                 error,
-                "the lock store cannot be reached yet; until then calls are `Unavailable`"
+                "the lock store cannot be reached yet; until it is, calls fail with `Unavailable`"
             ),
             false => tracing::error!(
                 error,
-                "the lock store cannot be used; trying again, until then calls are `Unavailable`"
+                "the lock store cannot be used; trying again; until this succeeds, calls fail with `Unavailable`"
             ),
         });
     }

@@ -69,8 +69,8 @@ impl State {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            // Its member could not claim the signal while the store granted nothing. It keeps its turn: the signal is
-            // older than the waiters behind it.
+            // The ticket's member could not claim the signal, because the store was closed. So the ticket returns to
+            // `queue`, at its own place: in `quiet`, it could lose the signal to a later waiter.
             let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
             if signal.is_some() && record.heard > granted {
                 self.queue.insert(record.place, ticket);
