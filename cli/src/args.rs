@@ -26,7 +26,7 @@ pub(crate) struct Cli {
 /// The options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The URL of the lock store. Better set it in the environment: every user of the machine can read command lines
+    /// The URL of the lock store. Better set AUTO_MUTEX_URL instead: every user of the machine can read command lines
     #[arg(
         long,
         env = "AUTO_MUTEX_URL",

@@ -96,10 +96,9 @@ fn the_fields_are_those_that_were_promised() {
     let shown = document(&shop.url, &["show", "orders:7"], 0);
     let lock = "schema_version, name, kind, capacity, used, token, signals, holders, waiters";
     assert_eq!(keys(&shown), sorted(lock));
-    let holder = "ticket, token, units, since, held_ms, lease_left_ms, host, pod, pid, site, file, line, owner";
+    let holder = "ticket, token, units, since, held_ms, lease_left_ms, host, pod, pid, site, file, line, owner, holds";
     assert_eq!(keys(&shown["holders"][0]), sorted(holder));
-    let waiter =
-        "place, ticket, state, units, since, waited_ms, host, pod, pid, site, file, line, owner";
+    let waiter = "place, ticket, state, units, since, waited_ms, host, pod, pid, site, file, line, owner, holds";
     assert_eq!(keys(&shown["waiters"][0]), sorted(waiter));
     let tree = document(&shop.url, &["tree"], 0);
     assert_eq!(keys(&tree), sorted("schema_version, chains"));
