@@ -3,7 +3,8 @@
 //! A process that holds a lock and waits for another one links the two. The store knows processes, not tasks. Two tasks of
 //! one process may be independent of each other, so a cycle need not be a deadlock.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{HashSet, VecDeque};
 
 use auto_mutex::operator::{Hold, Kind, Lock, Wait, Who};
 use serde::Serialize;
@@ -146,8 +147,8 @@ impl<'a> Graph<'a> {
                     }
                     return Some(steps);
                 }
-                if !from.contains_key(&blocker) {
-                    from.insert(blocker, (who, step));
+                if let Entry::Vacant(entry) = from.entry(blocker) {
+                    entry.insert((who, step));
                     next.push_back(blocker);
                 }
             }

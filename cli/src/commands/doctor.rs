@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::time::Duration;
 
-use auto_mutex::operator::{Lock, Operator, Server};
-use auto_mutex::{LockError, SetupError, Weakness};
+use auto_mutex::operator::{Lock, Operator, Server, ServerAnswer};
+use auto_mutex::{LockError, Weakness};
 use serde::Serialize;
 
 use crate::args::{Doctor, Format, Global};
@@ -70,7 +70,7 @@ fn write_down(
         writeln!(out, "    {}", clean(&finding.meaning))?;
         writeln!(out, "    remedy: {}\n", finding.remedy)?;
     }
-    Ok(match findings.len() {
+    match findings.len() {
         0 => writeln!(
             out,
             "Nothing is wrong with the locks at {}.",
@@ -78,10 +78,11 @@ fn write_down(
         )?,
         1 => writeln!(out, "1 finding.")?,
         count => writeln!(out, "{count} findings.")?,
-    })
+    }
+    Ok(())
 }
 
-fn of_servers(servers: &[Result<Server, (String, SetupError)>], args: &Doctor) -> Vec<Finding> {
+fn of_servers(servers: &[ServerAnswer], args: &Doctor) -> Vec<Finding> {
     let mut findings = Vec::new();
     for server in servers {
         match server {
@@ -98,7 +99,7 @@ fn of_servers(servers: &[Result<Server, (String, SetupError)>], args: &Doctor) -
 }
 
 /// For a store whose locks are in use, so that programs must have loaded their scripts.
-fn of_scripts(servers: &[Result<Server, (String, SetupError)>], findings: &mut Vec<Finding>) {
+fn of_scripts(servers: &[ServerAnswer], findings: &mut Vec<Finding>) {
     for server in servers.iter().flatten() {
         if !server.knew_scripts {
             findings.push(Finding {

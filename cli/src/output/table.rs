@@ -93,10 +93,11 @@ impl<'a, W: Write> Stream<'a, W> {
             line.extend(std::iter::repeat_n(' ', room + 2));
         }
         let line = line.trim_end();
-        Ok(match bold {
+        match bold {
             true => writeln!(self.out, "\x1b[1m{line}\x1b[0m")?,
             false => writeln!(self.out, "{line}")?,
-        })
+        }
+        Ok(())
     }
 
     /// Writes the rest, also if there are few rows or none.

@@ -176,19 +176,14 @@ impl Shop {
     pub(crate) fn on(redis: Redis) -> Self {
         let url = redis.url();
         let client = client(&url);
-        let mut held: Vec<Box<dyn std::any::Any + Send>> = Vec::new();
-        held.push(Box::new(
-            client.mutex("orders:7").blocking_lock().expect("a lock"),
-        ));
-        held.push(Box::new(
-            client
-                .semaphore("pool", 3)
-                .blocking_acquire()
-                .expect("a permit"),
-        ));
-        held.push(Box::new(
-            client.rw_lock("book").blocking_read().expect("a reader"),
-        ));
+        let mutex = client.mutex("orders:7").blocking_lock().expect("a lock");
+        let permit = client.semaphore("pool", 3).blocking_acquire();
+        let reader = client.rw_lock("book").blocking_read();
+        let held: Vec<Box<dyn std::any::Any + Send>> = vec![
+            Box::new(mutex),
+            Box::new(permit.expect("a permit")),
+            Box::new(reader.expect("a reader")),
+        ];
         let (mut waiting, mut clients) = (Vec::new(), vec![client]);
         for count in 1..=2 {
             let other = self::client(&url);

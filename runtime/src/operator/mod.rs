@@ -49,6 +49,9 @@ use crate::store::{Inspector, Op};
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
 
+/// A server as it describes itself; or its address, and the error if it cannot be asked.
+pub type ServerAnswer = Result<Server, (String, SetupError)>;
+
 /// Reads the locks of a store, and breaks one hold at a time.
 ///
 /// It has a thread and connections of its own, which end when it is dropped.
@@ -149,12 +152,12 @@ impl Operator {
         Ok(freed(&block_on(asked.wait())?))
     }
 
-    /// Each server of the store as it describes itself; or its address, and the error if it cannot be asked.
+    /// The answers of all servers of the store.
     ///
     /// # Errors
     ///
     /// [`SetupError::Engine`] if the background thread has ended.
-    pub fn servers(&self) -> Result<Vec<Result<Server, (String, SetupError)>>, SetupError> {
+    pub fn servers(&self) -> Result<Vec<ServerAnswer>, SetupError> {
         self.worker
             .run(async |inspector| inspector.describe().await)
     }
