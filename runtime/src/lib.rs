@@ -25,11 +25,13 @@
 //! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
 //!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
 //!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing),
+//!   [metrics and spans](mod@_guide::observe),
 //!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
 //! - The attributes: [`#[auto_mutex]`](macro@auto_mutex) with every option, [`#[auto_semaphore]`](macro@auto_semaphore),
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
+//! - [`operator`]: the holders and waiters of all locks, for operators. The command `auto-mutex` is made with it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
@@ -45,6 +47,8 @@
 //! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
 //! | `tls-no-provider` | the same without `ring`: the program installs a cryptography provider for `rustls` | 9 |
 //! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
+//! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
+//! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
 
 #[cfg(not(unix))]
 compile_error!(
@@ -73,6 +77,8 @@ mod member;
 mod multi;
 mod mutex;
 mod name;
+mod observe;
+pub mod operator;
 mod process;
 mod queue;
 mod rw_lock;
@@ -101,6 +107,11 @@ pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness
 pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
+#[cfg(feature = "metrics")]
+pub use observe::MetricsObserver;
+#[cfg(feature = "otel")]
+pub use observe::OtelObserver;
+pub use observe::{Metric, MetricKind, Observer};
 pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};

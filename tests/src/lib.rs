@@ -22,6 +22,7 @@ pub mod runtimes;
 pub mod seed;
 pub mod sentinel;
 pub mod socks;
+pub mod spans;
 pub mod stalls;
 pub mod stores;
 pub mod witness;

@@ -190,6 +190,10 @@ fn read(text: &str, found: &mut BTreeSet<String>) {
             found.insert(format!("{around}: {word}"));
         } else if starts("pub ") && !starts("pub mod ") {
             let item = up_to_body(line, &mut lines);
+            // A constant without its value.
+            let is_value = item.starts_with("pub const ") && !item.starts_with("pub const fn ");
+            let declared = item.split(" = ").next().filter(|_| is_value);
+            let item = declared.unwrap_or(&item);
             let separator = if around.is_empty() { "" } else { ": " };
             found.insert(format!("{around}{separator}{item}"));
         }

@@ -16,6 +16,8 @@ mod futures_returned;
 mod handlers;
 #[path = "attribute/hidden.rs"]
 mod hidden;
+#[path = "attribute/instrumented.rs"]
+mod instrumented;
 #[path = "attribute/keys.rs"]
 mod keys;
 #[path = "attribute/kinds.rs"]

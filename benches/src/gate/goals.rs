@@ -306,6 +306,16 @@ fn attribute() -> Vec<Goal> {
             AtMost(250.0),
             call(Kind::Async, "over_plain_ns"),
         ),
+        time(
+            "S7: ns of a call for observers, where there are none",
+            AtMost(20.0),
+            call(Kind::Unwatched, "ns"),
+        ),
+        count(
+            "S7: allocations for observers, where there are none",
+            AtMost(0.0),
+            call(Kind::Unwatched, "allocations"),
+        ),
         count(
             "S7 fn: allocations per call",
             AtMost(1.0),

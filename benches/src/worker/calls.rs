@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use auto_mutex::{Client, LockError, Mutex, auto_mutex};
+use auto_mutex::{Client, LockError, Mutex, MutexGuard, auto_mutex};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
@@ -18,22 +18,25 @@ pub(crate) enum Kind {
     Async,
     AsyncKey,
     Handle,
+    /// The work of a call for subscribers and observers, without any.
+    Unwatched,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::PlainSync,
         Self::Sync,
         Self::PlainAsync,
         Self::Async,
         Self::AsyncKey,
         Self::Handle,
+        Self::Unwatched,
     ];
 
     /// The kind without a lock.
     pub(crate) fn plain(self) -> Self {
         match self {
-            Self::PlainSync | Self::Sync => Self::PlainSync,
+            Self::PlainSync | Self::Sync | Self::Unwatched => Self::PlainSync,
             _ => Self::PlainAsync,
         }
     }
@@ -46,6 +49,7 @@ impl Kind {
             Self::Async => "#[auto_mutex] async fn",
             Self::AsyncKey => "#[auto_mutex(key)] async fn",
             Self::Handle => "handle: lock, drop",
+            Self::Unwatched => "nobody watches",
         }
     }
 }
@@ -88,6 +92,7 @@ async fn annotated_key(key: u32) -> Result<u64, LockError> {
 pub(crate) struct Caller {
     runtime: Runtime,
     mutex: Mutex,
+    held: MutexGuard,
 }
 
 impl Caller {
@@ -95,6 +100,7 @@ impl Caller {
         Ok(Self {
             runtime: Builder::new_current_thread().enable_all().build()?,
             mutex: client.mutex("bench:call"),
+            held: client.mutex("bench:held").blocking_lock()?,
         })
     }
 
@@ -103,6 +109,10 @@ impl Caller {
         match kind {
             Kind::PlainSync => (0..times).try_for_each(|n| plain_sync(n).map(drop)),
             Kind::Sync => (0..times).try_for_each(|n| annotated_sync(n).map(drop)),
+            Kind::Unwatched => {
+                (0..times).for_each(|_| auto_mutex::__private::watch(black_box(&self.held)));
+                Ok(())
+            }
             _ => self.runtime.block_on(self.call_async(kind, times)),
         }
     }

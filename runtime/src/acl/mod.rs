@@ -85,6 +85,22 @@ impl AclRule {
         self
     }
 
+    /// The rule with the commands that [`operator`](crate::operator) and the command `auto-mutex` need in addition: to list
+    /// names, and to find keys that never expire. The rule for sentinels stays the same.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("redis://127.0.0.1:6379")?.operator();
+    /// assert!(rule.commands().any(|command| command == "scan"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn operator(mut self) -> Self {
+        let more = rights::OPERATOR.iter().map(ToString::to_string);
+        self.commands.extend(more);
+        self
+    }
+
     /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above. Older servers refuse this rule. With this
     /// right, `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves
     /// an entry in the server's `ACL LOG`.

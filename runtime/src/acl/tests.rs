@@ -69,3 +69,13 @@ fn setinfo_is_in_the_rule_where_it_is_asked_for() {
         rule("redis://h").without_optional()
     );
 }
+
+#[test]
+fn an_operator_needs_two_commands_more() {
+    let whole = rule("redis://h");
+    let operator = whole.clone().operator();
+    let added: Vec<_> = operator.commands().filter(|it| !has(&whole, it)).collect();
+    assert_eq!(added, ["pttl", "scan"]);
+    let least = operator.without_optional();
+    assert!(has(&least, "scan") && !has(&least, "config|get"));
+}

@@ -10,11 +10,32 @@ use super::lock::Lock;
 use super::request::Request;
 use crate::error::LockError;
 use crate::handle::Guard;
+use crate::observe::{BodySpan, Call, Watch};
 use crate::task;
 
-/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter.
+/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and the
+/// span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
-    task::enter(guard.holds())
+    task::enter_body(guard.holds())
+}
+
+/// Does the work of a call for the subscriber and the observer, and nothing else. Benchmarks time it without both.
+pub fn watch<G: Guard>(guard: &G) {
+    let holds = guard.holds();
+    let hold = holds.first();
+    let mut watch = Watch::begin(hold.local().member().observer(), || Call {
+        labels: hold.grant().labels(),
+        name: hold.name(),
+        meta: &hold.grant().meta,
+        may_wait: true,
+    });
+    if let Some(watch) = &mut watch {
+        watch.granted(holds.all());
+    }
+    hold.begin();
+    let span = BodySpan::of(holds);
+    drop(span.enter());
+    hold.finish();
 }
 
 /// Runs `body` under the lock. If the lock is lost, `body` is dropped at its next await.
@@ -42,6 +63,8 @@ pin_project! {
     pub struct Locking<A, G> {
         #[pin]
         acquire: Option<A>,
+        // The span of the body, while the body runs. It ends before the lock is released.
+        span: BodySpan,
         guard: Option<G>,
         // The call waited for the lock in an earlier poll, so the body must check for a loss.
         waited: bool,
@@ -54,6 +77,7 @@ pub fn locking<L: Lock>(
 ) -> Locking<impl Future<Output = Result<L, LockError>>, L> {
     Locking {
         acquire: Some(L::acquire(request)),
+        span: BodySpan::default(),
         guard: None,
         waited: false,
     }
@@ -110,11 +134,20 @@ where
             fresh = !std::mem::replace(lock.waited, true);
             let guard = ready!(acquire.poll(cx));
             lock.acquire.set(None);
-            *lock.guard = Some(guard?);
+            let guard = guard?;
+            *lock.span = BodySpan::of(guard.holds());
+            *lock.guard = Some(guard);
         }
         let Some(guard) = lock.guard else {
             return Poll::Pending;
         };
-        task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
+        let polled = {
+            let _entered = lock.span.enter();
+            task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
+        };
+        if polled.is_ready() {
+            *lock.span = BodySpan::default();
+        }
+        polled
     }
 }

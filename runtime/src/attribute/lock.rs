@@ -35,6 +35,10 @@ pub trait Lock: Guard + Sized {
 }
 
 /// A call for one lock. It begins when it is first polled; after that it does not keep the request.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would cost each call an allocation"
+)]
 enum Call<L> {
     Asked(Request<L>),
     Begun(Taking),

@@ -66,6 +66,7 @@ impl<L> Request<L> {
                 block,
                 at_least: at_least.unwrap_or_default(),
                 reentrant: true,
+                label: Some(site.label()),
                 ..Options::default()
             },
             retries: None,

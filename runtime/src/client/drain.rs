@@ -11,6 +11,7 @@ use crate::clock::Instant;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::member::HeldName;
+use crate::observe::HOLD;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::on_thread;
 
@@ -231,7 +232,7 @@ impl Client {
             name, site, held, ..
         } in &left
         {
-            tracing::warn!(%name, %site, ?held, "a body did not end in time: its lock is released");
+            tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
         }
         Drained {
             confirmed: self

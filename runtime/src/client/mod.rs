@@ -15,7 +15,7 @@ pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use health::{Health, LastError, ServerHealth};
 
-use crate::config::Config;
+use crate::config::{Config, Settings};
 use crate::engine;
 use crate::error::{LockError, SetupError};
 use crate::guarantees::Guarantees;
@@ -72,7 +72,11 @@ impl Client {
         C: TryInto<Config>,
         SetupError: From<C::Error>,
     {
-        let settings = config.try_into()?.validate()?;
+        Self::with(config.try_into()?.validate()?)
+    }
+
+    /// Blocks until the store is connected.
+    pub(crate) fn with(settings: Settings) -> Result<Self, SetupError> {
         engine::start(settings)?.blocking_wait().map(Self::started)
     }
 
@@ -109,6 +113,9 @@ impl Client {
 
     fn started(member: Arc<Member>) -> Self {
         process::watch(&member);
+        if let Some(observer) = member.observer() {
+            observer.begin();
+        }
         let settings = member.settings();
         // Otherwise no guarantee is known yet: the weaknesses are logged once the store is connected.
         if !settings.lazily {

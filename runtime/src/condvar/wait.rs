@@ -8,8 +8,10 @@ use crate::error::LockError;
 use crate::handle::{Guard, Holding, want};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
+use crate::observe::{Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
-use crate::store::{Owner, Share};
+use crate::store::{Meta, Owner, Share};
+use crate::task;
 use crate::wait::block_on;
 
 /// Whether [`Condvar::wait_timeout`] returned because its `timeout` was over.
@@ -161,17 +163,19 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         ..Share::of(grant.units, grant.capacity)
     };
     let (terms, patience) = (released.terms(), Patience::Queue(None));
+    let meta = Meta::holding(&grant.meta, &task::held(released.client_id()));
+    let member = released.local().member();
     let want = Want {
         owner: grant.owner.clone(),
-        ..want(
-            released.client_id(),
-            share,
-            terms,
-            patience,
-            grant.meta.clone(),
-            blocking,
-        )
+        label: grant.label,
+        ..want(released.client_id(), share, terms, patience, meta, blocking)
     };
-    let member = released.local().member();
-    member.with_queue(released.name(), |local| local.enter(&want))?
+    let watch = Watch::begin(member.observer(), || Call {
+        labels: grant.labels(),
+        name: released.name(),
+        meta: &want.meta,
+        may_wait: true,
+    });
+    let entered = member.with_queue(released.name(), |local| local.enter(&want));
+    Acquire::call(entered.flatten(), watch)
 }

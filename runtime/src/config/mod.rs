@@ -31,6 +31,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::credentials::{CredentialsProvider, Given};
 use crate::error::SetupError;
+use crate::observe::{Observer, SharedObserver};
 
 /// Which store to use, and the default options of its locks.
 ///
@@ -113,6 +114,7 @@ pub struct Config {
     replicas: Option<(u32, Span)>,
     credentials: Option<Given>,
     lazily: bool,
+    observer: Option<SharedObserver>,
 }
 
 impl Config {
@@ -168,6 +170,7 @@ impl Config {
             replicas: None,
             credentials: None,
             lazily: false,
+            observer: None,
         }
     }
 
@@ -435,6 +438,25 @@ impl Config {
     /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
         self.credentials = Some(Given::new(provider));
+        self
+    }
+
+    /// The observer that gets the metrics of this client's locks: calls, waits, holds, losses, answers of the store.
+    /// None by default; a second call replaces the observer. `MetricsObserver` (feature `metrics`) and `OtelObserver`
+    /// (feature `otel`) are ready to use. [`Metric`](crate::Metric) lists the metrics.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// # struct MyObserver;
+    /// # impl auto_mutex::Observer for MyObserver {
+    /// #     fn add(&self, _: auto_mutex::Metric, _: &[(&'static str, &'static str)], _: i64) {}
+    /// #     fn record(&self, _: auto_mutex::Metric, _: &[(&'static str, &'static str)], _: std::time::Duration) {}
+    /// # }
+    /// let config = auto_mutex::Config::new("memory://")?.observer(MyObserver);
+    /// # Ok(()) }
+    /// ```
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Some(SharedObserver::new(observer));
         self
     }
 

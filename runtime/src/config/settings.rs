@@ -8,6 +8,7 @@ use super::duration::Span;
 use super::endpoint::Endpoint;
 use super::unit;
 use crate::error::SetupError;
+use crate::observe::SharedObserver;
 use crate::store::limits::LONGEST_LEASE;
 
 /// A shorter grant would mostly have ended when its reply arrives.
@@ -48,6 +49,8 @@ pub(crate) struct Settings {
     pub(crate) replicas: Option<Replicas>,
     /// Whether set-up returns before the store is connected.
     pub(crate) lazily: bool,
+    /// Gets the metrics.
+    pub(crate) observer: Option<SharedObserver>,
 }
 
 /// How many replicas must have a grant, and how soon.
@@ -74,6 +77,19 @@ impl LocalHandoff {
 }
 
 impl Settings {
+    /// For a client that never holds a lock: it connects at once, and adds nothing to the time for which servers grant
+    /// nothing after a restart or failover.
+    pub(crate) fn without_holds(&self) -> Self {
+        Self {
+            lease: SHORTEST_LEASE,
+            longest_lease: SHORTEST_LEASE,
+            restart_guard: false,
+            replicas: None,
+            lazily: false,
+            ..self.clone()
+        }
+    }
+
     pub(super) fn check(mut config: Config) -> Result<Self, SetupError> {
         if let Some(dialer) = &config.dialer {
             if !config.endpoint.has_tcp() {
@@ -115,6 +131,7 @@ impl Settings {
             handover: handover(config.handover)?,
             replicas,
             lazily: config.lazily,
+            observer: config.observer,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })

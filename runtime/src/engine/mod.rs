@@ -1,7 +1,8 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
 //! The engine owns the connection and the timers. So locks work under any executor, without an executor, and while a
-//! runtime ends. No code of users runs on this thread: wakers and subscribers have threads of their own (`wait/aside`).
+//! runtime ends. No code of users runs on this thread: wakers, subscribers and observers have threads of their own
+//! (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use super::kind::{LockKind, RW_LOCK};
+
 /// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,6 +28,30 @@ pub struct Holder {
     /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
+    /// The complete names of the locks that its task held when it asked for this one. At most the outermost eight, and
+    /// a kilobyte of names. A task holds the locks of the protected calls around it: annotated functions, and
+    /// `synchronize`.
+    pub holds: Vec<String>,
+}
+
+impl Holder {
+    /// The file in [`site`](Self::site), as it was given to the compiler.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        Some(place(&self.site)?.0)
+    }
+
+    /// The line in [`site`](Self::site).
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        Some(place(&self.site)?.1)
+    }
+}
+
+/// The file and the line in a site.
+pub(crate) fn place(site: &str) -> Option<(&str, u32)> {
+    let (file, line) = site.rsplit_once(" at ")?.1.rsplit_once(':')?;
+    Some((file, line.parse().ok()?))
 }
 
 /// The kind of a hold, or of a waiter's request.
@@ -42,14 +68,30 @@ pub enum HoldKind {
     Permit,
 }
 
-impl fmt::Display for HoldKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl HoldKind {
+    /// The kind of `units` of a name of this capacity; see [`LockKind::of`].
+    pub(crate) fn of(capacity: u32, takes_token: bool, units: u32) -> Self {
+        match LockKind::of(capacity, takes_token) {
+            LockKind::Mutex => Self::Mutex,
+            LockKind::Semaphore => Self::Permit,
+            LockKind::RwLock if units == RW_LOCK => Self::Writer,
+            LockKind::RwLock => Self::Reader,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
             Self::Mutex => "mutex",
             Self::Reader => "reader",
             Self::Writer => "writer",
             Self::Permit => "permit",
-        })
+        }
+    }
+}
+
+impl fmt::Display for HoldKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 

@@ -273,6 +273,17 @@ impl LockError {
         self.is_timeout() || closed
     }
 
+    /// The holder, if other callers held the lock and the store named one of them.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Holder> {
+        match self {
+            Self::Timeout { holder, .. } | Self::TooManyAttempts { holder, .. } => {
+                holder.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the error is `Timeout` or `TooManyAttempts`: other callers held the lock during the whole wait.
     #[must_use]
     pub fn is_timeout(&self) -> bool {

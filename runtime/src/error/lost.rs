@@ -28,7 +28,7 @@ pub enum LossCause {
 
 impl LossCause {
     /// All causes, in the order of their numbers.
-    const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::NotRenewed,
         Self::Expired,
         Self::Forced,
@@ -41,6 +41,19 @@ impl LossCause {
     /// For an atomic: see [`from_number`](Self::from_number).
     pub(crate) const fn number(self) -> u8 {
         self as u8
+    }
+
+    /// The value of the label `cause`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::NotRenewed => "not_renewed",
+            Self::Expired => "expired",
+            Self::Forced => "forced",
+            Self::Forgotten => "forgotten",
+            Self::Released => "released",
+            Self::ShutDown => "shut_down",
+            Self::Forked => "forked",
+        }
     }
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {

@@ -22,6 +22,7 @@ fn holder() -> Holder {
         owner: None,
         kind: Some(HoldKind::Mutex),
         units: Some(1),
+        holds: Vec::new(),
     }
 }
 

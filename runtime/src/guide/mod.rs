@@ -24,8 +24,10 @@ chapters! {
     leader_election: "leader_election.md",
     fencing: "fencing.md",
     testing: "testing.md",
+    observe: "observe.md",
     moving: "moving.md",
     production: "production.md",
+    operator: "operator.md",
     troubleshooting: "troubleshooting.md",
     comparison: "comparison.md",
 }

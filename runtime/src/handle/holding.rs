@@ -9,6 +9,7 @@ use super::last::Last;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Bounds, Terms};
+use crate::observe::HOLD;
 use crate::queue::{Confirmed, Hold, Holds, Unlocked, check_refresh};
 use crate::wait::block_on;
 
@@ -59,6 +60,7 @@ impl Holding {
         if let Some(last) = &origin.0 {
             last.remember(&hold, &Holds::from(hold.clone()), blocking);
         }
+        hold.begin();
         let mut holding = Self::new(hold);
         holding.last = origin.0;
         holding
@@ -205,7 +207,7 @@ impl Drop for Holding {
         let mut releasing = Releasing::new(&self.holds, returns);
         while let Some(hold) = releasing.next() {
             if !self.unused {
-                tracing::debug!(name = %hold.name(), held = ?hold.held(), "lock released");
+                tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use crate::error::{HoldKind, Holder};
+use crate::error::{HoldKind, Holder, place};
 use crate::store::{Meta, NameRecord};
 
 /// The state of a lock when the store was asked. It may change at any time.
@@ -37,7 +37,7 @@ pub struct Waiter {
     pub pid: u32,
     /// The place in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when the process waits, by the store's clock.
+    /// Since when the process waits, by the store's clock: when the first of its waiters joined the queue.
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
@@ -45,8 +45,24 @@ pub struct Waiter {
     pub kind: HoldKind,
     /// How many units it waits for: see [`Holder::units`].
     pub units: u32,
+    /// The complete names of the locks that its task held when it asked for this one: see [`Holder::holds`].
+    pub holds: Vec<String>,
     /// Its place in line, from 1.
     pub place: u32,
+}
+
+impl Waiter {
+    /// The file in [`site`](Self::site), as it was given to the compiler.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        Some(place(&self.site)?.0)
+    }
+
+    /// The line in [`site`](Self::site).
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        Some(place(&self.site)?.1)
+    }
 }
 
 impl fmt::Display for Waiter {
@@ -75,6 +91,7 @@ impl LockInfo {
                 owner: holder.owner,
                 kind: holder.kind?,
                 units: holder.units?,
+                holds: holder.holds,
                 place,
             })
         });

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::config::{SHORTEST_EXPIRE, Settings, Span};
 use crate::error::LockError;
 use crate::lease::Terms;
+use crate::observe::BY_HAND;
 use crate::queue::Patience;
 
 /// An `expire` that never ends.
@@ -21,6 +22,8 @@ pub(crate) struct Options {
     /// The store keeps the lock at least this long after the grant, also when it is released earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentrant: bool,
+    /// The site label of the metrics; `None`: the lock is taken by hand.
+    pub(crate) label: Option<&'static str>,
     /// An option whose value cannot be used, and why: the error of every call.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
 }
@@ -36,6 +39,12 @@ impl Options {
                 None
             }
         }
+    }
+
+    /// The site label of the metrics.
+    #[inline]
+    pub(crate) fn label(&self) -> &'static str {
+        self.label.unwrap_or(BY_HAND)
     }
 
     /// The terms and the time limits of a call with these options.
@@ -135,6 +144,14 @@ macro_rules! option_methods {
                 let interval = $crate::config::length(interval);
                 let interval = self.options.length("interval", interval);
                 self.options.retries = interval.map(|interval| (n, interval));
+                self
+            }
+
+            /// The label `lock.site` of this handle's metrics ([`Metric`](crate::Metric)), instead of `by_hand`. The
+            /// label must be a constant of the program, because each label makes a series of its own: no key can
+            /// become a label by accident.
+            pub fn metrics_label(mut self, label: &'static str) -> Self {
+                self.options.label = Some(label);
                 self
             }
         }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use super::{Demand, Handle, Holding, Options};
 use crate::error::LockError;
+use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
 
 /// A call that has begun.
@@ -101,8 +102,9 @@ impl Handle {
 /// Says which lock a call has obtained.
 #[inline]
 pub(crate) fn log_obtained(hold: &Hold) {
+    hold.begin();
     let grant = hold.grant();
-    tracing::debug!(name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
+    tracing::debug!(target: ACQUIRE, name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
 }
 
 /// The result of a call that does not wait: `None` if it found the lock taken.

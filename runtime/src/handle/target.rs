@@ -1,6 +1,7 @@
 //! [`AcquireTarget`]: the lock of a call, with its client and complete name.
 
 use std::borrow::Cow;
+use std::slice;
 use std::sync::Arc;
 
 use super::last::Last;
@@ -10,6 +11,7 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::member::Caller;
 use crate::name::Name;
+use crate::observe::{BY_HAND, Call, LockLabels, Watch};
 use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, Within, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
@@ -60,12 +62,37 @@ impl<'a> AcquireTarget<'a> {
             holding.keep(terms.at_least);
             return Ok(Taking::Obtained(Some(holding)));
         }
-        let want = self.want(demand, terms, patience.unwrap_or(own), blocking)?;
+        let patience = patience.unwrap_or(own);
+        let mut want = self.want(demand, terms, patience, options.label(), blocking)?;
+        let mut watch = self.watch(&want);
         let recent = LockQueue::recent(self.client.member(), &self.name);
         if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
+            if let Some(watch) = &mut watch {
+                watch.granted(slice::from_ref(&hold));
+            }
             return Ok(Taking::Obtained(Some(Holding::new(hold))));
         }
-        Ok(Taking::Waiting(self.join(&want)?))
+        want.meta = self.holding(&want.meta, &[]);
+        Acquire::call(self.join(&want), watch).map(Taking::Waiting)
+    }
+
+    /// Reports a call that begins now, if anybody wants reports.
+    #[inline]
+    fn watch(&self, want: &Want) -> Option<Box<Watch>> {
+        Watch::begin(self.client.member().observer(), || Call {
+            labels: LockLabels::of(want.label, &want.share),
+            name: &self.name,
+            meta: &want.meta,
+            may_wait: want.patience.waits(),
+        })
+    }
+
+    /// `meta` with the locks that the task holds: those of the protected calls around it, and `more`.
+    #[inline]
+    fn holding(&self, meta: &SharedStr, more: &[Name]) -> SharedStr {
+        let mut held = task::held(self.client.id());
+        held.extend_from_slice(more);
+        Meta::holding(meta, &held)
     }
 
     /// The holds of the calling task that this call may share; an error if it has some and may not ask for more.
@@ -125,16 +152,20 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock, regardless of what the calling task holds.
+    /// Asks for the lock, regardless of what the calling task holds, as a part of a call that already holds the locks
+    /// `held`.
     #[inline]
     pub(crate) fn enter(
         &self,
         demand: Demand,
-        terms: Terms,
+        (terms, label): (Terms, &'static str),
         patience: Patience,
         blocking: bool,
+        held: &[Name],
     ) -> Result<Acquire, LockError> {
-        self.join(&self.want(demand, terms, patience, blocking)?)
+        let mut want = self.want(demand, terms, patience, label, blocking)?;
+        want.meta = self.holding(&want.meta, held);
+        self.join(&want)
     }
 
     #[inline]
@@ -143,19 +174,16 @@ impl<'a> AcquireTarget<'a> {
         demand: Demand,
         terms: Terms,
         patience: Patience,
+        label: &'static str,
         blocking: bool,
     ) -> Result<Want, LockError> {
         let share = demand.share();
         let Some(owner) = self.owner else {
             let meta = self.meta.clone();
-            return Ok(want(
-                self.client.id(),
-                share,
-                terms,
-                patience,
-                meta,
-                blocking,
-            ));
+            return Ok(Want {
+                label,
+                ..want(self.client.id(), share, terms, patience, meta, blocking)
+            });
         };
         if owner.name().is_empty() {
             return Err(LockError::InvalidOption {
@@ -170,6 +198,7 @@ impl<'a> AcquireTarget<'a> {
         let meta = Meta::owned(&self.meta, owner);
         Ok(Want {
             owner: Some(owner.clone()),
+            label,
             ..want(self.client.id(), share, terms, patience, meta, blocking)
         })
     }
@@ -211,7 +240,7 @@ impl<'a> AcquireTarget<'a> {
     }
 }
 
-/// The request of the calling task, without an owner.
+/// The request of the calling task, by hand and without an owner.
 #[inline]
 pub(crate) fn want(
     client: u64,
@@ -227,6 +256,7 @@ pub(crate) fn want(
         terms,
         patience,
         meta,
+        label: BY_HAND,
         home: home(),
         relies: false,
         blocking,

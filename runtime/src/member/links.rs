@@ -1,6 +1,6 @@
 //! Whether the store can be reached, and whether it grants.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::clock::Instant;
@@ -16,6 +16,8 @@ pub(crate) struct Links {
     // Every transition reads this flag, so it is not protected by the lock.
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
+    /// The nodes that are connected.
+    connected: Mutex<HashSet<Node>>,
     any_closed: AtomicBool,
     closings: Mutex<HashMap<Node, GrantBlock>>,
     /// The last cause of any outage, and when it was reported.
@@ -26,19 +28,39 @@ pub(crate) struct Links {
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    pub(crate) fn up(&self, node: Node) {
+    /// `node` is connected. Like the other methods with a number, returns the change of the number of connected nodes.
+    pub(crate) fn up(&self, node: Node) -> i64 {
+        self.no_outage(node);
+        i64::from(lock(&self.connected).insert(node))
+    }
+
+    /// `node` is not used any more.
+    pub(crate) fn gone(&self, node: Node) -> i64 {
+        self.no_outage(node);
+        -i64::from(lock(&self.connected).remove(&node))
+    }
+
+    /// Nothing is connected any more.
+    pub(crate) fn all_gone(&self) -> i64 {
+        let connected = std::mem::take(&mut *lock(&self.connected));
+        -i64::try_from(connected.len()).unwrap_or(i64::MAX)
+    }
+
+    fn no_outage(&self, node: Node) {
         let mut outages = lock(&self.outages);
         outages.remove(&node);
         self.any_down.store(!outages.is_empty(), Ordering::Release);
     }
 
-    pub(crate) fn down(&self, node: Node, error: StoreError) {
+    pub(crate) fn down(&self, node: Node, error: StoreError) -> i64 {
         *lock(&self.last) = Some((Instant::now(), error.clone()));
         let mut outages = lock(&self.outages);
         outages
             .entry(node)
             .or_insert_with(|| (Instant::now(), error));
         self.any_down.store(true, Ordering::Release);
+        drop(outages);
+        -i64::from(lock(&self.connected).remove(&node))
     }
 
     /// The cause of the outage has changed.
@@ -132,6 +154,21 @@ mod tests {
         assert_eq!((same, cause.to_string().as_str()), (since, "WRONGPASS"));
         links.up(node);
         assert!(outage().is_none());
+    }
+
+    #[test]
+    fn each_connection_counts_once() {
+        let links = Links::default();
+        let gone = || StoreError::disconnected("gone");
+        assert_eq!(links.down(Node(1), gone()), 0);
+        assert_eq!((links.up(Node(1)), links.up(Node(1))), (1, 0));
+        assert_eq!((links.up(Node(2)), links.up(Node(3))), (1, 1));
+        assert_eq!(
+            (links.down(Node(1), gone()), links.down(Node(1), gone())),
+            (-1, 0)
+        );
+        assert_eq!((links.gone(Node(2)), links.gone(Node(2))), (-1, 0));
+        assert_eq!((links.all_gone(), links.all_gone()), (-1, 0));
     }
 
     #[test]

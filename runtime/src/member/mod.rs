@@ -27,11 +27,12 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
+use crate::observe::{Metric, SharedObserver};
 use crate::process::{self, EndsWithProcess};
 use crate::store::{Answer, Events, GrantBlock, Message, Node, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
-use crate::wait::lock;
+use crate::wait::{self, lock};
 
 const OPEN: u8 = 0;
 /// The client takes no new locks. Bodies continue, and may take nested locks.
@@ -53,6 +54,8 @@ pub(crate) struct ClientCore<Q> {
     /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,
+    /// Limits the warnings about calls that gave up.
+    pub(crate) timeouts: Repeated,
     phase: AtomicU8,
     /// The last handle of the client was dropped.
     orphaned: AtomicBool,
@@ -81,6 +84,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             timers: Timers::default(),
             failed_renewals: Repeated::default(),
             failed_releases: Repeated::default(),
+            timeouts: Repeated::default(),
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),
@@ -109,6 +113,24 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The observer that gets the metrics, if there is one.
+    #[inline]
+    pub(crate) fn observer(&self) -> Option<&SharedObserver> {
+        self.settings.observer.as_ref()
+    }
+
+    /// Tells the observer that the number of connected servers has changed by `change`.
+    fn note_servers(&self, change: i64) {
+        if change != 0
+            && let Some(observer) = self.observer()
+        {
+            let observer = observer.clone();
+            wait::observe(Box::new(move || {
+                observer.add(Metric::StoreConnected, &[], change);
+            }));
+        }
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -347,6 +369,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
         self.timers.clear();
         self.timers.interrupt();
+        self.note_servers(self.links.all_gone());
     }
 
     /// Whether the engine may end: the client was shut down, or has neither handles nor holds.
@@ -416,7 +439,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn connected(&self, node: Node, generation: u64) {
-        self.links.up(node);
+        self.note_servers(self.links.up(node));
         if generation > 1 {
             for local in self.living_at(node) {
                 local.reconnected();
@@ -425,7 +448,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn disconnected(&self, node: Node, error: StoreError) {
-        self.links.down(node, error);
+        self.note_servers(self.links.down(node, error));
         for local in self.living_at(node) {
             local.disconnected();
         }
@@ -440,7 +463,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn gone(&self, node: Node) {
-        self.links.up(node);
+        self.note_servers(self.links.gone(node));
         self.links.closed(node, None);
     }
 }

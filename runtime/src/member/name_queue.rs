@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Caller, ClientCore};
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::{Answer, HolderRecord, Message, Meta, SharedStr};
+use crate::store::{Answer, Message, Meta, SharedStr};
 
 /// The queue of one name. Its transitions are short and never block.
 pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
@@ -94,11 +94,7 @@ pub(crate) struct HeldName {
 impl HeldName {
     /// The place in the program.
     pub(crate) fn site(&self) -> String {
-        let record = HolderRecord {
-            token: 0,
-            meta: self.meta.clone(),
-        };
-        Meta::read(&record).map_or_else(String::new, |holder| holder.site)
+        Meta::caller(&self.meta).map_or_else(String::new, |caller| caller.site)
     }
 }
 

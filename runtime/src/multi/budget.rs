@@ -25,6 +25,11 @@ impl Budget {
         }
     }
 
+    /// Whether the call may wait.
+    pub(super) fn may_wait(&self) -> bool {
+        self.patience.waits()
+    }
+
     /// How many attempts the call has made.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts

@@ -41,8 +41,7 @@ impl MultiGuard {
     /// [`fencing_token_of`](Self::fencing_token_of) a name that protects the resource instead.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
-        let holds = self.holding.holds().all().iter();
-        holds.map(|hold| hold.grant().token).max().unwrap_or(0)
+        self.holding.holds().token()
     }
 
     /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the

@@ -93,7 +93,7 @@ impl MultiLock {
         body: impl FnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_lock()?;
-        let _entered = task::enter(guard.holding.holds());
+        let _entered = task::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 

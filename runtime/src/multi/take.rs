@@ -9,6 +9,7 @@
 //! that fails waits up to a second for the store to confirm the releases, so that its caller finds the other locks
 //! free.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::MultiGuard;
@@ -19,6 +20,8 @@ use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
 use crate::mutex::ONE_OF_ONE;
+use crate::name::Name;
+use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Patience, Unlocked};
 
 /// How often a call starts over because it lost a lock while it waited for the rest.
@@ -67,6 +70,21 @@ impl Slot {
     }
 }
 
+/// The names of a call, for its span.
+struct Names<'a, 'b>(&'a [AcquireTarget<'b>]);
+
+impl fmt::Display for Names<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, target) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            f.write_str(target.name.as_str())?;
+        }
+        Ok(())
+    }
+}
+
 struct Call<'a> {
     /// In order of name, without duplicates.
     targets: Vec<AcquireTarget<'a>>,
@@ -74,6 +92,8 @@ struct Call<'a> {
     /// Releases that the store may not have confirmed yet.
     given_back: Vec<Unlocked>,
     terms: Terms,
+    label: &'static str,
+    watch: Option<Box<Watch>>,
     budget: Budget,
     blocking: bool,
     /// The call waited for a lock, so `expire` restarts for all locks at the end.
@@ -94,11 +114,21 @@ impl<'a> Call<'a> {
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
+        let (first, names) = (&targets[0], Names(&targets));
+        let meta = first.meta();
+        let watch = Watch::begin(first.client.member().observer(), || observe::Call {
+            labels: LockLabels::of(options.label(), &ONE_OF_ONE.share()),
+            name: &names,
+            meta: &meta,
+            may_wait: patience.waits(),
+        });
         Ok(Self {
             targets,
             slots,
             given_back: Vec::new(),
             terms,
+            label: options.label(),
+            watch,
             budget: Budget::new(patience),
             blocking,
             waits: false,
@@ -109,6 +139,13 @@ impl<'a> Call<'a> {
         match self.obtain().await {
             Ok(()) => Ok(self.finish()),
             Err(error) => {
+                if let Some(mut watch) = self.watch.take() {
+                    watch.failed(&error);
+                }
+                if error.is_timeout() && self.budget.may_wait() {
+                    let first = &self.targets[0];
+                    warn_of_timeout(first.client.member(), &first.meta(), &error);
+                }
                 self.give_back().await;
                 Err(error)
             }
@@ -189,6 +226,9 @@ impl<'a> Call<'a> {
     /// Waits for one lock in its queue, while the call holds those before it.
     async fn wait_for(&mut self, index: usize, patience: Patience) -> Result<(), LockError> {
         self.waits = true;
+        if let Some(watch) = &mut self.watch {
+            watch.waits();
+        }
         let unlimited = Terms {
             expire: None,
             at_least: Duration::ZERO,
@@ -210,7 +250,17 @@ impl<'a> Call<'a> {
             at_least: Duration::ZERO,
             ..self.terms
         };
-        self.targets[index].enter(ONE_OF_ONE, terms, patience, self.blocking)
+        // The locks that the call has taken itself. Only for a call that waits: an attempt that fails keeps nothing.
+        let own = self.slots[..index].iter().zip(&self.targets);
+        let held: Vec<Name> = match patience.waits() {
+            true => own
+                .filter(|(slot, _)| matches!(slot, Slot::Own(_)))
+                .map(|(_, target)| Name::clone(&target.name))
+                .collect(),
+            false => Vec::new(),
+        };
+        let terms = (terms, self.label);
+        self.targets[index].enter(ONE_OF_ONE, terms, patience, self.blocking, &held)
     }
 
     /// The error if one of the obtained locks is lost.
@@ -233,7 +283,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    fn finish(self) -> MultiGuard {
+    fn finish(mut self) -> MultiGuard {
+        let watch = self.watch.take();
         let waited = self.budget.waited();
         let mut parts = Vec::with_capacity(self.slots.len());
         let mut nested = false;
@@ -260,6 +311,9 @@ impl<'a> Call<'a> {
             holding.nest(self.terms.expire);
         }
         let holds = holding.holds();
+        if let Some(mut watch) = watch {
+            watch.granted(holds.all());
+        }
         for (target, hold) in self.targets.iter().zip(holds.all()) {
             target.obtained(hold, holds, self.blocking);
         }

@@ -98,7 +98,7 @@ impl Mutex {
         body: impl FnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_lock()?;
-        let _entered = task::enter(guard.holding.holds());
+        let _entered = task::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Holding, want};
+use crate::handle::{Holding, log_obtained, want};
 use crate::lease::Terms;
 use crate::member::Caller;
 use crate::name::Name;
@@ -136,5 +136,7 @@ fn adopted(hold: Arc<Hold>, blocking: bool) -> MutexGuard {
     if let Some(caller) = Caller::current(blocking) {
         hold.taken_by(caller);
     }
-    MutexGuard::new(Holding::new(hold))
+    let holding = Holding::new(hold);
+    log_obtained(holding.first());
+    MutexGuard::new(holding)
 }

@@ -11,6 +11,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::config::{IntoDuration, argument};
 use crate::error::{LockError, SetupError};
+use crate::observe::HOLD;
 
 /// How long bodies may take to end by default. Kubernetes waits for 30 s.
 const USUAL_LIMIT: Duration = Duration::from_secs(25);
@@ -128,6 +129,7 @@ fn drain(signal: i32, limit: Duration) {
     );
     for held in super::exit::drain(limit) {
         tracing::warn!(
+            target: HOLD,
             held,
             "a body did not end in time: its lock is released, and the process ends"
         );

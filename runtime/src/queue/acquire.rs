@@ -11,6 +11,7 @@ use super::ticket::Unlocked;
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::LockError;
+use crate::observe::{Watch, warn_of_timeout};
 
 /// How many grants in a row may end before the call sees them.
 const MISSES: u32 = 5;
@@ -26,6 +27,10 @@ pub(crate) struct Acquire {
     stage: Stage,
     /// How many more grants it may miss.
     misses: u32,
+    /// Reports the call, if it is a call of its own and anybody wants reports.
+    watch: Option<Box<Watch>>,
+    /// Whether this is a call of its own, so that its timeout is logged.
+    is_call: bool,
 }
 
 /// The progress of the call.
@@ -41,7 +46,32 @@ impl Acquire {
         Self {
             stage: Stage::Waiting(queue, waiter),
             misses: MISSES,
+            watch: None,
+            is_call: false,
         }
+    }
+
+    /// Makes `entered` a call of its own, which is not a part of another call. From now on it counts as waiting, unless
+    /// it was granted at once or has failed.
+    #[inline]
+    pub(crate) fn call(
+        entered: Result<Self, LockError>,
+        mut watch: Option<Box<Watch>>,
+    ) -> Result<Self, LockError> {
+        let entered = entered.inspect_err(|error| {
+            if let Some(watch) = &mut watch {
+                watch.failed(error);
+            }
+        });
+        let mut call = entered?;
+        if let Some(watch) = &mut watch
+            && matches!(call.stage, Stage::Waiting(..))
+        {
+            watch.waits();
+        }
+        call.watch = watch;
+        call.is_call = true;
+        Ok(call)
     }
 
     /// Already granted.
@@ -50,6 +80,8 @@ impl Acquire {
         Self {
             stage: Stage::Obtained(hold),
             misses: MISSES,
+            watch: None,
+            is_call: false,
         }
     }
 
@@ -93,17 +125,62 @@ impl Acquire {
     /// Blocks the thread instead of the task.
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
+        let Some(mut watch) = self.watch.take() else {
+            return self.block();
+        };
+        let result = {
+            let _entered = watch.enter();
+            self.block()
+        };
+        watch.done(&result);
+        result
+    }
+
+    fn block(&mut self) -> Result<Arc<Hold>, LockError> {
         loop {
             let (queue, waiter) = match self.leave() {
                 Stage::Waiting(queue, waiter) => (queue, waiter),
                 Stage::Obtained(hold) => return Ok(hold),
                 Stage::Over => return Err(LockError::ShutDown),
             };
-            let hold = waiter.blocking_wait()?;
+            let hold = waiter.blocking_wait();
+            let hold = hold.inspect_err(|error| self.tell(&queue, &waiter, error))?;
             if waiter.want.relies || hold.is_valid() {
                 return Ok(hold);
             }
             self.missed(&queue, &waiter, &hold)?;
+        }
+    }
+
+    /// Polls the stages one after another.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
+        loop {
+            let result = match &self.stage {
+                Stage::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+                Stage::Obtained(hold) => Ok(hold.clone()),
+                Stage::Over => return Poll::Pending,
+            };
+            let stage = self.leave();
+            let hold = result.inspect_err(|error| {
+                if let Stage::Waiting(queue, waiter) = &stage {
+                    self.tell(queue, waiter, error);
+                }
+            })?;
+            match stage {
+                Stage::Waiting(queue, waiter) if !waiter.want.relies && !hold.is_valid() => {
+                    self.missed(&queue, &waiter, &hold)?;
+                }
+                Stage::Waiting(..) | Stage::Obtained(_) | Stage::Over => {
+                    return Poll::Ready(Ok(hold));
+                }
+            }
+        }
+    }
+
+    /// Logs that the call of `waiter` gave up.
+    fn tell(&self, queue: &LockQueue, waiter: &Waiter, error: &LockError) {
+        if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
+            warn_of_timeout(queue.member(), &waiter.want.meta, error);
         }
     }
 
@@ -136,22 +213,19 @@ impl Future for Acquire {
     type Output = Result<Arc<Hold>, LockError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        loop {
-            let result = match &self.stage {
-                Stage::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
-                Stage::Obtained(hold) => Ok(hold.clone()),
-                Stage::Over => return Poll::Pending,
-            };
-            let (stage, hold) = (self.leave(), result?);
-            match stage {
-                Stage::Waiting(queue, waiter) if !waiter.want.relies && !hold.is_valid() => {
-                    self.missed(&queue, &waiter, &hold)?;
-                }
-                Stage::Waiting(..) | Stage::Obtained(_) | Stage::Over => {
-                    return Poll::Ready(Ok(hold));
-                }
-            }
+        let this = &mut *self;
+        let Some(mut watch) = this.watch.take() else {
+            return this.advance(cx);
+        };
+        let polled = {
+            let _entered = watch.enter();
+            this.advance(cx)
+        };
+        match &polled {
+            Poll::Pending => this.watch = Some(watch),
+            Poll::Ready(result) => watch.done(result),
         }
+        polled
     }
 }
 

@@ -8,7 +8,7 @@ use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Held, TicketState};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
-use crate::store::Ticket as TicketId;
+use crate::store::{SharedStr, Ticket as TicketId};
 
 /// How long a grant that came as a message stays unclaimed here. Most bodies end sooner; then only the release is
 /// sent. The store waits two seconds.
@@ -28,6 +28,16 @@ pub(super) struct Granted {
     pub(super) lease: Duration,
     /// The signal that was granted instead of a unit.
     pub(super) signal: Option<Arc<str>>,
+}
+
+/// How a caller got its grant.
+pub(super) struct How {
+    pub(super) waited: Duration,
+    pub(super) attempts: u32,
+    /// The grant needed no request to the store.
+    pub(super) local: bool,
+    /// The holder while the caller waited, if known.
+    pub(super) behind: Option<SharedStr>,
 }
 
 impl Transition<'_> {
@@ -59,8 +69,15 @@ impl Transition<'_> {
         granted: &Granted,
         attempts: u32,
     ) -> bool {
-        let (want, waited) = (&waiter.want, waiter.started.until(self.now));
-        let how = (waited, attempts);
+        let want = &waiter.want;
+        let ticket = self.state.find(id).map(|index| &self.state.tickets[index]);
+        let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
+        let how = How {
+            waited: waiter.started.until(self.now),
+            attempts,
+            local: false,
+            behind: holder.map(|holder| holder.meta.clone()),
+        };
         let hold = self.queue.new_hold(want, id, granted, how, self.now);
         self.share_with_owner(&hold);
         if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
@@ -87,15 +104,14 @@ impl Transition<'_> {
 }
 
 impl LockQueue {
-    /// The hold that a grant gives to a waiter with the request `want`, which has waited for `waited` and made
-    /// `attempts`.
+    /// The hold that a grant gives to a waiter with the request `want`.
     #[inline]
     pub(super) fn new_hold(
         self: &Arc<Self>,
         want: &Want,
         ticket: TicketId,
         granted: &Granted,
-        (waited, attempts): (Duration, u32),
+        how: How,
         now: Instant,
     ) -> Arc<Hold> {
         let grant = Grant {
@@ -112,9 +128,12 @@ impl LockQueue {
                     .terms
                     .expire
                     .is_some_and(|expire| expire <= granted.lease),
-            waited: want.past.waited + waited,
-            attempts: want.past.attempts.saturating_add(attempts),
+            waited: want.past.waited + how.waited,
+            attempts: want.past.attempts.saturating_add(how.attempts),
             meta: want.meta.clone(),
+            label: want.label,
+            local: how.local,
+            behind: how.behind,
             home: want.home,
         };
         Hold::new(self.clone(), grant, want.terms, now)

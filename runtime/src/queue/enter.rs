@@ -132,7 +132,7 @@ impl Transition<'_> {
     /// Whether the caller would block the only thread that can release the lock.
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;
-        let waits = !matches!(want.patience, Patience::Once { .. });
+        let waits = want.patience.waits();
         if !want.blocking || !waits || want.home.is_none() || share.capacity == 0 {
             return false;
         }

@@ -11,6 +11,7 @@ use super::hold::{Grant, Hold};
 use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
 use super::waiter::Waiter;
+use crate::observe::Metric;
 
 /// A lease with less time left is not handed on.
 const SHORTEST: Duration = Duration::from_millis(50);
@@ -33,6 +34,7 @@ impl Transition<'_> {
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
+            self.count(Metric::Handover, hold.grant().labels());
             // The previous holder's `expire` may have made the lease shorter than the client's.
             let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
             let claim = self.claim_at(before.valid());
@@ -89,6 +91,9 @@ impl Transition<'_> {
             waited: waiter.waited(self.now),
             attempts: want.past.attempts.saturating_add(attempts),
             meta: want.meta.clone(),
+            label: want.label,
+            local: true,
+            behind: Some(grant.meta.clone()),
             home: want.home,
         };
         Hold::new(self.queue.clone(), next, want.terms, self.now)

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
-use crate::error::{LockError, LossCause};
+use crate::error::{HoldKind, LockError, LossCause};
 use crate::lease::{Listeners, Terms};
 use crate::member::Caller;
 use crate::name::Name;
+use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
 use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::wait::DeferredWakes;
@@ -46,9 +47,32 @@ pub(crate) struct Grant {
     pub(crate) attempts: u32,
     /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
+    /// The site label of the metrics.
+    pub(crate) label: &'static str,
+    /// The grant needed no request to the store.
+    pub(crate) local: bool,
+    /// The holder while the caller waited, if known here; encoded like `meta`.
+    pub(crate) behind: Option<SharedStr>,
     /// The thread of the single-threaded runtime that the holder's task runs on, if any.
     pub(crate) home: Option<ThreadId>,
 }
+
+impl Grant {
+    pub(crate) fn kind(&self) -> HoldKind {
+        HoldKind::of(self.capacity, self.takes, self.units)
+    }
+
+    pub(crate) fn labels(&self) -> LockLabels {
+        LockLabels::new(self.label, self.kind())
+    }
+}
+
+/// The observer has not been told about the hold.
+const UNSEEN: u8 = 0;
+/// The hold counts as active.
+const ACTIVE: u8 = 1;
+/// The observer was told about the end, or the hold ended before a caller had it.
+const OVER: u8 = 2;
 
 /// One grant of a name to this process.
 ///
@@ -68,6 +92,8 @@ pub(crate) struct Hold {
     units: AtomicU32,
     /// Guards that share this hold.
     guards: AtomicU32,
+    /// How much of the hold the observer was told about: see [`begin`](Self::begin).
+    seen: AtomicU8,
     listeners: Listeners,
     /// Who took it by hand.
     caller: OnceLock<Caller>,
@@ -95,6 +121,7 @@ impl Hold {
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
+            seen: AtomicU8::new(UNSEEN),
             listeners: Listeners::default(),
             caller: OnceLock::new(),
         })
@@ -102,6 +129,55 @@ impl Hold {
 
     pub(crate) fn name(&self) -> &Name {
         self.queue.name()
+    }
+
+    #[inline]
+    fn observer(&self) -> Option<&SharedObserver> {
+        self.queue.member().observer()
+    }
+
+    /// A caller has the hold now, so the observer counts it as active. Call this while no mutex is locked.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        if let Some(observer) = self.observer()
+            && self
+                .seen
+                .compare_exchange(UNSEEN, ACTIVE, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+        {
+            observer.add(Metric::Active, &self.grant.labels().pairs(), 1);
+        }
+    }
+
+    /// The hold has ended: tells the observer, once. Call this while no mutex is locked.
+    #[inline]
+    pub(crate) fn finish(&self) {
+        if let Some(end) = self.take_end() {
+            end.tell();
+        }
+    }
+
+    /// Like [`finish`](Self::finish), but tells the observer later, when no mutex is locked.
+    fn finish_later(&self, wakes: &mut DeferredWakes) {
+        if let Some(end) = self.take_end() {
+            wakes.observe(move || end.tell());
+        }
+    }
+
+    /// The report of the end; `None` if it was already made, or nothing is to be reported.
+    #[inline]
+    fn take_end(&self) -> Option<End> {
+        let observer = self.observer()?;
+        let state = self.state.load(Ordering::SeqCst);
+        if state == HELD || self.seen.swap(OVER, Ordering::AcqRel) != ACTIVE {
+            return None;
+        }
+        Some(End {
+            observer: observer.clone(),
+            labels: self.grant.labels(),
+            held: self.held(),
+            lost: state.checked_sub(LOST).and_then(LossCause::from_number),
+        })
     }
 
     pub(crate) fn local(&self) -> &Arc<LockQueue> {
@@ -240,8 +316,13 @@ impl Hold {
         self.listeners.wake(wakes);
         if lost {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
-            wakes.report(move || tracing::warn!(%name, ?held, %cause, "lock lost"));
+            let (meta, token) = (self.grant.meta.clone(), self.grant.token);
+            wakes.report(move || {
+                let holder = CallerPlace(&meta);
+                tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");
+            });
         }
+        self.finish_later(wakes);
     }
 
     /// Wakes its listeners, so that they check a bound that ends before the hold.
@@ -363,6 +444,27 @@ impl Hold {
     /// A guard is gone; `true` for the last one.
     pub(crate) fn unshare(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+/// The report of the end of a hold to the observer.
+struct End {
+    observer: SharedObserver,
+    labels: LockLabels,
+    held: Duration,
+    /// The cause, if the lock was lost.
+    lost: Option<LossCause>,
+}
+
+impl End {
+    fn tell(&self) {
+        let labels = self.labels.pairs();
+        self.observer.add(Metric::Active, &labels, -1);
+        self.observer
+            .record(Metric::HoldDuration, &labels, self.held);
+        if let Some(cause) = self.lost {
+            self.observer.add(Metric::Lost, &self.labels.lost(cause), 1);
+        }
     }
 }
 

@@ -39,6 +39,12 @@ impl Holds {
         &self.all()[0]
     }
 
+    /// The greatest of the fencing tokens.
+    pub(crate) fn token(&self) -> u64 {
+        let tokens = self.all().iter().map(|hold| hold.grant().token);
+        tokens.max().unwrap_or(0)
+    }
+
     pub(crate) fn bounds(&self) -> &Bounds {
         &self.bounds
     }

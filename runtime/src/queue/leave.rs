@@ -37,11 +37,13 @@ impl LockQueue {
         if self.release_lent(&mut state, hold, now) {
             drop(state);
             wakes.wake();
+            hold.finish();
             return;
         }
         self.go_on(state, now, wakes, |step| {
             step.release(hold, valid, returns, None);
         });
+        hold.finish();
     }
 
     /// Releases the hold. If the lock was still held, the result is the number of units that are free afterwards. The
@@ -74,6 +76,7 @@ impl LockQueue {
         {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
         }
+        hold.finish();
         promise
     }
 
@@ -87,7 +90,7 @@ impl LockQueue {
         if self.member().is_forked() {
             return false;
         }
-        self.step(|step| {
+        let over = self.step(|step| {
             let index = step.find_hold(hold)?;
             if !hold.end(step.now, step.wakes) {
                 return None;
@@ -96,9 +99,9 @@ impl LockQueue {
                 held.fail_refreshers(step.wakes);
             }
             Some(())
-        })
-        .flatten()
-        .is_some()
+        });
+        hold.finish();
+        over.flatten().is_some()
     }
 
     /// Asks the store to renew the lease now. `None` if it is lost or released.
@@ -304,6 +307,7 @@ impl Transition<'_> {
             held: false,
             unanswered: false,
             over: self.now.after(self.queue.lease()),
+            sent: self.now,
             unlocker: None,
         }
     }

@@ -12,6 +12,7 @@ use crate::error::LockError;
 use crate::lease::{RenewalSchedule, Terms};
 use crate::member::ClientCore;
 use crate::name::Name;
+use crate::observe::{LockLabels, Metric};
 use crate::store::{Answer, Loan, Op, Reply, Request, RequestId, Ticket as TicketId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{DeferredWakes, Promise, lock};
@@ -87,6 +88,8 @@ pub(super) struct Query {
     pub(super) op: Op,
     /// When to ask again, if the store was busy.
     pub(super) again: Instant,
+    /// When it was last sent.
+    pub(super) sent: Instant,
     pub(super) deadline: Instant,
     pub(super) promise: Answered,
 }
@@ -256,6 +259,31 @@ impl Transition<'_> {
                 Some(answer) => self.answer(answer),
                 None => return,
             }
+        }
+    }
+
+    /// Tells the observer to increase the counter `metric` by one.
+    pub(super) fn count(&mut self, metric: Metric, labels: LockLabels) {
+        if let Some(observer) = self.queue.member.observer() {
+            let observer = observer.clone();
+            self.wakes
+                .observe(move || observer.add(metric, &labels.pairs(), 1));
+        }
+    }
+
+    /// Tells the observer how long the store took to answer `op`, which was sent at `sent`.
+    pub(super) fn note_answer(&mut self, op: [(&'static str, &'static str); 1], sent: Instant) {
+        let (member, took) = (&self.queue.member, sent.until(self.now));
+        // No server gave an answer that took no time: a store that is not connected yet (`connect_lazily`) answers a
+        // release itself.
+        if let Some(observer) = member.observer()
+            && !took.is_zero()
+            && !member.store().is_here()
+        {
+            let observer = observer.clone();
+            self.wakes.observe(move || {
+                observer.record(Metric::StoreOperationDuration, &op, took);
+            });
         }
     }
 

@@ -7,6 +7,7 @@ use super::answer::RETRY;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use crate::clock::Instant;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::observe::operation;
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
 
@@ -29,6 +30,7 @@ impl LockQueue {
                 id: member.request_id(),
                 op: op.clone(),
                 again: Instant::NEVER,
+                sent: step.now,
                 deadline: step.now.after(store_timeout.min(limit)),
                 promise: promise.clone(),
             };
@@ -46,13 +48,17 @@ impl Transition<'_> {
             return;
         };
         let harmless_twice = is_harmless_twice(&queries[index].op);
+        let answered = (operation(&queries[index].op), queries[index].sent);
+        if !matches!(&result, Err(error) if error.is_disconnected()) {
+            self.note_answer(answered.0, answered.1);
+        }
         let result = match result {
             Ok(reply) => Ok(reply),
             // Sent again when the connection is back.
             Err(error) if error.is_disconnected() && harmless_twice => return,
             // The store did not execute the query; the cause is temporary.
             Err(error) if error.kind() == StoreErrorKind::Busy => {
-                queries[index].again = self.now.after(RETRY);
+                self.state.queries[index].again = self.now.after(RETRY);
                 return;
             }
             Err(error) => Err(self.lock_error(error)),
@@ -70,6 +76,7 @@ impl Transition<'_> {
         let mut again = Vec::new();
         for query in self.state.queries.iter_mut().filter(|query| which(query)) {
             query.again = Instant::NEVER;
+            query.sent = self.now;
             again.push((query.id, query.op.clone()));
         }
         for (id, op) in again {
@@ -95,7 +102,7 @@ impl Transition<'_> {
 }
 
 /// Whether a second execution is harmless. A second force could break the lock of the next holder; a second delete
-/// could drop signals that were added since.
+/// could drop signals that were added since. A second kick breaks no other hold, but it would report that it broke none.
 fn is_harmless_twice(op: &Op) -> bool {
-    !matches!(op, Op::Force { .. } | Op::Delete)
+    !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
 }

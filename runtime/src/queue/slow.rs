@@ -11,7 +11,8 @@ use super::lock_queue::Transition;
 use super::ticket::Ticket;
 use super::waiter::Waiter;
 use crate::clock::Instant;
-use crate::store::{HolderRecord, Meta, SharedStr};
+use crate::observe::{ACQUIRE, CallerPlace, HOLD};
+use crate::store::{Meta, SharedStr};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// How many warnings about one wait or one hold there were.
@@ -93,7 +94,8 @@ impl Transition<'_> {
                 return;
             }
             let meta = &waiter.want.meta;
-            match found.iter_mut().find(|other| other.meta == *meta) {
+            let same = |other: &&mut SlowWaiters| Meta::place(&other.meta) == Meta::place(meta);
+            match found.iter_mut().find(same) {
                 Some(other) => other.count += 1,
                 None => found.push(SlowWaiters {
                     meta: meta.clone(),
@@ -131,8 +133,8 @@ impl Transition<'_> {
                     waited,
                     place,
                 } = slow;
-                let site = site(&meta);
-                tracing::warn!(%name, ?waited, place, %holder, %site, calls = count, "a call has been waiting for a lock for a long time");
+                let site = CallerPlace(&meta);
+                tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls = count, "a call has been waiting for a lock for a long time");
             });
         }
     }
@@ -157,20 +159,11 @@ impl Transition<'_> {
         let (meta, waiters) = (hold.grant().meta.clone(), self.state.waiters.len());
         let (token, left) = (hold.grant().token, hold.expires_in(self.now));
         self.wakes.report(move || {
-            let holder = site(&meta);
+            let holder = CallerPlace(&meta);
             let expires_in = (left < Duration::MAX).then_some(left);
-            tracing::warn!(%name, ?held, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
+            tracing::warn!(target: HOLD, %name, ?held, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
         });
     }
-}
-
-/// Where a caller of this process is: its place in the program, process and machine.
-fn site(meta: &SharedStr) -> String {
-    let record = HolderRecord {
-        token: 0,
-        meta: meta.clone(),
-    };
-    Meta::read(&record).map_or_else(String::new, |caller| caller.to_string())
 }
 
 #[cfg(test)]

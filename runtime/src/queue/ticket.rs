@@ -114,6 +114,8 @@ pub(super) struct Leaving {
     pub(super) unanswered: bool,
     /// When the store drops the ticket even if no release arrives.
     pub(super) over: Instant,
+    /// When the release was last sent.
+    pub(super) sent: Instant,
     /// The caller that waits for the answer, and its deadline.
     pub(super) unlocker: Option<Unlocker>,
 }
@@ -260,6 +262,9 @@ impl Ticket {
             return None;
         }
         self.again = Instant::NEVER;
+        if let TicketState::Leaving(leaving) = &mut self.state {
+            leaving.sent = now;
+        }
         match &self.state {
             TicketState::Waiting(waiting) => match &waiting.waiter {
                 Some(waiter) if !waiting.queued => {

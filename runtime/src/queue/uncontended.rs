@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::deliver::Granted;
+use super::deliver::{Granted, How};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State};
 use super::send_log::SendLog;
@@ -51,7 +51,13 @@ impl LockQueue {
             lease,
             signal: None,
         };
-        let hold = self.new_hold(want, log.id, &granted, (Duration::ZERO, 1), now);
+        let how = How {
+            waited: Duration::ZERO,
+            attempts: 1,
+            local: true,
+            behind: None,
+        };
+        let hold = self.new_hold(want, log.id, &granted, how, now);
         let renew = self.next_renewal_after(now);
         self.arm(state, renew.min(hold.deadline()));
         let held = Held::new(hold.clone(), granted.counter, lease, now);

@@ -35,6 +35,11 @@ impl Patience {
         silence: Some(Duration::ZERO),
     };
 
+    /// Whether a call may wait.
+    pub(crate) fn waits(self) -> bool {
+        !matches!(self, Self::Once { .. })
+    }
+
     /// As `block` says.
     pub(crate) fn block(block: Option<Duration>) -> Self {
         match block {
@@ -60,6 +65,8 @@ pub(crate) struct Want {
     pub(crate) patience: Patience,
     /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
+    /// The site label of the metrics.
+    pub(crate) label: &'static str,
     /// The thread of the single-threaded runtime that the caller's task runs on.
     pub(crate) home: Option<ThreadId>,
     /// The caller blocks its thread while it waits.

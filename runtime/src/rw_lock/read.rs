@@ -89,7 +89,7 @@ impl RwLock {
         body: impl FnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_read()?;
-        let _entered = task::enter(guard.holding.holds());
+        let _entered = task::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 }

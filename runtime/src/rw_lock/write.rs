@@ -89,7 +89,7 @@ impl RwLock {
         body: impl FnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_write()?;
-        let _entered = task::enter(guard.holding.holds());
+        let _entered = task::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 }

@@ -132,7 +132,7 @@ impl Semaphore {
     /// The errors of [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
         let permit = self.blocking_acquire()?;
-        let _entered = task::enter(permit.holding.holds());
+        let _entered = task::enter_body(permit.holding.holds());
         Ok(body(&permit))
     }
 }

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::error::HoldKind;
 use crate::name::Name;
 
 pub(crate) use duplicates::find_duplicates;
@@ -85,6 +86,8 @@ pub struct State {
     first_type: OnceLock<&'static str>,
     /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
+    /// The template of the names.
+    label: OnceLock<String>,
 }
 
 /// A site's values for one client.
@@ -106,6 +109,7 @@ impl State {
     pub const NEW: Self = Self {
         first_type: OnceLock::new(),
         of_client: OnceLock::new(),
+        label: OnceLock::new(),
     };
 }
 
@@ -162,6 +166,22 @@ impl Site {
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.state.of_client.get_or_init(make);
         (first.id == id).then_some(first)
+    }
+
+    /// The site label of the metrics: the [`name`](Self::name), made once.
+    #[inline]
+    pub(crate) fn label(&'static self) -> &'static str {
+        self.state.label.get_or_init(|| self.template())
+    }
+
+    /// The kind of the holds of its calls.
+    pub(crate) fn hold_kind(&self) -> HoldKind {
+        match self.attribute {
+            Attribute::Mutex => HoldKind::Mutex,
+            Attribute::Semaphore => HoldKind::Permit,
+            Attribute::Read => HoldKind::Reader,
+            Attribute::Write => HoldKind::Writer,
+        }
     }
 
     /// The values of `expire`, `block`, `at_least` and `interval`, if they are literals.

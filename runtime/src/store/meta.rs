@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
-use crate::error::kind::RW_LOCK;
-use crate::error::{HoldKind, Holder, LockKind};
+use crate::error::{HoldKind, Holder};
+use crate::name::Name;
 
 /// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,10 +34,15 @@ impl Owner {
 
 /// The holder or waiter, as text in the store.
 ///
-/// Three percent-escaped words: machine, process id, site; with an owner, a fourth word. The machine is the host,
-/// followed by a comma and the pod if the pod differs from the host. (No host name contains a comma. Clients that do
-/// not know of pods take the whole word for the host.)
+/// Three percent-escaped words: machine, process id, site. Then, if there are any: the owner, and the locks that the
+/// task holds. The machine is the host, followed by a comma and the pod if the pod differs from the host. (No host name
+/// contains a comma. Clients that do not know of pods take the whole word for the host.)
 pub(crate) struct Meta;
+
+/// Limits of the locks that are written down for a task: their number, and the bytes of their names. They keep the record
+/// of a ticket small.
+const MOST_HELD: usize = 8;
+const MOST_BYTES: usize = 1024;
 
 impl Meta {
     /// The first word.
@@ -68,10 +73,44 @@ impl Meta {
         format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
+    /// `meta` for a task that holds the locks `names`, within the limits above. These names replace those in `meta`.
+    pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
+        // Nearly every call is by a task that holds nothing.
+        if names.is_empty() && Self::place(meta).len() == meta.len() {
+            return meta.clone();
+        }
+        let known = meta.find(HOLDS);
+        let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
+        let ends = text.len() + MOST_BYTES;
+        for name in names.iter().take(MOST_HELD) {
+            if text.len() + HOLDS.len() + name.as_str().len() > ends {
+                break;
+            }
+            text.push_str(HOLDS);
+            text.push_str(name.as_str());
+        }
+        text.into()
+    }
+
+    /// `meta` without the owner and the locks of the task: the same for all calls of one place in one process.
+    pub(crate) fn place(meta: &str) -> &str {
+        let end = meta.match_indices(' ').nth(2);
+        end.map_or(meta, |(end, _)| &meta[..end])
+    }
+
     /// `None` if this library did not write it.
     pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
+        let caller = Self::caller(&record.meta)?;
+        Some(Holder {
+            since: at(record.token),
+            ..caller
+        })
+    }
+
+    /// Like [`read`](Self::read), without the time.
+    pub(crate) fn caller(meta: &str) -> Option<Holder> {
         use crate::name::unescape;
-        let mut words = record.meta.split(' ');
+        let mut words = meta.split(' ');
         let machine = words.next()?;
         let (host, pod) = match machine.split_once(POD) {
             Some((host, pod)) => (host, Some(unescape(pod))),
@@ -79,19 +118,24 @@ impl Meta {
         };
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
-        // The fourth word is the owner.
-        if words.nth(1).is_some() {
-            return None;
+        let mut holds = Vec::new();
+        for word in words {
+            // Skips words that a later version has added.
+            let (key, value) = word.split_once(':')?;
+            if key == HOLDS_KEY {
+                holds.push(value.to_owned());
+            }
         }
         Some(Holder {
             host: unescape(host),
             pod,
             pid,
             site,
-            since: at(record.token),
-            owner: Self::owner(&record.meta),
+            since: SystemTime::UNIX_EPOCH,
+            owner: Self::owner(meta),
             kind: None,
             units: None,
+            holds,
         })
     }
 
@@ -102,12 +146,7 @@ impl Meta {
             token: ticket.since,
             meta: ticket.meta.clone(),
         })?;
-        let kind = match LockKind::of(capacity, ticket.takes) {
-            LockKind::Mutex => HoldKind::Mutex,
-            LockKind::Semaphore => HoldKind::Permit,
-            LockKind::RwLock if ticket.units == RW_LOCK => HoldKind::Writer,
-            LockKind::RwLock => HoldKind::Reader,
-        };
+        let kind = HoldKind::of(capacity, ticket.takes, ticket.units);
         Some(Holder {
             kind: Some(kind),
             units: Some(ticket.units),
@@ -117,14 +156,13 @@ impl Meta {
 
     /// The owner that `meta` names.
     pub(crate) fn owner(meta: &str) -> Option<String> {
-        let named = meta.split_once(HERE).or_else(|| meta.split_once(ANYWHERE));
-        named.map(|(_, owner)| crate::name::unescape(owner))
+        let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
+        named.map(crate::name::unescape)
     }
 
     /// Whether `meta` names `owner` as an owner in the cluster.
     pub(crate) fn names(meta: &str, owner: &str) -> bool {
-        let named = meta.split_once(ANYWHERE).map(|(_, owner)| owner);
-        named == Some(crate::name::escape(owner).to_string().as_str())
+        after(meta, ANYWHERE) == Some(crate::name::escape(owner).to_string().as_str())
     }
 }
 
@@ -136,11 +174,20 @@ fn at(micros: u64) -> SystemTime {
     time.map_or(now, |time| time.min(now))
 }
 
+/// The rest of the word that begins with `mark`.
+fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
+    let (_, rest) = meta.split_once(mark)?;
+    rest.split(' ').next()
+}
+
 /// The separator before a pod.
 const POD: char = ',';
 /// The separator before a client's own owner. No escaped word contains a colon or a space.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
+/// The separator before a lock that the task holds. A name contains no space.
+const HOLDS: &str = " holds:";
+const HOLDS_KEY: &str = "holds";
 
 #[cfg(test)]
 mod tests {
@@ -148,6 +195,10 @@ mod tests {
 
     fn read(meta: SharedStr) -> Option<Holder> {
         Meta::read(&HolderRecord { token: 1, meta })
+    }
+
+    fn names(names: &[&str]) -> Vec<Name> {
+        names.iter().map(|name| Name::from_escaped(name)).collect()
     }
 
     #[test]
@@ -166,9 +217,11 @@ mod tests {
             let holder = read(meta).unwrap();
             assert_eq!((&*holder.host, holder.pod.as_deref()), ("node-1", pod));
             assert_eq!((holder.pid, &*holder.site), (7, "f at x"));
-            let holder = read(Meta::write(&machine, 7, "f", Some(&owner))).unwrap();
+            let meta = Meta::write(&machine, 7, "f", Some(&owner));
+            let holder = read(Meta::holding(&meta, &names(&["n:a,b"]))).unwrap();
             assert_eq!(holder.pod.as_deref(), pod);
             assert_eq!(holder.owner.as_deref(), Some("me"));
+            assert_eq!(holder.holds, ["n:a,b"]);
         }
     }
 
@@ -180,5 +233,51 @@ mod tests {
             (&*holder.host, holder.pod.as_deref()),
             ("a b:c", Some("x, y"))
         );
+    }
+
+    #[test]
+    fn what_the_task_holds_comes_last_and_hides_nothing() {
+        let plain = Meta::write("host", 7, "a::b at src/b.rs:41", None);
+        let owner = Owner::Anywhere("night shift".into());
+        let owned = Meta::owned(&plain, &owner);
+        for (meta, owner) in [(&plain, None), (&owned, Some("night shift"))] {
+            let held = names(&["n:a:b", "here:x", "anywhere:y,z"]);
+            let meta = Meta::holding(meta, &held);
+            let caller = Meta::caller(&meta).unwrap();
+            assert_eq!(caller.holds, ["n:a:b", "here:x", "anywhere:y,z"]);
+            assert_eq!(caller.owner.as_deref(), owner);
+            assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
+            assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
+            assert_eq!(Meta::names(&meta, "night shift"), owner.is_some());
+            assert_eq!(Meta::place(&meta), &*plain);
+            // New names replace the old ones.
+            let again = Meta::holding(&meta, &names(&["other"]));
+            assert_eq!(Meta::caller(&again).unwrap().holds, ["other"]);
+            assert_eq!(
+                Meta::caller(&Meta::holding(&again, &[])).unwrap().holds,
+                [""; 0]
+            );
+        }
+        assert_eq!(Meta::place(&plain), &*plain);
+    }
+
+    #[test]
+    fn a_record_names_eight_locks_at_most() {
+        let many: Vec<String> = (0..20).map(|n| format!("n:{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let meta = Meta::holding(&Meta::write("h", 1, "s", None), &names(&many));
+        assert_eq!(Meta::caller(&meta).unwrap().holds, many[..8]);
+        let (long, rest) = ("n:".to_owned() + &"x".repeat(900), "n:y".repeat(50));
+        let meta = Meta::write("h", 1, "s", None);
+        let meta = Meta::holding(&meta, &names(&[long.as_str(), rest.as_str(), "n:z"]));
+        assert_eq!(Meta::caller(&meta).unwrap().holds, [long]);
+    }
+
+    #[test]
+    fn words_of_a_later_version_are_left_out_and_foreign_ones_are_not_ours() {
+        assert_eq!(Meta::caller("h 1 s later:x").unwrap().site, "s");
+        assert!(Meta::caller("h 1 s x").is_none());
+        assert!(Meta::caller("h one s").is_none());
+        assert!(Meta::caller("h 1").is_none());
     }
 }

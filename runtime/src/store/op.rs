@@ -105,6 +105,10 @@ pub(crate) enum Op {
     Force {
         owner: SharedStr,
     },
+    /// Removes the holders with this token, and no newer ones.
+    Kick {
+        token: u64,
+    },
     /// Notifies the holders of `owner` that their `expire` starts again.
     Refresh {
         owner: SharedStr,
@@ -136,7 +140,11 @@ impl Op {
             | Self::Release { ticket, .. }
             | Self::Raise { ticket, .. }
             | Self::Signal { ticket, .. } => Some(*ticket),
-            Self::Force { .. } | Self::Refresh { .. } | Self::Delete | Self::Inspect => None,
+            Self::Force { .. }
+            | Self::Kick { .. }
+            | Self::Refresh { .. }
+            | Self::Delete
+            | Self::Inspect => None,
         }
     }
 }

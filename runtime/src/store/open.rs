@@ -21,12 +21,7 @@ pub(crate) struct Opened {
 
 /// Opens the store of a member, on the thread of its engine.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
-    if !cfg!(feature = "tls-no-provider") && settings.endpoint.tls().is_some() {
-        return Err(SetupError::UnsupportedStore {
-            scheme: "rediss".to_owned(),
-            reason: "this program was built without TLS: run `cargo add auto-mutex --features tls`",
-        });
-    }
+    check_tls(settings)?;
     if settings.lazily && !matches!(settings.endpoint, Endpoint::Memory { .. }) {
         let (store, driver) = lazy::open(settings, member);
         return Ok(Opened::new(store, |events| driver.run(events)));
@@ -91,6 +86,17 @@ impl<'a> Opening<'a> {
             }
         }
     }
+}
+
+/// Refuses a URL that asks for TLS if this build has none.
+pub(super) fn check_tls(settings: &Settings) -> Result<(), SetupError> {
+    if !cfg!(feature = "tls-no-provider") && settings.endpoint.tls().is_some() {
+        return Err(SetupError::UnsupportedStore {
+            scheme: "rediss".to_owned(),
+            reason: "this program was built without TLS: run `cargo add auto-mutex --features tls`",
+        });
+    }
+    Ok(())
 }
 
 async fn one_server(

@@ -42,7 +42,7 @@ pub(crate) enum Reply {
     },
     /// The release ended a wait.
     Cancelled,
-    /// How many holders a force dropped.
+    /// How many holders a force or a kick dropped.
     Freed {
         holders: u64,
     },
@@ -89,6 +89,8 @@ pub(crate) struct TicketRecord {
     /// How long the lease of a holder or the place of a waiter still lasts.
     pub(crate) left: Duration,
     pub(crate) parked: bool,
+    /// A waiter that was silent when it was its turn.
+    pub(crate) passed_over: bool,
 }
 
 /// The state of a name in the reply to `Op::Inspect`.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::lease::Bounds;
 use crate::name::Name;
+use crate::observe::EnteredBody;
 use crate::queue::{Hold, Holds};
 
 pub(crate) use run::{finish, poll_under, run};
@@ -63,6 +64,45 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
         count: holds.all().len(),
         not_send: std::marker::PhantomData,
     }
+}
+
+/// A sync body on this thread: the frame for re-entry, and the span. Dropping it ends both.
+///
+/// The span ends first, so that the subscriber gets the end of the span before the lock is released.
+#[must_use]
+pub(crate) struct Body {
+    _span: Option<EnteredBody>,
+    _entered: Entered,
+}
+
+/// Like [`enter`], for a sync body that begins now.
+#[inline]
+pub(crate) fn enter_body(holds: &Holds) -> Body {
+    Body {
+        _span: EnteredBody::of(holds),
+        _entered: enter(holds),
+    }
+}
+
+/// The names of the locks of this client that the protected calls around the running task hold, the outermost first.
+#[inline]
+pub(crate) fn held(client: u64) -> Vec<Name> {
+    let found = STACK.try_with(|stack| {
+        let stack = stack.borrow();
+        if stack.is_empty() {
+            return Vec::new();
+        }
+        let task = tokio::task::try_id();
+        let own = |frame: &&Frame| frame.task == task && frame.hold.client_id() == client;
+        let mut names: Vec<Name> = Vec::new();
+        for frame in stack.iter().filter(own) {
+            if !frame.hold.is_released() && !names.contains(frame.hold.name()) {
+                names.push(frame.hold.name().clone());
+            }
+        }
+        names
+    });
+    found.unwrap_or_default()
 }
 
 /// The hold of `name` that a protected call around the running task has, with the bounds of that call. Of several such

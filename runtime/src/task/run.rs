@@ -9,6 +9,7 @@ use pin_project_lite::pin_project;
 
 use super::enter;
 use crate::error::LockError;
+use crate::observe::BodySpan;
 use crate::queue::Holds;
 
 pin_project! {
@@ -16,6 +17,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Run<F> {
         holds: Holds,
+        span: BodySpan,
         #[pin]
         body: Option<F>,
     }
@@ -24,6 +26,7 @@ pin_project! {
 /// Runs `body` under `holds`. If one is lost, `body` is dropped at its next await, and the result is `LockError::Lost`.
 pub(crate) fn run<F: Future>(holds: Holds, body: F) -> Run<F> {
     Run {
+        span: BodySpan::of(&holds),
         holds,
         body: Some(body),
     }
@@ -37,7 +40,10 @@ impl<F: Future> Future for Run<F> {
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Pending;
         };
-        let output = ready!(poll_under(this.holds, body, false, false, cx));
+        // Entered until the body is dropped.
+        let _entered = this.span.enter();
+        let polled = poll_under(this.holds, body, false, false, cx);
+        let output = ready!(polled);
         this.body.set(None);
         Poll::Ready(output)
     }
@@ -75,6 +81,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Finish<F> {
         holds: Holds,
+        span: BodySpan,
         #[pin]
         body: F,
     }
@@ -82,7 +89,11 @@ pin_project! {
 
 /// Runs `body` under `holds` to its end, even if one is lost.
 pub(crate) fn finish<F: Future>(holds: Holds, body: F) -> Finish<F> {
-    Finish { holds, body }
+    Finish {
+        span: BodySpan::of(&holds),
+        holds,
+        body,
+    }
 }
 
 impl<F: Future> Future for Finish<F> {
@@ -90,6 +101,7 @@ impl<F: Future> Future for Finish<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        let _span = this.span.enter();
         let _entered = enter(this.holds);
         this.body.poll(cx)
     }

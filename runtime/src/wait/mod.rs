@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use aside::{enter, has_told, tell};
+pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
 pub(crate) use first::first;
 pub(crate) use thread::on_thread;
@@ -38,6 +38,7 @@ struct Rest {
     wakers: Vec<Waker>,
     forgotten: Vec<Waker>,
     reports: Vec<aside::Job>,
+    metrics: Vec<aside::Job>,
 }
 
 impl DeferredWakes {
@@ -60,6 +61,11 @@ impl DeferredWakes {
     /// Runs `report`, which logs something rare, when no mutex is held.
     pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
         self.rest().reports.push(Box::new(report));
+    }
+
+    /// Calls `report`, which reports a metric to an observer, when no mutex is held.
+    pub(crate) fn observe(&mut self, report: impl FnOnce() + Send + 'static) {
+        self.rest().metrics.push(Box::new(report));
     }
 
     fn rest(&mut self) -> &mut Rest {
@@ -93,6 +99,9 @@ impl DeferredWakes {
         std::mem::take(&mut rest.reports)
             .into_iter()
             .for_each(aside::tell_boxed);
+        std::mem::take(&mut rest.metrics)
+            .into_iter()
+            .for_each(aside::observe);
     }
 
     fn wake_all(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::{Asked, RETRY};
 use crate::error::{LossCause, StoreError, StoreErrorKind};
+use crate::observe::{HOLD, Metric};
 use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::TicketState;
 use crate::store::Reply;
@@ -32,17 +33,21 @@ impl Transition<'_> {
             Err(error) => {
                 // The hold is valid until its deadline. After a reconnect every ticket is touched anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));
-                self.warn_of_renewal(error);
+                self.warn_of_renewal(index, error);
             }
         }
     }
 
-    fn warn_of_renewal(&mut self, error: StoreError) {
+    fn warn_of_renewal(&mut self, index: usize, error: StoreError) {
+        if let Some(held) = self.state.tickets[index].held() {
+            let labels = held.hold.grant().labels();
+            self.count(Metric::RenewalFailures, labels);
+        }
         let name = self.queue.name().clone();
         if let Some(others) = self.queue.member().failed_renewals.again(self.now) {
-            self.wakes.report(
-                move || tracing::warn!(%name, %error, others, "renewal failed, trying again"),
-            );
+            self.wakes.report(move || {
+                tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
+            });
         }
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::lock_queue::Transition;
 use super::ticket::TicketState;
 use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::observe::operation;
 use crate::store::{Answer, Mode, Op, Reply, Share};
 
 /// The delay before a refused renewal or release is sent again.
@@ -26,6 +27,7 @@ struct Asked {
 impl Transition<'_> {
     pub(super) fn answer(&mut self, answer: Answer) {
         let Answer { request, result } = answer;
+        let operation = operation(&request.op);
         let (ticket, counter, hold, acquires) = match request.op {
             Op::Acquire {
                 ticket,
@@ -46,8 +48,9 @@ impl Transition<'_> {
                 hold,
                 ..
             } => (ticket, counter, hold, None),
-            Op::Release { ticket, .. } => return self.answer_release(ticket, result),
+            Op::Release { ticket, .. } => return self.answer_release(ticket, operation, result),
             Op::Force { .. }
+            | Op::Kick { .. }
             | Op::Refresh { .. }
             | Op::Raise { .. }
             | Op::Signal { .. }
@@ -60,6 +63,10 @@ impl Transition<'_> {
             result,
         };
         if let Some(index) = self.state.find(ticket) {
+            let answered = !matches!(&asked.result, Err(error) if error.is_disconnected());
+            if answered && let Some(sent) = self.state.tickets[index].log.at(counter) {
+                self.note_answer(operation, sent);
+            }
             self.answer_ticket(index, acquires, asked);
         }
     }

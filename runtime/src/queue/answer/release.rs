@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::RETRY;
 use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::observe::HOLD;
 use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::TicketState;
 use crate::store::{Reply, Ticket as TicketId};
@@ -12,14 +13,22 @@ use crate::store::{Reply, Ticket as TicketId};
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Transition<'_> {
-    pub(super) fn answer_release(&mut self, id: TicketId, result: Result<Reply, StoreError>) {
+    pub(super) fn answer_release(
+        &mut self,
+        id: TicketId,
+        operation: [(&'static str, &'static str); 1],
+        result: Result<Reply, StoreError>,
+    ) {
         let Some(index) = self.state.find(id) else {
             return;
         };
         let TicketState::Leaving(leaving) = &self.state.tickets[index].state else {
             return;
         };
-        let (held, unanswered) = (leaving.held, leaving.unanswered);
+        let (held, unanswered, sent) = (leaving.held, leaving.unanswered, leaving.sent);
+        if !matches!(&result, Err(error) if error.is_disconnected()) {
+            self.note_answer(operation, sent);
+        }
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
             // An earlier copy of the release may have removed the ticket: then the local clock decides whether it was held.
@@ -68,9 +77,9 @@ impl Transition<'_> {
                 ticket.again = self.now.after(RETRY);
                 let name = self.queue.name().clone();
                 if let Some(others) = self.queue.member().failed_releases.again(self.now) {
-                    self.wakes.report(
-                        move || tracing::warn!(%name, %error, others, "release failed, trying again"),
-                    );
+                    self.wakes.report(move || {
+                        tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
+                    });
                 }
             }
         }

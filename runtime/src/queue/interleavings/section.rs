@@ -28,6 +28,7 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
         },
         patience: Patience::Queue(None),
         meta: "h 1 s".into(),
+        label: crate::observe::BY_HAND,
         home: None,
         relies: false,
         blocking: false,

@@ -131,6 +131,7 @@ impl World {
             terms: Terms { expire, at_least },
             patience,
             meta: "h 1 s".into(),
+            label: crate::observe::BY_HAND,
             home: None,
             relies: false,
             blocking: false,

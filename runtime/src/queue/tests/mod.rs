@@ -100,6 +100,7 @@ impl Rig {
             },
             patience: Patience::Queue(None),
             meta: "h 1 s".into(),
+            label: crate::observe::BY_HAND,
             home: None,
             relies: false,
             blocking: false,

@@ -48,6 +48,7 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
         (Op::Inspect, true),
         (Op::Delete, false),
         (Op::Force { owner: "".into() }, false),
+        (Op::Kick { token: 17 }, false),
     ] {
         let rig = Rig::new();
         let asked = ask(&rig, &op);

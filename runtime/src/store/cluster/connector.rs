@@ -7,7 +7,7 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::topology::{Topology, shuffle};
 use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
-use crate::store::redis::{self, Driver, Guard, Scripts, TermKeys};
+use crate::store::redis::{self, Driver, Guard, Route, Scripts, TermKeys};
 use crate::store::{MemberId, Node};
 
 /// Makes the connections of one member, and chooses the nodes to ask for the topology.
@@ -88,6 +88,19 @@ impl Connector {
             }
         }
         all.into_iter().map(|one| self.endpoint(one)).collect()
+    }
+
+    /// A reader of the node at `address`.
+    pub(super) fn inspector(&self, address: Address) -> redis::Inspector {
+        let endpoint = self.endpoint(address);
+        redis::Inspector::new(
+            Route::fixed(&endpoint),
+            &endpoint.access,
+            self.scripts.clone(),
+            self.guard.clone(),
+            self.replicas.map_or(0, |replicas| replicas.count),
+            self.connect_timeout,
+        )
     }
 
     fn endpoint(&self, address: Address) -> RedisEndpoint {

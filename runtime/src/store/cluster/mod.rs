@@ -5,6 +5,7 @@
 //! - `slot.rs`, `slot_map.rs`, `primary.rs`: the slot of a name, and the node that serves it.
 //! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
 //!   reports. `pace.rs`: how often it is asked for.
+//! - `inspector.rs`: reads names, and changes nothing.
 //! - `open.rs`, `connector.rs`: the first connections, and later ones. `epoch.rs`: the keys for the term notes of each node.
 //!
 //! This folder contains neither the lock rules nor the protocol of one node: see `store/redis`.
@@ -13,6 +14,7 @@ mod connector;
 mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
+mod inspector;
 mod open;
 mod pace;
 mod primary;
@@ -26,4 +28,5 @@ mod store;
 mod tests;
 mod topology;
 
+pub(super) use self::inspector::Inspector;
 pub(super) use self::open::Opening;

@@ -4,6 +4,7 @@
 //! clients of the process with the URL `memory://some-name` share one. The rules for a name are in [`state`]; this
 //! file has the map of names, the subscribed members and the clock.
 
+mod inspector;
 mod record;
 pub(crate) mod state;
 #[cfg(repository)]
@@ -17,6 +18,7 @@ use std::sync::{Arc, Weak};
 use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
+pub(super) use self::inspector::Inspector;
 use self::state::State;
 use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, Store};
 use crate::clock::Instant;

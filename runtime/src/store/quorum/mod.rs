@@ -11,6 +11,7 @@
 //! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
 //! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
 //!   release. `backoff.rs`: the pauses between rounds.
+//! - `inspector.rs`: reads names, and changes nothing.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 
 mod acquire;
@@ -19,6 +20,7 @@ mod backoff;
 mod collision;
 mod condvar;
 mod driver;
+mod inspector;
 mod job;
 mod machine;
 mod merge;
@@ -38,3 +40,5 @@ mod votes;
 mod wake;
 
 pub(crate) use self::driver::connect;
+pub(super) use self::inspector::Inspector;
+pub(super) use self::wake::is_wake_queue;

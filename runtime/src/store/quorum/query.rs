@@ -57,7 +57,7 @@ impl Quorum {
         if is_possible && !is_complete && !is_done && waits {
             return None;
         }
-        if matches!(job.request.op, Op::Force { .. }) {
+        if matches!(job.request.op, Op::Force { .. } | Op::Kick { .. }) {
             self.wake_one(&job.request.name);
         }
         if is_answered {
@@ -66,7 +66,7 @@ impl Quorum {
         let error = self.unreachable(majority);
         // Some nodes may have executed the operation.
         let error = match job.request.op {
-            Op::Force { .. } | Op::Delete if !error.is_disconnected() => {
+            Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)
             }
             _ => error,

@@ -22,7 +22,7 @@ pub(super) fn wake_queue(name: &Name) -> Name {
 }
 
 /// Whether `name` is a [`wake_queue`]. No name of a user can end like this.
-pub(super) fn is_wake_queue(name: &Name) -> bool {
+pub(in crate::store) fn is_wake_queue(name: &Name) -> bool {
     let before = name.as_str().strip_suffix(SUFFIX);
     before.is_some_and(|before| before.ends_with(":%"))
 }

@@ -94,6 +94,7 @@ fn code_of(op: &Op) -> u8 {
         Op::Release { .. } => code::RELEASE,
         Op::Adopt { .. } => code::ADOPT,
         Op::Force { .. } => code::FORCE,
+        Op::Kick { .. } => code::KICK,
         Op::Refresh { .. } => code::REFRESH,
         Op::Raise { .. } => code::RAISE,
         Op::Signal { .. } => code::SIGNAL,
@@ -158,7 +159,7 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
             number(out, millis(*expire));
             out.extend_from_slice(owner.as_bytes());
         }
-        Op::Raise { token, .. } => number(out, *token),
+        Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
         Op::Signal { signal, .. } => write_signal(out, signal),
         Op::Delete | Op::Inspect => {}
     }

@@ -7,6 +7,7 @@
 //! - `store.rs`, `pipeline/`: requests from any thread, until they are written.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies and rewrites.
 //! - `driver.rs`: replaces a lost connection. `replicas/`: grants that count only once replicas have them.
+//! - `inspector.rs`: reads names and their state, and changes nothing.
 //! - `rights.rs`: the commands that the user must be allowed to call.
 //!
 //! This folder does not know the kinds of locks, nor the queues of waiters in this process.
@@ -17,6 +18,7 @@ mod driver;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
+mod inspector;
 mod link;
 mod pending;
 mod pipeline;
@@ -42,6 +44,7 @@ pub(super) use self::connect::backoff::jittered;
 pub(super) use self::connect::inquiry::inquire;
 pub(super) use self::connect::probe::name as probe_name;
 pub(crate) use self::driver::Driver;
+pub(super) use self::inspector::Inspector;
 use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;

@@ -170,11 +170,12 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         token,
         meta,
         left,
-        parked,
+        state,
     ] = items.as_slice()
     else {
         return None;
     };
+    let state = integer::<u8>(state)?;
     Some(TicketRecord {
         ticket: Ticket::parse(text(ticket)?)?,
         member: MemberId::parse(text(member)?)?,
@@ -184,7 +185,8 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         token: integer(token)?,
         meta: shared(meta)?.into(),
         left: Duration::from_micros(integer(left)?),
-        parked: integer::<u8>(parked)? == 1,
+        parked: state == 2,
+        passed_over: state == 3,
     })
 }
 

@@ -23,6 +23,8 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// For nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
+/// For the operator's command, in addition to the others: to list names, and to find keys that never expire.
+pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
 /// For sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channel on which sentinels announce a new primary of a service.

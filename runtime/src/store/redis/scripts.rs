@@ -41,6 +41,7 @@ pub(super) mod code {
         RAISE = b'i',
         SIGNAL = b's',
         FORCE = b'f',
+        KICK = b'k',
         REFRESH = b'e',
         DELETE = b'x',
         INSPECT = b'?',

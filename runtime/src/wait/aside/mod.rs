@@ -1,8 +1,8 @@
 //! Runs code of users that an engine's thread must not run: it may block, or panic, while leases must be renewed.
 //!
-//! There are two kinds: wakers of tasks, and events for `tracing` subscribers. An engine has a thread for each kind;
-//! the thread starts when it is first needed, and ends with the engine. Wakers that are [`known`] not to block are
-//! called on the engine's thread, as most are. All other threads call wakers and subscribers directly.
+//! There are three kinds: wakers of tasks, events for `tracing` subscribers, and metrics for observers. An engine has a
+//! thread for each kind; the thread starts when it is first needed, and ends with the engine. Wakers that are [`known`]
+//! not to block are called on the engine's thread, as most are. All other threads call users' code directly.
 
 mod known;
 mod lane;
@@ -23,6 +23,8 @@ const EVENTS: usize = 1024;
 struct Aside {
     wakers: Lane,
     events: Lane,
+    /// Without a limit, because a gauge that misses a change would stay wrong.
+    metrics: Lane,
 }
 
 thread_local! {
@@ -41,6 +43,7 @@ pub(crate) fn enter(runtime: &Runtime) -> Entered {
     ASIDE.set(Some(Aside {
         wakers: Lane::new("auto-mutex-wakes", usize::MAX),
         events: Lane::new("auto-mutex-tells", EVENTS),
+        metrics: Lane::new("auto-mutex-metrics", usize::MAX),
     }));
     IS_ENGINE.set(true);
     Entered(std::marker::PhantomData)
@@ -90,6 +93,14 @@ pub(super) fn tell_boxed(event: Job) {
     match IS_ENGINE.get() {
         true => drop(with(|aside| aside.events.push(event))),
         false => event(),
+    }
+}
+
+/// Calls `report`, which reports a metric to an observer.
+pub(crate) fn observe(report: Job) {
+    match IS_ENGINE.get() {
+        true => drop(with(|aside| aside.metrics.push(report))),
+        false => report(),
     }
 }
 

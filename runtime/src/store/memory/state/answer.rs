@@ -91,6 +91,7 @@ impl State {
                 meta: record.meta.clone(),
                 left: Duration::from_micros(until - now),
                 parked: record.flag == Flag::Parked,
+                passed_over: record.is_waiting() && self.quiet.contains_key(&record.place),
             })
         };
         let mut holders: Vec<_> = self

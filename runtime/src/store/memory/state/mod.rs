@@ -152,6 +152,7 @@ impl State {
             Op::Release { .. } => self.release(&mut step, op),
             Op::Adopt { .. } => self.adopt(&mut step, op),
             Op::Force { owner } => self.force(&mut step, owner),
+            Op::Kick { token } => self.kick(&mut step, *token),
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Raise { ticket, token } => self.raise(&mut step, *ticket, *token),
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),

@@ -235,11 +235,21 @@ impl State {
     }
 
     pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) -> Reply {
+        self.drop_holders(step, |record| owner.is_empty() || record.owner == *owner)
+    }
+
+    /// Drops the hold with this token. Holders of one owner share a hold, and its token.
+    pub(super) fn kick(&mut self, step: &mut Step<'_, '_>, token: u64) -> Reply {
+        self.drop_holders(step, |record| record.token == token)
+    }
+
+    fn drop_holders(
+        &mut self,
+        step: &mut Step<'_, '_>,
+        is_chosen: impl Fn(&Record) -> bool,
+    ) -> Reply {
         let records = &self.records;
-        let chosen = |held: &mut (u64, Ticket)| {
-            let record = records.get(&held.1);
-            owner.is_empty() || record.is_some_and(|record| record.owner == *owner)
-        };
+        let chosen = |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(&is_chosen);
         let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
         for &(_, ticket) in &dropped {
             if let Some(mut record) = self.records.remove(&ticket) {

@@ -351,6 +351,33 @@ fn a_touch_never_creates_and_a_force_tells_the_holder() {
 }
 
 #[test]
+fn a_kick_ends_the_hold_with_its_token_and_no_newer_one() {
+    let mut world = World::new();
+    let ((a, ta), (b, tb)) = (ids(), ids());
+    let Reply::Granted { token, .. } = world.lock(a, ta) else {
+        panic!("not granted");
+    };
+    assert!(!is_granted(&world.lock(b, tb)));
+    world.told.clear();
+    assert_eq!(
+        world.run(b, &Op::Kick { token: token + 1 }),
+        Reply::Freed { holders: 0 }
+    );
+    assert_eq!(
+        world.run(b, &Op::Kick { token }),
+        Reply::Freed { holders: 1 }
+    );
+    assert!(world.told.contains(&(a, Message::Lost { ticket: ta })));
+    assert_eq!(world.touch(a, ta), Reply::Gone);
+    // Now the waiter holds the lock. The same kick breaks nothing.
+    assert_eq!(
+        world.run(b, &Op::Kick { token }),
+        Reply::Freed { holders: 0 }
+    );
+    assert!(is_granted(&world.touch(b, tb)));
+}
+
+#[test]
 fn capacities_must_agree_while_anybody_holds_or_waits() {
     let mut world = World::new();
     let ((a, ta), (b, tb)) = (ids(), ids());

@@ -24,7 +24,10 @@ pub(in super::super) struct Facts {
 
 impl Facts {
     /// Asks for everything, in one round trip.
-    pub(super) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
+    pub(in super::super) async fn ask(
+        connection: &mut Connection,
+        lag: Duration,
+    ) -> io::Result<Self> {
         let mut question = Vec::new();
         wire::command(&mut question, |words| words.text("INFO"));
         for name in SETTINGS {
@@ -54,7 +57,8 @@ impl Facts {
         }
     }
 
-    fn field(&self, name: &str) -> Option<&str> {
+    /// A field of INFO.
+    pub(in super::super) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.info.as_deref().ok()?.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
     }

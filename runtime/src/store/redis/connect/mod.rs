@@ -7,6 +7,7 @@
 //!   need.
 //! - `backoff.rs`: when to try again. `throttle.rs`: how often that logs a warning.
 //! - `renewal.rs`: new credentials for an open connection.
+//! - `inspect.rs`: a connection for reading, which changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod backoff;
@@ -14,6 +15,7 @@ pub(super) mod error;
 pub(super) mod facts;
 pub(super) mod hello;
 pub(super) mod inquiry;
+pub(super) mod inspect;
 mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;

@@ -13,6 +13,7 @@
 --     RAISE         TOKEN
 --     SIGNAL        1 byte: KIND (0: a token, 1: one, if more wait than there are signals, 2: one for each of these), the text of a token
 --     FORCE         owner (empty: all)
+--     KICK          TOKEN
 --     REFRESH       EXPIRE_MS, owner
 --     DELETE, INSPECT
 --   Two letters may come before these. UNTIL has one parameter, OPENS: nothing is granted before that time. SPREAD has none:

@@ -233,12 +233,13 @@
     -- if known.
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
-      if code == FORCE or code == REFRESH then
+      if code == FORCE or code == KICK or code == REFRESH then
         local owner, count = sub(text, code == FORCE and 65 or 73), 0
+        local number = code ~= FORCE and unpack_struct('<d', text, 65)
         local after = ' ' .. sub(KEY, NAME_START, -2)
-        if code == REFRESH then after = ' ' .. int((unpack_struct('<d', text, 65))) .. after end
+        if code == REFRESH then after = ' ' .. int(number) .. after end
         for _, r in ipairs(all_holders()) do
-          if code == FORCE and (owner == '' or r[OWNER] == owner) then
+          if code == FORCE and (owner == '' or r[OWNER] == owner) or code == KICK and r[TOKEN] == number then
             tell(r, 'lost', after)
             drop_holder(r, true)
             count = count + 1
@@ -246,7 +247,7 @@
             count = count + 1
           end
         end
-        return nil, nil, false, (code == FORCE and 'FREED ' or 'TOLD ') .. count
+        return nil, nil, false, (code == REFRESH and 'TOLD ' or 'FREED ') .. count
       elseif code == RAISE then
         local r = find(ticket)
         if not r or r[TOKEN] == 0 or r[FLAG] == 2 then return nil, nil, false, 'GONE' end
@@ -305,7 +306,7 @@
 
     -- Reports the state without what has ended: the token, the capacity, the used units, the number of signals,
     -- whether the name exists, the holders (in order of token, then of place) and the waiters (by place). Each of
-    -- them is {ticket, member, units, takes, since when, token, meta, microseconds left, parked}. The place of a waiter
+    -- them is {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}. The place of a waiter
     -- is the time when it came.
     function x.inspect()
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
@@ -315,7 +316,7 @@
       local function describe(r, ends)
         return {
           r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]), sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER]), int(ends - now),
-          r[FLAG] == 2 and 1 or 0,
+          r[FLAG],
         }
       end
       for _, r in ipairs(all_holders()) do

@@ -124,6 +124,16 @@ impl Judge {
                 self.promises
                     .retain(|ticket, _| !owner.is_empty() && !is_of(ticket));
             }
+            (Op::Kick { token }, reply) => {
+                let before = self.promises.len();
+                self.promises.retain(|_, promise| promise.token != *token);
+                let kicked = before - self.promises.len();
+                let freed = matches!(reply, Reply::Freed { holders } if *holders >= kicked as u64);
+                assert!(
+                    freed,
+                    "{kicked} promises of token {token} ended with {reply:?}"
+                );
+            }
             (Op::Signal { .. }, Reply::Signalled { count }) => self.signals += count,
             (Op::Delete, Reply::Deleted { .. }) => self.signals = 0,
             _ => {}

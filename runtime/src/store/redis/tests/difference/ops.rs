@@ -154,6 +154,10 @@ impl Use {
                 place,
                 meta: "host 56 heir".into(),
             },
+            // A hold that lasts, or one that is over.
+            46 if dice.one_in(2) => Op::Kick {
+                token: self.tokens.get(&ticket).copied().unwrap_or(17),
+            },
             46 => {
                 let of_one = dice.one_in(2);
                 Op::Force {

@@ -138,13 +138,14 @@ fn signal(text: &str) -> Op {
 }
 
 /// What leaves nothing behind where there was nothing.
-fn every_question(ticket: Ticket) -> [Op; 8] {
+fn every_question(ticket: Ticket) -> [Op; 9] {
     [
         touch(ticket),
         release(ticket),
         Op::Force {
             owner: SharedStr::default(),
         },
+        Op::Kick { token: 17 },
         Op::Refresh {
             owner: "somebody".into(),
             expire: Duration::from_secs(1),

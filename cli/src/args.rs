@@ -1,0 +1,310 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); 4 the precondition does \
+not hold (kick: the lock has no hold with that token); 5 the lock store cannot be reached. `run` has its own: see `run --help`.";
+
+/// Shows the holders and waiters of the locks of auto-mutex, and breaks a hold.
+#[derive(Debug, Parser)]
+#[command(name = "auto-mutex", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The URL of the lock store. Better set AUTO_MUTEX_URL instead: every user of the machine can read command lines
+    #[arg(
+        long,
+        env = "AUTO_MUTEX_URL",
+        hide_env_values = true,
+        global = true,
+        value_name = "URL"
+    )]
+    pub(crate) url: Option<String>,
+    /// The format of the result
+    #[arg(short, long, value_enum, global = true, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
+    /// How long to wait for a connection, and for an answer
+    #[arg(long, global = true, value_parser = duration, default_value = "5s", value_name = "TIME")]
+    pub(crate) timeout: Duration,
+}
+
+/// The format of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// One JSON document
+    Json,
+    /// One JSON document a line
+    Jsonl,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the locks that have holders or waiters
+    Ls(Ls),
+    /// Show everything about one lock: its holders and its waiters
+    Show(Show),
+    /// Explain a wait: follow the chain from the process that waits for nobody to this lock or process
+    Why(Why),
+    /// Show all chains of waits, and mark cycles
+    Tree,
+    /// Print the events of a lock as they happen
+    Watch(Watch),
+    /// Show a live table of all locks
+    Top(Top),
+    /// Break exactly one hold, named by its fencing token
+    Kick(Kick),
+    /// Run a command under a lock
+    Run(Run),
+    /// Find faults of the store and its locks
+    Doctor(Doctor),
+    /// Serve a live page on this machine, with /metrics and /api; read-only unless a token is given
+    Serve(Serve),
+    /// Print the ACL rule that a program with this URL needs
+    Acl(Acl),
+    /// List the annotated functions of a program, from the output of its `operator::sites_json()`
+    Sites(Sites),
+    /// Print a completion script
+    Completions(Completions),
+    /// Print the manual page
+    Man(Man),
+}
+
+/// `auto-mutex ls`
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    /// The names to list: `*` stands for any text, `?` for any character, `[ab]` for one of these
+    #[arg(default_value = "*", hide_default_value = true)]
+    pub(crate) pattern: String,
+    /// Only locks with waiters
+    #[arg(long)]
+    pub(crate) waiting: bool,
+    /// Only locks with a hold or a wait that is longer than this
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) longer_than: Option<Duration>,
+    /// Also names that were used in about the last ten minutes, but are not in use now
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// `auto-mutex show`
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The whole name of the lock, as `ls` shows it
+    pub(crate) name: String,
+}
+
+/// `auto-mutex why`
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// A lock, or a process as HOST:PID or POD:PID
+    #[arg(value_name = "NAME|HOST:PID")]
+    pub(crate) subject: String,
+}
+
+/// `auto-mutex watch`
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The whole name of the lock, as `ls` shows it
+    pub(crate) name: String,
+    /// How often to look
+    #[arg(long, value_parser = duration, default_value = "500ms", value_name = "TIME")]
+    pub(crate) every: Duration,
+    /// End after so many events
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+}
+
+/// `auto-mutex top`
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// The names to show: see `ls`
+    #[arg(default_value = "*", hide_default_value = true)]
+    pub(crate) pattern: String,
+    /// How often to look
+    #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
+    pub(crate) every: Duration,
+}
+
+/// `auto-mutex kick`
+#[derive(Debug, Args)]
+pub(crate) struct Kick {
+    /// The whole name of the lock, as `ls` shows it
+    pub(crate) name: String,
+    /// The fencing token of the hold, as `show` prints it
+    #[arg(long, value_name = "T")]
+    pub(crate) token: u64,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Show what would happen, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+}
+
+const RUN_EXIT_CODES: &str = "\
+The exit code is that of the command; 128 and the number of the signal, if one ended it. If it did not run to its end:
+  69  the lock store cannot be reached, or refuses
+  75  the lock was held by others for all of --block
+  79  the lock was lost; the command was ended by SIGTERM, and by SIGKILL after --grace
+ 126  the command cannot be run
+ 127  the command was not found
+
+The command runs without a shell, in a process group of its own, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
+environment is the fencing token: send it with each write, so that the database can refuse a late one. SIGTERM, SIGINT and SIGHUP
+are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command runs on, and the lock ends with its lease.";
+
+/// `auto-mutex run`
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXIT_CODES)]
+pub(crate) struct Run {
+    /// The name of the lock
+    pub(crate) name: String,
+    /// How long to wait for the lock. Without this option, there is no limit; 0 does not wait
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) block: Option<Duration>,
+    /// Keep the lock at least this long, counted from the grant, even if the command ends sooner: for jobs that start on
+    /// several machines whose clocks differ
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) at_least: Option<Duration>,
+    /// End the command if it has held the lock for this long
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) expire: Option<Duration>,
+    /// Take one of N permits of a semaphore instead of a mutex
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) semaphore: Option<u32>,
+    /// How long the store keeps the lock without a renewal, if this machine dies: 100 ms to 30 s
+    #[arg(long, value_parser = duration, default_value = "10s", value_name = "TIME")]
+    pub(crate) lease: Duration,
+    /// How long the command has to end after SIGTERM, when the lock is lost
+    #[arg(long, value_parser = duration, default_value = "5s", value_name = "TIME")]
+    pub(crate) grace: Duration,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `auto-mutex doctor`
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// A wait that is longer than this is a finding
+    #[arg(long, value_parser = duration, default_value = "10m", value_name = "TIME")]
+    pub(crate) longest_wait: Duration,
+    /// A server whose clock differs by more than this from the clock of this machine is a finding
+    #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
+    pub(crate) clock: Duration,
+}
+
+/// `auto-mutex serve`
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The address to listen on. Beyond this machine, --kick-token is needed, and reading needs the token too
+    #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// A file with a token of at least 16 characters. A client that sends it (Authorization: Bearer …) may break holds
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kick_token: Option<PathBuf>,
+    /// How often to look
+    #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
+    pub(crate) every: Duration,
+}
+
+/// `auto-mutex acl`
+#[derive(Debug, Args)]
+pub(crate) struct Acl {
+    /// The URL of the program; without it, the one of --url. The command does not connect
+    #[arg(value_name = "URL")]
+    pub(crate) of: Option<String>,
+    /// The rule for a user of this command, instead of the rule for programs that take locks
+    #[arg(long)]
+    pub(crate) operator: bool,
+    /// Leave out commands that only report more about the server
+    #[arg(long)]
+    pub(crate) least: bool,
+    /// With CLIENT SETINFO, for servers of version 7.2 and above
+    #[arg(long)]
+    pub(crate) setinfo: bool,
+    /// The name of the user
+    #[arg(long, default_value = "locks", value_name = "NAME")]
+    pub(crate) user: String,
+}
+
+/// `auto-mutex sites`
+#[derive(Debug, Args)]
+pub(crate) struct Sites {
+    /// The file; `-` is standard input
+    pub(crate) file: PathBuf,
+}
+
+/// `auto-mutex completions`
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// For which shell
+    pub(crate) shell: Shell,
+}
+
+/// `auto-mutex man`
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write a page for each command into this folder, instead of the main one to standard output
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// Seconds, or a text like `250ms`, `2m` or `1h 30m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        let seconds = Duration::try_from_secs_f64(seconds);
+        return seconds.map_err(|_| "it is no length of time".to_owned());
+    }
+    humantime::parse_duration(text)
+        .map_err(|_| "give seconds, or a length of time like 250ms, 30s, 2m or 1h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_fit_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lengths_of_time_are_seconds_or_have_a_unit() {
+        for (text, millis) in [
+            ("10", 10_000),
+            ("0", 0),
+            ("0.25", 250),
+            ("250ms", 250),
+            ("2m", 120_000),
+        ] {
+            assert_eq!(
+                duration(text).unwrap(),
+                Duration::from_millis(millis),
+                "{text}"
+            );
+        }
+        for text in ["", "-1", "x", "10 parsecs", "inf", "NaN"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `auto-mutex acl`
+
+use std::io::Write;
+
+use auto_mutex::Config;
+use serde::Serialize;
+
+use crate::args::{Acl, Format, Global};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::json::{self, Versioned};
+use crate::output::stdout;
+use crate::store::config;
+
+#[derive(Debug, Serialize)]
+struct Rules {
+    rule: String,
+    sentinels: Option<String>,
+    commands: Vec<String>,
+}
+
+pub(crate) fn run(global: &Global, args: &Acl) -> Outcome {
+    let is_plain = |c: char| c.is_ascii_graphic();
+    if args.user.is_empty() || !args.user.chars().all(is_plain) {
+        return Err(Failure::Usage(
+            "a user of Redis has no spaces in its name".to_owned(),
+        ));
+    }
+    let config = match &args.of {
+        Some(url) => Config::new(url)?,
+        None => config(global)?,
+    };
+    let mut rule = auto_mutex::acl_rule(config)?;
+    if args.operator {
+        rule = rule.operator();
+    }
+    if args.least {
+        rule = rule.without_optional();
+    }
+    if args.setinfo {
+        rule = rule.with_setinfo();
+    }
+    let mut out = stdout();
+    match global.output.unwrap_or(Format::Table) {
+        Format::Table => {
+            writeln!(out, "ACL SETUSER {} reset on >PASSWORD {rule}", args.user)?;
+            if let Some(sentinels) = rule.sentinels() {
+                writeln!(out, "\n# On each sentinel:")?;
+                writeln!(
+                    out,
+                    "ACL SETUSER {} reset on >PASSWORD {sentinels}",
+                    args.user
+                )?;
+            }
+        }
+        format => {
+            let rules = Rules {
+                rule: rule.to_string(),
+                sentinels: rule.sentinels().map(str::to_owned),
+                commands: rule.commands().map(str::to_owned).collect(),
+            };
+            json::write(&mut out, &Versioned::new(rules), format == Format::Jsonl)?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,179 @@
+//! `auto-mutex kick`
+
+use std::io::{self, Write};
+
+use auto_mutex::operator::{Hold, Lock};
+use serde::Serialize;
+
+use super::show::one;
+use crate::args::{Format, Global, Kick};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::json::{self, Holder, Versioned, Waiter};
+use crate::output::words::{place, process, process_and_host, short};
+use crate::output::{self, stdout};
+use crate::store::look;
+
+/// The document: the hold that is broken, or would be.
+#[derive(Debug, Serialize)]
+struct Kicked {
+    name: String,
+    token: String,
+    dry_run: bool,
+    kicked: bool,
+    holder: Option<Holder>,
+    next: Option<Waiter>,
+}
+
+pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
+    let operator = look(global)?;
+    let lock = one(operator.inspect(&[&args.name])?)?;
+    let is_for_people = global.output.unwrap_or(Format::Table) == Format::Table;
+    let hold = lock.holders.iter().find(|hold| hold.has_token(args.token));
+    let Some(hold) = hold else {
+        complain(&lock, args.token);
+        let reported = report(global, args, &lock, None, false);
+        return finished(reported, Exit::Precondition);
+    };
+    let must_ask = !args.yes && !args.dry_run;
+    if is_for_people || must_ask {
+        let described = describe(&lock, hold);
+        if must_ask {
+            described.map_err(cannot_ask)?;
+        }
+    }
+    if args.dry_run {
+        report(global, args, &lock, Some(hold), false)?;
+        return Ok(Exit::Done);
+    }
+    if must_ask && !is_confirmed().map_err(cannot_ask)? {
+        return Err(Failure::Other(
+            "not confirmed: nothing was changed".to_owned(),
+        ));
+    }
+    let kicked = operator.kick(&lock.name, args.token)?;
+    if !kicked {
+        output::complain(&format!(
+            "{} was released meanwhile: nothing was changed",
+            lock.name
+        ));
+    }
+    finished(
+        report(global, args, &lock, Some(hold), kicked),
+        match kicked {
+            true => Exit::Done,
+            false => Exit::Precondition,
+        },
+    )
+}
+
+/// The exit code says what became of the hold, also if nobody reads the report.
+fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
+    match reported {
+        Ok(()) | Err(Failure::Unread) => Ok(exit),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A question that nobody could read must not end like a success.
+fn cannot_ask(error: io::Error) -> Failure {
+    Failure::Other(format!("cannot ask, so nothing was changed: {error}"))
+}
+
+fn complain(lock: &Lock, token: u64) {
+    let held = lock
+        .holders
+        .iter()
+        .map(|hold| format!("{} with token {}", process(&hold.who), hold.token));
+    let held: Vec<_> = held.collect();
+    let held = match held.is_empty() {
+        true => "nobody holds it".to_owned(),
+        false => format!("it is held by {}", held.join(", ")),
+    };
+    output::complain(&format!(
+        "nobody holds {} with token {token}: {held}",
+        lock.name
+    ));
+}
+
+/// Writes the holder and the consequences to standard error.
+fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
+    let mut out = io::stderr().lock();
+    writeln!(
+        out,
+        "{} is held by {} for {}",
+        lock.name,
+        process_and_host(&hold.who),
+        short(hold.held)
+    )?;
+    writeln!(out, "  {}", place(&hold.who))?;
+    writeln!(
+        out,
+        "  token {}, lease left {}",
+        hold.token,
+        short(hold.lease_left)
+    )?;
+    let shared = lock
+        .holders
+        .iter()
+        .filter(|other| other.token == hold.token)
+        .count();
+    if shared > 1 {
+        writeln!(
+            out,
+            "  {shared} processes share this hold, as one owner: it ends for all of them"
+        )?;
+    }
+    writeln!(
+        out,
+        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one goes on until it \
+         looks. What the lock protects may be in use for a moment more."
+    )?;
+    match lock.waiters.first() {
+        Some(next) => writeln!(
+            out,
+            "Next in line: {}, after {}.",
+            process(&next.who),
+            short(next.waited)
+        )?,
+        None => writeln!(out, "No process waits.")?,
+    }
+    Ok(())
+}
+
+fn is_confirmed() -> io::Result<bool> {
+    write!(io::stderr(), "Type yes to break this hold: ")?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(answer.trim() == "yes")
+}
+
+fn report(
+    global: &Global,
+    args: &Kick,
+    lock: &Lock,
+    hold: Option<&Hold>,
+    kicked: bool,
+) -> Result<(), Failure> {
+    let mut out = stdout();
+    match global.output.unwrap_or(Format::Table) {
+        Format::Table => match (hold, kicked) {
+            (Some(hold), true) => {
+                writeln!(out, "broken: {} of {}", lock.name, process(&hold.who))?;
+            }
+            (Some(_), false) if args.dry_run => writeln!(out, "nothing was changed (--dry-run)")?,
+            _ => {}
+        },
+        format => {
+            let document = Versioned::new(Kicked {
+                name: lock.name.clone(),
+                token: args.token.to_string(),
+                dry_run: args.dry_run,
+                kicked,
+                holder: hold.map(Holder::of),
+                next: lock.waiters.first().map(Waiter::of),
+            });
+            json::write(&mut out, &document, format == Format::Jsonl)?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,73 @@
+//! `auto-mutex sites`
+
+use std::io::{self, Read as _, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::args::{Format, Global, Sites};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::json::{self, List};
+use crate::output::words::clean;
+use crate::output::{stdout, table};
+
+/// What `auto_mutex::operator::sites_json` writes.
+#[derive(Debug, Deserialize)]
+struct Written {
+    schema_version: u32,
+    sites: Vec<Site>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct Site {
+    name: String,
+    attribute: String,
+    options: String,
+    function: String,
+    module: String,
+    file: String,
+    line: u32,
+}
+
+pub(crate) fn run(global: &Global, args: &Sites) -> Outcome {
+    let shown = args.file.display();
+    let mut text = String::new();
+    let read = match args.file.as_os_str() == "-" {
+        true => io::stdin().read_to_string(&mut text).map(drop),
+        false => std::fs::read_to_string(&args.file).map(|read| text = read),
+    };
+    read.map_err(|error| Failure::Other(format!("{shown}: {error}")))?;
+    let written: Written = serde_json::from_str(&text).map_err(|error| {
+        Failure::Other(format!("{shown} is not what sites_json() writes: {error}"))
+    })?;
+    if written.schema_version != json::SCHEMA_VERSION {
+        let version = written.schema_version;
+        let text = format!("{shown} has the version {version}, which this command does not know");
+        return Err(Failure::Other(text));
+    }
+    let mut out = stdout();
+    match global.output.unwrap_or(Format::Table) {
+        Format::Table => {
+            let mut rows = table::table(&["NAME", "ATTRIBUTE", "FUNCTION", "PLACE"]);
+            for site in &written.sites {
+                let options = match site.options.is_empty() {
+                    true => String::new(),
+                    false => format!("({})", site.options),
+                };
+                rows.add_row([
+                    clean(&site.name).into_owned(),
+                    clean(&format!("#[{}{options}]", site.attribute)).into_owned(),
+                    clean(&format!("{}::{}", site.module, site.function)).into_owned(),
+                    clean(&format!("{}:{}", site.file, site.line)).into_owned(),
+                ]);
+            }
+            table::write(&mut out, &rows, "")?;
+        }
+        format => {
+            let mut list = List::begin(&mut out, "sites", format == Format::Jsonl)?;
+            written.sites.iter().try_for_each(|site| list.item(site))?;
+            list.end()?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,202 @@
+//! `auto-mutex watch`: the events of a lock, found by reading its state at an interval.
+//!
+//! The store sends messages only to the channels of the members that they concern. If this command subscribed to such a
+//! channel, the store would take it for that member. So a hold that is shorter than the interval may be missed.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use auto_mutex::operator::{Hold, Lock, Wait};
+use serde::Serialize;
+
+use super::show::one;
+use crate::args::{Format, Global, Watch};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::json::{self, Process, Versioned, millis};
+use crate::output::words::{date, place, process, short};
+use crate::output::{is_unread, stdout};
+use crate::store::look;
+
+/// An event between two reads.
+#[derive(Debug, Serialize)]
+pub(crate) struct Event {
+    pub(crate) at: String,
+    pub(crate) name: String,
+    pub(crate) event: &'static str,
+    pub(crate) ticket: Option<String>,
+    pub(crate) token: Option<String>,
+    pub(crate) place: Option<u32>,
+    pub(crate) units: Option<u32>,
+    pub(crate) held_ms: Option<u64>,
+    pub(crate) waited_ms: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) process: Option<Process>,
+    #[serde(skip)]
+    words: String,
+}
+
+pub(crate) fn run(global: &Global, args: &Watch) -> Outcome {
+    let operator = look(global)?;
+    let mut out = stdout();
+    let mut before: Option<Lock> = None;
+    let mut left = args.count.unwrap_or(u64::MAX);
+    loop {
+        let lock = one(operator.inspect(&[&args.name])?)?;
+        for event in events(before.as_ref(), &lock) {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            write_event(&mut out, global, &event)?;
+        }
+        out.flush()?;
+        if left == 0 {
+            return Ok(Exit::Done);
+        }
+        if is_unread() {
+            return Err(Failure::Unread);
+        }
+        before = Some(lock);
+        sleep(args.every.max(Duration::from_millis(20)));
+    }
+}
+
+fn write_event(out: &mut impl Write, global: &Global, event: &Event) -> Result<(), Failure> {
+    match global.output.unwrap_or(Format::Table) {
+        Format::Table => Ok(writeln!(
+            out,
+            "{}  {:8}  {}",
+            event.at, event.event, event.words
+        )?),
+        // One document would have no end.
+        Format::Json | Format::Jsonl => json::write(out, &Versioned::new(event), true),
+    }
+}
+
+/// The events between two reads, in their only possible order: ends of holds, then grants, then new waiters. At the first
+/// read, one event for each holder and waiter.
+pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
+    let none = (Vec::new(), Vec::new());
+    let (held, waited) = before.map_or(none, |lock| (lock.holders.clone(), lock.waiters.clone()));
+    let passed = before.map_or(Duration::ZERO, |lock| {
+        let passed = after.asked.duration_since(lock.asked);
+        passed.unwrap_or_default()
+    });
+    let is_known = |ticket: &str| {
+        let holders = after.holders.iter().map(|hold| &hold.ticket);
+        let mut tickets = holders.chain(after.waiters.iter().map(|wait| &wait.ticket));
+        tickets.any(|known| known == ticket)
+    };
+    let mut events = Vec::new();
+    for hold in &held {
+        let again = after
+            .holders
+            .iter()
+            .find(|other| other.ticket == hold.ticket);
+        let ends = again.is_none_or(|again| again.token != hold.token);
+        let is_released = again.is_some_and(|again| again.parked && !hold.parked);
+        if is_released {
+            events.push(of_hold("released", after, hold));
+        } else if ends && !hold.parked {
+            // If the lease cannot have ended yet, the hold was released.
+            let word = if hold.lease_left > passed {
+                "released"
+            } else {
+                "expired"
+            };
+            events.push(of_hold(word, after, hold));
+        }
+    }
+    for wait in waited.iter().filter(|wait| !is_known(&wait.ticket)) {
+        events.push(of_wait("left", after, wait));
+    }
+    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.ticket, hold.token)).collect();
+    for hold in &after.holders {
+        if known.get(&hold.ticket) != Some(&hold.token) && !hold.parked {
+            events.push(of_hold("granted", after, hold));
+        }
+    }
+    for wait in &after.waiters {
+        if !waited.iter().any(|known| known.ticket == wait.ticket) {
+            events.push(of_wait("queued", after, wait));
+        }
+    }
+    events
+}
+
+fn of_hold(event: &'static str, lock: &Lock, hold: &Hold) -> Event {
+    let held = match event {
+        "granted" => Duration::ZERO,
+        _ => lock.asked.duration_since(hold.since).unwrap_or_default(),
+    };
+    let at = if event == "granted" {
+        hold.since
+    } else {
+        lock.asked
+    };
+    Event {
+        ticket: Some(hold.ticket.clone()),
+        token: Some(hold.token.to_string()),
+        units: Some(hold.units),
+        held_ms: (event != "granted").then(|| millis(held)),
+        process: Some(Process::of(&hold.who)),
+        words: match event {
+            "granted" => format!(
+                "{}  token {}  {}",
+                process(&hold.who),
+                hold.token,
+                place(&hold.who)
+            ),
+            _ => format!(
+                "{}  held {}  {}",
+                process(&hold.who),
+                short(held),
+                place(&hold.who)
+            ),
+        },
+        ..Event::new(event, lock, at)
+    }
+}
+
+fn of_wait(event: &'static str, lock: &Lock, wait: &Wait) -> Event {
+    let waited = lock.asked.duration_since(wait.since).unwrap_or_default();
+    let at = if event == "queued" {
+        wait.since
+    } else {
+        lock.asked
+    };
+    Event {
+        ticket: Some(wait.ticket.clone()),
+        place: Some(wait.place),
+        units: Some(wait.units),
+        waited_ms: Some(millis(waited)),
+        process: Some(Process::of(&wait.who)),
+        words: format!(
+            "{}  place {}  {}",
+            process(&wait.who),
+            wait.place,
+            place(&wait.who)
+        ),
+        ..Event::new(event, lock, at)
+    }
+}
+
+impl Event {
+    fn new(event: &'static str, lock: &Lock, at: SystemTime) -> Self {
+        Self {
+            at: date(at),
+            name: lock.name.clone(),
+            event,
+            ticket: None,
+            token: None,
+            place: None,
+            units: None,
+            held_ms: None,
+            waited_ms: None,
+            process: None,
+            words: String::new(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The exit code of a command, and its error.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use auto_mutex::{LockError, SetupError};
+
+/// How a command without an error ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done,
+    /// A cycle of waiters, or a finding of doctor.
+    Finding,
+    /// The lock has no hold with that token.
+    Precondition,
+    /// The code of a command that was run.
+    Code(u8),
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Finding => 3,
+            Exit::Precondition => 4,
+            Exit::Code(code) => code,
+        })
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The output has no reader any more. That is no error.
+    Unread,
+    /// Wrong usage.
+    Usage(String),
+    Setup(SetupError),
+    Lock(LockError),
+    Other(String),
+}
+
+impl Failure {
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Unread => 0,
+            Self::Usage(_) => 2,
+            Self::Setup(error) => of_setup(error),
+            Self::Lock(LockError::Unavailable { .. }) => 5,
+            Self::Lock(LockError::InvalidName { .. } | LockError::InvalidOption { .. }) => 2,
+            Self::Lock(_) | Self::Other(_) => 1,
+        }
+    }
+}
+
+fn of_setup(error: &SetupError) -> u8 {
+    match error {
+        SetupError::InvalidUrl { .. }
+        | SetupError::UnsupportedStore { .. }
+        | SetupError::InvalidOption { .. }
+        | SetupError::Environment { .. } => 2,
+        SetupError::Unreachable { .. }
+        | SetupError::Tls { .. }
+        | SetupError::NotPrimary { .. }
+        | SetupError::NoSentinel { .. }
+        | SetupError::NoPrimary { .. } => 5,
+        _ => 1,
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        Self::Setup(error)
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        Self::Lock(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Unread,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(kind) => io::Error::from(kind).into(),
+            None => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread => Ok(()),
+            Self::Usage(text) | Self::Other(text) => f.write_str(text),
+            Self::Setup(error) => chain(f, error),
+            Self::Lock(error) => chain(f, error),
+        }
+    }
+}
+
+/// An error with its sources.
+fn chain(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        write!(f, ": {error}")?;
+        cause = error.source();
+    }
+    Ok(())
+}
+
+/// The result of a command.
+pub(crate) type Outcome = Result<Exit, Failure>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_help() {
+        let reason = || "r".to_owned();
+        let codes = [
+            (Failure::Unread, 0),
+            (Failure::Other(reason()), 1),
+            (Failure::Usage(reason()), 2),
+            (
+                Failure::Setup(SetupError::InvalidUrl { reason: reason() }),
+                2,
+            ),
+            (Failure::Setup(SetupError::Engine { reason: reason() }), 1),
+            (io::Error::from(io::ErrorKind::BrokenPipe).into(), 0),
+            (io::Error::from(io::ErrorKind::StorageFull).into(), 1),
+        ];
+        for (failure, code) in codes {
+            assert_eq!(failure.code(), code, "{failure:?}");
+        }
+    }
+}

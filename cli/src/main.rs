@@ -1,0 +1,36 @@
+//! The command `auto-mutex`: shows the holders and waiters of the locks of a store, and breaks a hold.
+//!
+//! - `args.rs`: the command line. `exit.rs`: exit codes. `commands`: one file for each command.
+//! - `output`: JSON documents, tables, times. `chains`: chains of waits.
+//! - `top`: the live table. `serve`: the page.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod chains;
+mod commands;
+mod exit;
+mod output;
+mod serve;
+mod store;
+mod top;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::args::Cli;
+use self::exit::Failure;
+
+fn main() -> ExitCode {
+    // Usage errors end with 2 here, as documented.
+    let cli = Cli::parse();
+    match commands::run(cli) {
+        Ok(exit) => exit.into(),
+        Err(Failure::Unread) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure);
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The JSON documents. Their fields are under semantic versioning; `schema/auto-mutex.schema.json` describes them.
+
+use std::io::Write;
+use std::time::Duration;
+
+use auto_mutex::operator::{Hold, Kind, Lock, Wait, Who};
+use serde::Serialize;
+
+use super::words::date;
+use crate::exit::Failure;
+
+/// Increases with each change that could break a reader.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// Writes one document and ends the line. `in_one_line`: without line breaks inside.
+pub(crate) fn write(
+    out: &mut impl Write,
+    value: &impl Serialize,
+    in_one_line: bool,
+) -> Result<(), Failure> {
+    match in_one_line {
+        true => serde_json::to_writer(&mut *out, value)?,
+        false => serde_json::to_writer_pretty(&mut *out, value)?,
+    }
+    Ok(out.write_all(b"\n")?)
+}
+
+/// Writes `{"schema_version":1,"NAME":[…]}` item by item, or one document per line.
+pub(crate) struct List<'a, W: Write> {
+    out: &'a mut W,
+    is_lines: bool,
+    is_first: bool,
+}
+
+impl<'a, W: Write> List<'a, W> {
+    pub(crate) fn begin(out: &'a mut W, name: &str, is_lines: bool) -> Result<Self, Failure> {
+        if !is_lines {
+            write!(
+                out,
+                "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"{name}\": ["
+            )?;
+        }
+        Ok(Self {
+            out,
+            is_lines,
+            is_first: true,
+        })
+    }
+
+    pub(crate) fn item(&mut self, item: &impl Serialize) -> Result<(), Failure> {
+        if self.is_lines {
+            return write(self.out, &Versioned::new(item), true);
+        }
+        let separator = if self.is_first { "\n    " } else { ",\n    " };
+        self.is_first = false;
+        self.out.write_all(separator.as_bytes())?;
+        Ok(serde_json::to_writer(&mut *self.out, item)?)
+    }
+
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        if !self.is_lines {
+            let before = if self.is_first { "" } else { "\n  " };
+            self.out.write_all(format!("{before}]\n}}\n").as_bytes())?;
+        }
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A document with the version in front.
+#[derive(Debug, Serialize)]
+pub(crate) struct Versioned<T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    document: T,
+}
+
+impl<T> Versioned<T> {
+    pub(crate) fn new(document: T) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            document,
+        }
+    }
+}
+
+/// A lock in a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) kind: Option<&'static str>,
+    pub(crate) capacity: Option<u32>,
+    pub(crate) used: u64,
+    pub(crate) holders: usize,
+    pub(crate) waiters: usize,
+    pub(crate) oldest_wait_ms: Option<u64>,
+    pub(crate) held_ms: Option<u64>,
+}
+
+impl Listed {
+    pub(crate) fn of(lock: &Lock) -> Self {
+        Self {
+            name: lock.name.clone(),
+            kind: lock.kind.map(kind),
+            capacity: lock.capacity,
+            used: lock.used,
+            holders: lock.holders.len(),
+            waiters: lock.waiters.len(),
+            oldest_wait_ms: lock.oldest_wait().map(millis),
+            held_ms: lock.held().map(millis),
+        }
+    }
+}
+
+/// One lock with everything about it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown {
+    pub(crate) name: String,
+    pub(crate) kind: Option<&'static str>,
+    pub(crate) capacity: Option<u32>,
+    pub(crate) used: u64,
+    /// Tokens are strings, because many readers of JSON round numbers above 2^53.
+    pub(crate) token: Option<String>,
+    pub(crate) signals: u64,
+    pub(crate) holders: Vec<Holder>,
+    pub(crate) waiters: Vec<Waiter>,
+}
+
+impl Shown {
+    pub(crate) fn of(lock: &Lock) -> Self {
+        Self {
+            name: lock.name.clone(),
+            kind: lock.kind.map(kind),
+            capacity: lock.capacity,
+            used: lock.used,
+            token: lock.token.map(|token| token.to_string()),
+            signals: lock.signals,
+            holders: lock.holders.iter().map(Holder::of).collect(),
+            waiters: lock.waiters.iter().map(Waiter::of).collect(),
+        }
+    }
+}
+
+/// A process, and the site in its program.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Process {
+    pub(crate) host: String,
+    /// The pod, if it differs from the host.
+    pub(crate) pod: Option<String>,
+    pub(crate) pid: u32,
+    pub(crate) site: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    pub(crate) owner: Option<String>,
+    pub(crate) holds: Vec<String>,
+}
+
+impl Process {
+    pub(crate) fn of(who: &Who) -> Self {
+        Self {
+            host: who.host.clone(),
+            pod: who.pod.clone(),
+            pid: who.pid,
+            site: who.site.clone(),
+            file: who.file.clone(),
+            line: who.line,
+            owner: who.owner.clone(),
+            holds: who.holds.clone(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Holder {
+    pub(crate) ticket: String,
+    pub(crate) token: String,
+    pub(crate) units: u32,
+    pub(crate) since: String,
+    pub(crate) held_ms: u64,
+    pub(crate) lease_left_ms: u64,
+    #[serde(flatten)]
+    pub(crate) process: Process,
+}
+
+impl Holder {
+    pub(crate) fn of(hold: &Hold) -> Self {
+        Self {
+            ticket: hold.ticket.clone(),
+            token: hold.token.to_string(),
+            units: hold.units,
+            since: date(hold.since),
+            held_ms: millis(hold.held),
+            lease_left_ms: millis(hold.lease_left),
+            process: Process::of(&hold.who),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Waiter {
+    pub(crate) place: u32,
+    pub(crate) ticket: String,
+    pub(crate) state: &'static str,
+    pub(crate) units: u32,
+    pub(crate) since: String,
+    pub(crate) waited_ms: u64,
+    #[serde(flatten)]
+    pub(crate) process: Process,
+}
+
+impl Waiter {
+    pub(crate) fn of(wait: &Wait) -> Self {
+        Self {
+            place: wait.place,
+            ticket: wait.ticket.clone(),
+            state: state(wait),
+            units: wait.units,
+            since: date(wait.since),
+            waited_ms: millis(wait.waited),
+            process: Process::of(&wait.who),
+        }
+    }
+}
+
+/// The state of a waiter: see [`Wait::passed_over`].
+pub(crate) fn state(wait: &Wait) -> &'static str {
+    match wait.passed_over {
+        true => "passed_over",
+        false => "waiting",
+    }
+}
+
+pub(crate) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => "mutex",
+        Kind::Semaphore => "semaphore",
+        Kind::RwLock => "rw_lock",
+        Kind::Condvar => "condvar",
+        _ => "other",
+    }
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

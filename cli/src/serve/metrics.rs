@@ -1,0 +1,87 @@
+//! The last snapshot in the text format of Prometheus. No label contains a name, host or token, because there may be many.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::snapshot::Snapshot;
+use crate::output::json;
+
+/// Sums over the locks of one kind.
+#[derive(Default)]
+struct Sums {
+    locks: usize,
+    holders: usize,
+    waiters: usize,
+    oldest_wait: Duration,
+    longest_hold: Duration,
+}
+
+pub(crate) fn text(snapshot: &Snapshot) -> String {
+    let mut kinds: BTreeMap<&str, Sums> = BTreeMap::new();
+    for lock in &snapshot.locks {
+        let sums = kinds
+            .entry(lock.kind.map_or("other", json::kind))
+            .or_default();
+        sums.locks += 1;
+        sums.holders += lock.holders.len();
+        sums.waiters += lock.waiters.len();
+        sums.oldest_wait = sums.oldest_wait.max(lock.oldest_wait().unwrap_or_default());
+        sums.longest_hold = sums.longest_hold.max(lock.held().unwrap_or_default());
+    }
+    let mut out = String::new();
+    let mut by_kind = |name: &str, help: &str, value: &dyn Fn(&Sums) -> f64| {
+        head(&mut out, name, help);
+        for (kind, sums) in &kinds {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{name}{{kind=\"{kind}\"}} {}", value(sums));
+        }
+    };
+    by_kind(
+        "auto_mutex_locks",
+        "Locks that are held or waited for.",
+        &|sums| sums.locks as f64,
+    );
+    by_kind("auto_mutex_holders", "Holders of these locks.", &|sums| {
+        sums.holders as f64
+    });
+    by_kind("auto_mutex_waiters", "Waiters for these locks.", &|sums| {
+        sums.waiters as f64
+    });
+    by_kind(
+        "auto_mutex_oldest_wait_seconds",
+        "For how long the oldest waiter has waited.",
+        &|sums| sums.oldest_wait.as_secs_f64(),
+    );
+    by_kind(
+        "auto_mutex_longest_hold_seconds",
+        "For how long the oldest holder has held.",
+        &|sums| sums.longest_hold.as_secs_f64(),
+    );
+    let cycles = snapshot.chains.iter().filter(|chain| chain.cycle).count();
+    for (name, help, value) in [
+        (
+            "auto_mutex_cycles",
+            "Cycles of processes that wait for each other.",
+            cycles as f64,
+        ),
+        (
+            "auto_mutex_store_up",
+            "Whether the last look at the store succeeded.",
+            f64::from(u8::from(snapshot.trouble.is_none())),
+        ),
+        (
+            "auto_mutex_look_duration_seconds",
+            "How long the last look took.",
+            snapshot.took.as_secs_f64(),
+        ),
+    ] {
+        head(&mut out, name, help);
+        let _ = writeln!(out, "{name} {value}");
+    }
+    out
+}
+
+fn head(out: &mut String, name: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge");
+}

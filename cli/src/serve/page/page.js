@@ -1,0 +1,263 @@
+"use strict";
+// Text from the store gets into the page as text only, never as markup.
+
+const at = id => document.getElementById(id);
+let token = null, chosen = null, latest = null, mode = {}, history = [];
+
+const headers = () => token ? { Authorization: `Bearer ${token}` } : {};
+
+function short(ms) {
+  if (ms === null || ms === undefined) return "-";
+  const s = Math.floor(ms / 1000), two = n => String(n).padStart(2, "0");
+  if (s < 1) return `${ms}ms`;
+  if (s < 60) return `${s}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m${two(s % 60)}s`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h${two(Math.floor(s / 60) % 60)}m`;
+  return `${Math.floor(s / 86400)}d${two(Math.floor(s / 3600) % 24)}h`;
+}
+
+function used(lock) {
+  if (lock.kind === "rw_lock") {
+    if (lock.used >= lock.capacity) return "writer";
+    return lock.used === 1 ? "1 reader" : `${lock.used} readers`;
+  }
+  return lock.capacity ? `${lock.used}/${lock.capacity}` : "-";
+}
+
+const process = p => p.host ? `${p.pod ?? p.host}:${p.pid}` : "unknown";
+const place = p => p.file ? `${p.site} at ${p.file}:${p.line}` : p.site;
+
+function cell(row, text, name) {
+  const td = row.insertCell();
+  td.textContent = text;
+  if (name) td.className = name;
+  return td;
+}
+
+function fill(body, items, make) {
+  const rows = document.createDocumentFragment();
+  for (const item of items) {
+    const row = document.createElement("tr");
+    make(row, item);
+    rows.append(row);
+  }
+  body.replaceChildren(rows);
+}
+
+function showLocks() {
+  const filter = at("filter").value.toLowerCase();
+  const locks = latest.locks.filter(lock => lock.name.toLowerCase().includes(filter));
+  const focused = document.activeElement?.dataset?.name;
+  fill(at("locks"), locks, (row, lock) => {
+    const button = document.createElement("button");
+    button.className = "name";
+    button.dataset.name = button.textContent = lock.name;
+    row.insertCell().append(button);
+    row.classList.toggle("chosen", lock.name === chosen);
+    row.onclick = () => choose(lock.name);
+    cell(row, lock.kind ?? "-");
+    cell(row, used(lock), "n");
+    cell(row, lock.holders, "n");
+    cell(row, short(lock.held_ms), "n");
+    cell(row, lock.waiters, lock.waiters ? "n waits" : "n");
+    cell(row, short(lock.oldest_wait_ms), lock.waiters ? "n waits" : "n");
+  });
+  if (focused) [...at("locks").querySelectorAll("button")].find(b => b.dataset.name === focused)?.focus();
+  const left = latest.count - latest.locks.length;
+  at("more").textContent = left > 0 ? `and ${left} more: auto-mutex ls` : "";
+}
+
+async function choose(name) {
+  chosen = chosen === name ? null : name;
+  showLocks();
+  await showQueue();
+}
+
+async function showQueue() {
+  at("queue").hidden = chosen === null;
+  if (chosen === null) return;
+  const name = chosen;
+  const answer = await fetch(`api/show/${encodeURIComponent(name)}`, { headers: headers() });
+  if (!answer.ok || name !== chosen) return;
+  const lock = await answer.json();
+  at("queue-name").textContent = `${lock.name}  ${used(lock)}`;
+  fill(at("holders"), lock.holders, (row, hold) => {
+    cell(row, hold.units);
+    cell(row, short(hold.held_ms), "n");
+    cell(row, process(hold));
+    cell(row, place(hold));
+    cell(row, hold.token, "mono");
+    const td = row.insertCell();
+    if (mode.kicks) {
+      const button = document.createElement("button");
+      button.textContent = "break";
+      button.onclick = () => kick(lock.name, hold);
+      td.append(button);
+    }
+  });
+  fill(at("waiters"), lock.waiters, (row, wait) => {
+    cell(row, wait.place, "n");
+    cell(row, short(wait.waited_ms), "n");
+    cell(row, process(wait));
+    cell(row, place(wait));
+    cell(row, wait.state.replace("_", " "));
+  });
+}
+
+async function kick(name, hold) {
+  if (!token) { at("login").hidden = false; at("token").focus(); return; }
+  if (!confirm(`Break the hold of ${name} by ${process(hold)}?`)) return;
+  const body = JSON.stringify({ name, token: hold.token });
+  const answer = await fetch("api/kick", { method: "POST", headers: headers(), body });
+  if (answer.status === 401) { token = null; at("login").hidden = false; }
+  complain(answer.ok ? null : answer.status === 409 ? "It was released meanwhile: nothing was changed." : await answer.text());
+  await showQueue();
+}
+
+function complain(text) {
+  at("trouble").hidden = !text;
+  at("trouble").textContent = text ?? "";
+}
+
+// The tree: a box for each process, and for each lock between two.
+const SVG = "http://www.w3.org/2000/svg", ROW = 52, COLUMN = 270, WIDTH = 230, HEIGHT = 40, MOST = 60;
+
+function svg(name, attributes, parent) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  parent?.append(element);
+  return element;
+}
+
+function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
+
+function box(parent, x, y, lines, kind) {
+  const group = svg("g", { class: kind }, parent);
+  svg("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 5 }, group);
+  svg("text", { x: x + 8, y: y + 17 }, group).textContent = cut(lines[0], 30);
+  svg("text", { x: x + 8, y: y + 32, class: "small" }, group).textContent = cut(lines[1], 34);
+  svg("title", {}, group).textContent = lines.join("\n");
+}
+
+function line(parent, from, to) {
+  const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2];
+  svg("path", { d: `M${x1} ${y1} C${x1 + 20} ${y1} ${x2 - 20} ${y2} ${x2} ${y2}` }, parent);
+}
+
+function drawChain(chain) {
+  const hops = chain.hops.slice(0, MOST);
+  if (!hops.length) return null;
+  const picture = document.createElementNS(SVG, "svg");
+  const lines = svg("g", {}, picture), kind = chain.cycle ? "cycle" : "process";
+  // The holder of depth 0 is the root; each hop adds its lock, once, and its waiter.
+  let y = 0, right = 0;
+  const root = hops[0].holder, above = [{ x: 0, y: 0 }], locks = [];
+  box(picture, 0, 0, root ? [process(root), place(root)] : ["nobody", ""], kind);
+  for (const hop of hops) {
+    const x = hop.depth * 2 * COLUMN + COLUMN;
+    let lock = locks[hop.depth];
+    if (!lock || lock.name !== hop.name) {
+      if (locks.length) y += locks.length > hop.depth ? ROW : 0;
+      lock = { name: hop.name, x, y, isNew: true };
+      locks.length = hop.depth;
+      locks[hop.depth] = lock;
+      const held = hop.holder ? `held ${short(hop.holder.held_ms)}` : "held by nobody";
+      box(picture, x, y, [hop.name, `${hop.kind ?? ""} ${held}`], "lock");
+      line(lines, above[hop.depth], lock);
+    }
+    if (!hop.waiter) continue;
+    if (!lock.isNew) y += ROW;
+    lock.isNew = false;
+    const waiter = { x: x + COLUMN, y };
+    box(picture, waiter.x, waiter.y, [process(hop.waiter), `waits ${short(hop.waiter.waited_ms)}, place ${hop.waiter.place}`], kind);
+    line(lines, lock, waiter);
+    above[hop.depth + 1] = waiter;
+    locks.length = hop.depth + 1;
+    right = Math.max(right, waiter.x + WIDTH);
+  }
+  picture.setAttribute("width", right + 4);
+  picture.setAttribute("height", y + HEIGHT + 4);
+  picture.setAttribute("viewBox", `-2 -2 ${right + 4} ${y + HEIGHT + 4}`);
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", chain.cycle ? "a cycle of waiters" : "a chain of waiters");
+  return picture;
+}
+
+function showTree() {
+  at("nobody").hidden = latest.chains.length > 0;
+  const parts = [];
+  for (const chain of latest.chains) {
+    if (chain.cycle) {
+      const words = document.createElement("p");
+      words.className = "waits";
+      words.textContent = "Cycle: these processes wait for each other; a deadlock, if the same tasks hold and wait.";
+      parts.push(words);
+    }
+    const picture = drawChain(chain);
+    if (picture) parts.push(picture);
+  }
+  at("tree").replaceChildren(...parts);
+}
+
+function showHistory() {
+  history.push(latest.waiting);
+  if (history.length > 120) history.shift();
+  const most = Math.max(1, ...history);
+  const points = history.map((n, i) => `${i * 120 / 119},${23 - 21 * n / most}`).join(" ");
+  at("history").replaceChildren(svg("polyline", { points }));
+}
+
+function take(update) {
+  latest = update;
+  at("place").textContent = update.place;
+  at("summary").textContent = `${update.count} locks, ${update.waiting} waiting`;
+  complain(update.trouble && `cannot look: ${update.trouble}`);
+  showLocks();
+  showTree();
+  showHistory();
+  showQueue().catch(() => {});
+}
+
+// Server-sent events by fetch: an EventSource can send no token.
+async function listen() {
+  const answer = await fetch("events", { headers: headers() });
+  if (answer.status === 401) { token = null; at("login").hidden = false; return false; }
+  if (!answer.ok) throw new Error(await answer.text());
+  at("login").hidden = true;
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error("the connection has ended");
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    const last = parts.pop();
+    if (last?.startsWith("data: ")) take(JSON.parse(last.slice(6)));
+  }
+}
+
+async function keepListening() {
+  for (;;) {
+    try {
+      if (!await listen()) return;
+    } catch (error) {
+      complain(`not connected: ${error.message}`);
+    }
+    await new Promise(done => setTimeout(done, 1000));
+  }
+}
+
+at("filter").oninput = () => latest && showLocks();
+at("login").onsubmit = event => {
+  event.preventDefault();
+  token = at("token").value.trim();
+  at("token").value = "";
+  at("login").hidden = true;
+  if (mode.reading_needs_token) keepListening();
+};
+
+(async () => {
+  mode = await (await fetch("mode")).json();
+  if (mode.reading_needs_token) at("login").hidden = false;
+  else keepListening();
+})();

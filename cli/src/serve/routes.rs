@@ -1,0 +1,262 @@
+//! The answers to requests.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use auto_mutex::LockError;
+use auto_mutex::operator::Operator;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures::stream::unfold;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use super::guard::Guard;
+use super::metrics;
+use super::snapshot::Snapshot;
+use crate::commands::Filter;
+use crate::output::json::{List, Listed, Shown, Versioned};
+
+const HTML: &str = include_str!("page/index.html");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// Loads nothing from other servers, and may not be in a frame of another page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+
+pub(crate) struct Shared {
+    pub(crate) operator: Arc<Operator>,
+    pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
+    pub(crate) guard: Guard,
+}
+
+type AppState = State<Arc<Shared>>;
+
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    let reading = Router::new()
+        .route("/events", get(events))
+        .route("/metrics", get(write_metrics))
+        .route("/api/ls", get(ls))
+        .route("/api/show/{name}", get(show))
+        .route("/api/tree", get(tree))
+        .layer(from_fn_with_state(shared.clone(), read));
+    Router::new()
+        .route(
+            "/",
+            get(|| async { typed("text/html; charset=utf-8", HTML) }),
+        )
+        .route(
+            "/style.css",
+            get(|| async { typed("text/css; charset=utf-8", STYLE) }),
+        )
+        .route(
+            "/page.js",
+            get(|| async { typed("text/javascript; charset=utf-8", SCRIPT) }),
+        )
+        .route("/mode", get(mode))
+        .route("/api/kick", post(kick))
+        .merge(reading)
+        .layer(from_fn_with_state(shared.clone(), come))
+        .with_state(shared)
+}
+
+/// Checks the name of this machine in each request, and restricts what browsers do with the answer.
+async fn come(State(shared): AppState, request: Request, next: Next) -> Response {
+    let mut response = match shared.guard.may_come(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(status) => refusal(status),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn read(State(shared): AppState, request: Request, next: Next) -> Response {
+    match shared.guard.may_read(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(status) => refusal(status),
+    }
+}
+
+fn refusal(status: StatusCode) -> Response {
+    let why = match status {
+        StatusCode::UNAUTHORIZED => "send the token: Authorization: Bearer …\n",
+        StatusCode::FORBIDDEN => "read-only: start `auto-mutex serve` with --kick-token FILE\n",
+        _ => "ask for this machine by its own name: localhost\n",
+    };
+    (status, why).into_response()
+}
+
+fn typed(content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    let content_type = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
+
+fn json(status: StatusCode, document: &impl Serialize) -> Response {
+    match serde_json::to_vec(&Versioned::new(document)) {
+        Ok(body) => (status, typed("application/json", body)).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+#[derive(Serialize)]
+struct Trouble {
+    error: String,
+}
+
+fn trouble(status: StatusCode, error: impl ToString) -> Response {
+    let error = error.to_string();
+    json(status, &Trouble { error })
+}
+
+/// The mode for the page.
+#[derive(Serialize)]
+struct Mode {
+    reading_needs_token: bool,
+    kicks: bool,
+}
+
+async fn mode(State(shared): AppState) -> Response {
+    let mode = Mode {
+        reading_needs_token: shared.guard.reading_needs_token(),
+        kicks: shared.guard.may_kick_at_all(),
+    };
+    json(StatusCode::OK, &mode)
+}
+
+/// The snapshots as server-sent events: the latest one at once, then each new one.
+async fn events(State(shared): AppState) -> Response {
+    let mut snapshots = shared.snapshots.clone();
+    snapshots.mark_changed();
+    let updates = unfold(snapshots, |mut snapshots| async move {
+        snapshots.changed().await.ok()?;
+        let update = snapshots.borrow_and_update().update.clone();
+        let event = Bytes::from(format!("data: {update}\n\n"));
+        Some((Ok::<_, Infallible>(event), snapshots))
+    });
+    typed("text/event-stream", Body::from_stream(updates))
+}
+
+async fn write_metrics(State(shared): AppState) -> Response {
+    let text = metrics::text(&shared.snapshots.borrow());
+    typed("text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+async fn ls(State(shared): AppState) -> Response {
+    let snapshot = shared.snapshots.borrow().clone();
+    let mut body = Vec::new();
+    let written = List::begin(&mut body, "locks", false).and_then(|mut list| {
+        let filter = Filter::default();
+        let mut locks = snapshot.locks.iter().filter(|lock| filter.has(lock));
+        locks.try_for_each(|lock| list.item(&Listed::of(lock)))?;
+        list.end()
+    });
+    match written {
+        Ok(()) => typed("application/json", body),
+        Err(failure) => trouble(StatusCode::INTERNAL_SERVER_ERROR, failure),
+    }
+}
+
+async fn show(State(shared): AppState, Path(name): Path<String>) -> Response {
+    let operator = shared.operator.clone();
+    let asked = spawn_blocking(move || operator.inspect(&[name])).await;
+    let lock = match asked {
+        Ok(Ok(states)) => states.into_iter().next(),
+        Ok(Err(error)) => return trouble(StatusCode::BAD_GATEWAY, error),
+        Err(error) => return trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
+    };
+    match lock {
+        Some(Ok(lock)) => json(StatusCode::OK, &Shown::of(&lock)),
+        Some(Err(error)) => trouble(status_of(&error), error),
+        None => trouble(StatusCode::BAD_GATEWAY, "the store has not answered"),
+    }
+}
+
+#[derive(Serialize)]
+struct Tree<'a> {
+    chains: &'a [crate::chains::Document],
+}
+
+async fn tree(State(shared): AppState) -> Response {
+    let snapshot = shared.snapshots.borrow().clone();
+    let chains = &snapshot.chains;
+    json(StatusCode::OK, &Tree { chains })
+}
+
+/// A hold to break. The token is a text, as in all documents.
+#[derive(Deserialize)]
+struct Kick {
+    name: String,
+    token: String,
+}
+
+#[derive(Serialize)]
+struct Kicked {
+    name: String,
+    token: String,
+    kicked: bool,
+}
+
+async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Response {
+    if let Err(status) = shared.guard.may_kick(&headers) {
+        return refusal(status);
+    }
+    let asked = serde_json::from_str::<Kick>(&body).ok();
+    let asked = asked.and_then(|asked| Some((asked.token.parse::<u64>().ok()?, asked.name)));
+    let Some((token, name)) = asked else {
+        let text = r#"send {"name": "…", "token": "…"}"#;
+        return trouble(StatusCode::BAD_REQUEST, text);
+    };
+    let (operator, lock) = (shared.operator.clone(), name.clone());
+    let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
+    match kicked {
+        Ok(Ok(kicked)) => {
+            // Like the exit code 4 of `kick`: the lock has no hold with that token.
+            let status = if kicked {
+                StatusCode::OK
+            } else {
+                StatusCode::CONFLICT
+            };
+            let token = token.to_string();
+            json(
+                status,
+                &Kicked {
+                    name,
+                    token,
+                    kicked,
+                },
+            )
+        }
+        Ok(Err(error)) => trouble(status_of(&error), error),
+        Err(error) => trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
+    }
+}
+
+fn status_of(error: &LockError) -> StatusCode {
+    match error {
+        LockError::InvalidName { .. } => StatusCode::BAD_REQUEST,
+        LockError::Unavailable { .. } => StatusCode::BAD_GATEWAY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

@@ -1,0 +1,107 @@
+//! [`Snapshot`]: the result of the last read.
+
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use auto_mutex::operator::{Lock, Operator};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::chains::{Document, Graph};
+use crate::output::Progress;
+use crate::output::json::{Listed, Versioned};
+use crate::output::words::date;
+use crate::store::each_lock;
+
+/// The most locks and chains that the page gets.
+const SHOWN: usize = 500;
+const SHOWN_CHAINS: usize = 50;
+
+/// The result of the last read.
+pub(crate) struct Snapshot {
+    pub(crate) locks: Vec<Lock>,
+    pub(crate) chains: Vec<Document>,
+    /// How long the read took.
+    pub(crate) took: Duration,
+    /// Why the last read failed. The rest is from the read before.
+    pub(crate) trouble: Option<String>,
+    /// For the page.
+    pub(crate) update: String,
+}
+
+/// The event for the page.
+#[derive(Serialize)]
+struct Update<'a> {
+    at: String,
+    place: &'a str,
+    trouble: Option<&'a str>,
+    count: usize,
+    waiting: usize,
+    locks: Vec<Listed>,
+    chains: &'a [Document],
+}
+
+impl Snapshot {
+    /// Before the first read.
+    pub(crate) fn first(operator: &Operator) -> Self {
+        Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
+    }
+
+    pub(crate) fn of(
+        place: String,
+        mut locks: Vec<Lock>,
+        took: Duration,
+        trouble: Option<String>,
+    ) -> Self {
+        locks.sort_by(|a, b| {
+            let oldest = b.oldest_wait().cmp(&a.oldest_wait());
+            oldest
+                .then(b.held().cmp(&a.held()))
+                .then(a.name.cmp(&b.name))
+        });
+        let chains: Vec<_> = Graph::new(&locks)
+            .chains()
+            .iter()
+            .map(Document::of)
+            .collect();
+        let update = Update {
+            at: date(SystemTime::now()),
+            place: &place,
+            trouble: trouble.as_deref(),
+            count: locks.len(),
+            waiting: locks.iter().map(|lock| lock.waiters.len()).sum(),
+            locks: locks.iter().take(SHOWN).map(Listed::of).collect(),
+            chains: &chains[..chains.len().min(SHOWN_CHAINS)],
+        };
+        let update = serde_json::to_string(&Versioned::new(update)).unwrap_or_default();
+        Self {
+            locks,
+            chains,
+            took,
+            trouble,
+            update,
+        }
+    }
+}
+
+/// Reads the store at an interval, until there is no receiver.
+pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<Arc<Snapshot>>) {
+    while !sender.is_closed() {
+        let began = Instant::now();
+        let mut locks = Vec::new();
+        let looked = each_lock(operator, "*", &Progress::silent(), |lock| {
+            if lock.is_in_use() {
+                locks.push(lock);
+            }
+            Ok(())
+        });
+        let trouble = looked.err().map(|failure| failure.to_string());
+        if trouble.is_some() {
+            locks = sender.borrow().locks.clone();
+        }
+        let snapshot = Snapshot::of(operator.place(), locks, began.elapsed(), trouble);
+        sender.send_replace(Arc::new(snapshot));
+        sleep(every.max(Duration::from_millis(100)));
+    }
+}

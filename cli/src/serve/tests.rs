@@ -1,0 +1,44 @@
+//! The text for Prometheus and the event for the page. `tests/real/serve.rs` tests the routes.
+
+use std::time::Duration;
+
+use auto_mutex::Client;
+use auto_mutex::operator::Operator;
+
+use super::metrics;
+use super::snapshot::Snapshot;
+
+#[test]
+fn no_name_is_in_a_label() {
+    let url = "memory://serve-metrics";
+    let client = Client::connect(url).unwrap();
+    let _held: Vec<_> = (0..100)
+        .map(|number| {
+            client
+                .mutex(format!("secret:{number}"))
+                .blocking_lock()
+                .unwrap()
+        })
+        .collect();
+    let operator = Operator::connect(url).unwrap();
+    let names: Vec<_> = operator.names("*").flat_map(Result::unwrap).collect();
+    let locks = operator.inspect(&names).unwrap();
+    let locks = locks.into_iter().map(Result::unwrap).collect();
+    let snapshot = Snapshot::of("here".to_owned(), locks, Duration::from_millis(5), None);
+    let text = metrics::text(&snapshot);
+    assert!(
+        text.contains("auto_mutex_locks{kind=\"mutex\"} 100\n"),
+        "{text}"
+    );
+    assert!(text.contains("auto_mutex_store_up 1\n"), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+    assert!(text.lines().count() < 40, "{text}");
+    assert!(snapshot.update.contains("\"count\":100"));
+    let snapshot = Snapshot::of(
+        "here".to_owned(),
+        Vec::new(),
+        Duration::ZERO,
+        Some("gone".to_owned()),
+    );
+    assert!(metrics::text(&snapshot).contains("auto_mutex_store_up 0\n"));
+}

@@ -1,0 +1,211 @@
+//! [`App`]: the state of `top`, and the effects of keys.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use auto_mutex::operator::Lock;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::output::words::process_and_host;
+
+/// The length of the history.
+const HISTORY: usize = 200;
+/// The lines of a page.
+const PAGE: isize = 10;
+
+/// The column by which the table is sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    OldestWait,
+    Waiters,
+    Held,
+    Name,
+}
+
+impl Sort {
+    const ALL: [Self; 4] = [Self::OldestWait, Self::Waiters, Self::Held, Self::Name];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::OldestWait => "oldest wait",
+            Self::Waiters => "waiters",
+            Self::Held => "held",
+            Self::Name => "name",
+        }
+    }
+
+    fn next(self) -> Self {
+        let index = Self::ALL.iter().position(|sort| *sort == self);
+        Self::ALL[index.map_or(0, |index| (index + 1) % Self::ALL.len())]
+    }
+
+    /// The greatest first; names in their order.
+    fn compare(self, a: &Lock, b: &Lock) -> Ordering {
+        let names = a.name.cmp(&b.name);
+        match self {
+            Self::OldestWait => b
+                .oldest_wait()
+                .cmp(&a.oldest_wait())
+                .then(b.held().cmp(&a.held())),
+            Self::Waiters => b.waiters.len().cmp(&a.waiters.len()),
+            Self::Held => b.held().cmp(&a.held()),
+            Self::Name => Ordering::Equal,
+        }
+        .then(names)
+    }
+}
+
+/// Whether the program ends after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    GoOn,
+    End,
+}
+
+/// What `top` shows.
+pub(crate) struct App {
+    pub(crate) place: String,
+    pub(crate) has_color: bool,
+    locks: Vec<Lock>,
+    pub(crate) sort: Sort,
+    pub(crate) is_reversed: bool,
+    pub(crate) filter: String,
+    /// Whether keys are added to the filter.
+    pub(crate) is_typing: bool,
+    pub(crate) is_paused: bool,
+    /// Whether the queue of the selected lock is shown.
+    pub(crate) has_queue: bool,
+    pub(crate) has_help: bool,
+    /// The selected lock. It stays selected when the order changes.
+    selected: Option<String>,
+    /// The number of all waiters, at each read.
+    pub(crate) history: VecDeque<u64>,
+    /// Why the last read failed.
+    pub(crate) trouble: Option<String>,
+    pub(crate) has_looked: bool,
+}
+
+impl App {
+    pub(crate) fn new(place: String, has_color: bool) -> Self {
+        Self {
+            place,
+            has_color,
+            locks: Vec::new(),
+            sort: Sort::OldestWait,
+            is_reversed: false,
+            filter: String::new(),
+            is_typing: false,
+            is_paused: false,
+            has_queue: true,
+            has_help: false,
+            selected: None,
+            history: VecDeque::new(),
+            trouble: None,
+            has_looked: false,
+        }
+    }
+
+    /// Takes the result of a read.
+    pub(crate) fn take(&mut self, looked: Result<Vec<Lock>, String>) {
+        match looked {
+            Ok(locks) => {
+                self.trouble = None;
+                let waiters = locks.iter().map(|lock| lock.waiters.len() as u64).sum();
+                self.history.push_back(waiters);
+                if self.history.len() > HISTORY {
+                    self.history.pop_front();
+                }
+                if !self.is_paused {
+                    self.locks = locks;
+                    self.has_looked = true;
+                }
+            }
+            Err(trouble) => self.trouble = Some(trouble),
+        }
+    }
+
+    /// The locks that are shown, in order.
+    pub(crate) fn shown(&self) -> Vec<&Lock> {
+        let filter = self.filter.to_lowercase();
+        let has_filter = |lock: &&Lock| {
+            let holders = lock.holders.iter().map(|hold| &hold.who);
+            let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
+            filter.is_empty()
+                || lock.name.to_lowercase().contains(&filter)
+                || all.any(|who| process_and_host(who).to_lowercase().contains(&filter))
+        };
+        let mut shown: Vec<_> = self.locks.iter().filter(has_filter).collect();
+        shown.sort_by(|a, b| self.sort.compare(a, b));
+        if self.is_reversed {
+            shown.reverse();
+        }
+        shown
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// The selected line of those that are shown.
+    pub(crate) fn line(&self, shown: &[&Lock]) -> Option<usize> {
+        let selected = self.selected.as_ref();
+        let line = selected.and_then(|name| shown.iter().position(|lock| lock.name == *name));
+        line.or((!shown.is_empty()).then_some(0))
+    }
+
+    pub(crate) fn press(&mut self, key: KeyEvent) -> Step {
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if is_control => return Step::End,
+            _ if self.is_typing => self.type_filter(key.code),
+            KeyCode::Char('q') => return Step::End,
+            KeyCode::Esc if self.has_help => self.has_help = false,
+            KeyCode::Esc if !self.filter.is_empty() => self.filter.clear(),
+            KeyCode::Esc => return Step::End,
+            KeyCode::Down | KeyCode::Char('j') => self.go(1),
+            KeyCode::Up | KeyCode::Char('k') => self.go(-1),
+            KeyCode::PageDown => self.go(PAGE),
+            KeyCode::PageUp => self.go(-PAGE),
+            KeyCode::Home | KeyCode::Char('g') => self.go(isize::MIN),
+            KeyCode::End | KeyCode::Char('G') => self.go(isize::MAX),
+            KeyCode::Char('s') => self.sort = self.sort.next(),
+            KeyCode::Char('r') => self.is_reversed = !self.is_reversed,
+            KeyCode::Char('/') => self.is_typing = true,
+            KeyCode::Char('p' | ' ') => self.is_paused = !self.is_paused,
+            KeyCode::Enter => self.has_queue = !self.has_queue,
+            KeyCode::Char('?' | 'h') => self.has_help = !self.has_help,
+            _ => {}
+        }
+        Step::GoOn
+    }
+
+    fn type_filter(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Enter => self.is_typing = false,
+            KeyCode::Esc => {
+                self.is_typing = false;
+                self.filter.clear();
+            }
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Char(c) => self.filter.push(c),
+            _ => {}
+        }
+    }
+
+    fn go(&mut self, lines: isize) {
+        let shown = self.shown();
+        let line = self.line(&shown).unwrap_or(0);
+        let next = line
+            .saturating_add_signed(lines)
+            .min(shown.len().saturating_sub(1));
+        self.selected = shown.get(next).map(|lock| lock.name.clone());
+    }
+
+    /// How long the oldest of all waiters has waited.
+    pub(crate) fn oldest_wait(&self) -> Option<Duration> {
+        self.locks.iter().filter_map(Lock::oldest_wait).max()
+    }
+}

@@ -1,0 +1,228 @@
+//! Draws `top`.
+
+use auto_mutex::operator::Lock;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
+
+use super::app::App;
+use crate::output::words::{clean, place, process, quoted, short, used};
+
+/// The most lines for the queue of a lock.
+const QUEUE: u16 = 9;
+/// The width of the history.
+const HISTORY: u16 = 24;
+
+pub(crate) fn draw(frame: &mut Frame<'_>, app: &App) {
+    let queue = if app.has_queue && frame.area().height > 14 {
+        QUEUE
+    } else {
+        0
+    };
+    let [head, table, pane, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(3),
+        Constraint::Length(queue),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    draw_head(frame, app, head);
+    let shown = app.shown();
+    let line = app.line(&shown);
+    draw_table(frame, app, &shown, line, table);
+    if queue > 0 {
+        draw_queue(frame, app, line.map(|line| shown[line]), pane);
+    }
+    draw_foot(frame, app, foot);
+    if app.has_help {
+        draw_help(frame);
+    }
+}
+
+fn draw_head(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let [words, history] =
+        Layout::horizontal([Constraint::Min(20), Constraint::Length(HISTORY)]).areas(area);
+    let waiting = app.history.back().copied().unwrap_or(0);
+    let oldest = app
+        .oldest_wait()
+        .map(|oldest| format!(", oldest {}", short(oldest)));
+    let text = match (&app.trouble, app.has_looked) {
+        (Some(trouble), _) => {
+            let style = colored(app, Color::Red).add_modifier(Modifier::BOLD);
+            Line::styled(format!("cannot look: {}", clean(trouble)), style)
+        }
+        (None, false) => Line::raw(format!("{}: looking…", clean(&app.place))),
+        (None, true) => Line::from(vec![
+            Span::styled(
+                clean(&app.place).into_owned(),
+                Style::new().add_modifier(Modifier::BOLD),
+            ),
+            Span::raw(format!(
+                "  {} locks, {waiting} waiting{}{}",
+                app.count(),
+                oldest.unwrap_or_default(),
+                if app.is_paused { "  PAUSED" } else { "" }
+            )),
+        ]),
+    };
+    frame.render_widget(Paragraph::new(text), words);
+    let newest = app.history.iter().rev().take(usize::from(HISTORY));
+    let data: Vec<u64> = newest.rev().copied().collect();
+    frame.render_widget(
+        Sparkline::default()
+            .data(&data)
+            .style(colored(app, Color::Yellow)),
+        history,
+    );
+}
+
+fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<usize>, area: Rect) {
+    let widths = [
+        Constraint::Fill(3),
+        Constraint::Length(9),
+        Constraint::Length(10),
+        Constraint::Fill(2),
+        Constraint::Length(6),
+        Constraint::Length(5),
+        Constraint::Length(6),
+    ];
+    let header = Row::new(["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"]);
+    // Only the visible rows, because there may be a hundred thousand.
+    let height = usize::from(area.height.saturating_sub(1)).max(1);
+    let first = line.map_or(0, |line| line.saturating_sub(height / 2));
+    let first = first.min(shown.len().saturating_sub(height));
+    let rows = shown
+        .iter()
+        .skip(first)
+        .take(height)
+        .map(|lock| row(app, lock));
+    let table = Table::new(rows, widths)
+        .header(header.style(Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)))
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::default().with_selected(line.map(|line| line - first));
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+fn row<'a>(app: &App, lock: &'a Lock) -> Row<'a> {
+    let none = || "-".to_owned();
+    let holder = lock
+        .holders
+        .first()
+        .map_or_else(none, |first| match lock.holders.len() {
+            1 => process(&first.who),
+            count => format!("{} +{}", process(&first.who), count - 1),
+        });
+    let waits = match lock.waiters.is_empty() {
+        true => Style::new(),
+        false => colored(app, Color::Yellow),
+    };
+    Row::new(vec![
+        Cell::from(lock.name.as_str()),
+        Cell::from(lock.kind.map_or_else(none, |kind| kind.to_string())),
+        Cell::from(used(lock.kind, lock.used, lock.capacity)),
+        Cell::from(holder),
+        Cell::from(lock.held().map_or_else(none, short)),
+        Cell::from(lock.waiters.len().to_string()).style(waits),
+        Cell::from(lock.oldest_wait().map_or_else(none, short)).style(waits),
+    ])
+}
+
+fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect) {
+    let title = lock.map_or_else(String::new, |lock| format!(" {} ", lock.name));
+    let block = Block::new().borders(Borders::TOP).title(title);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let Some(lock) = lock else {
+        return;
+    };
+    let mut lines = Vec::new();
+    for hold in &lock.holders {
+        let token = format!("token {}", hold.token);
+        let text = format!(
+            "holds {:>7}  {:22} {token}  {}",
+            short(hold.held),
+            process(&hold.who),
+            place(&hold.who)
+        );
+        lines.push(Line::styled(text, colored(app, Color::Green)));
+    }
+    for wait in &lock.waiters {
+        let text = format!(
+            "waits {:>7}  {:22} place {}  {}",
+            short(wait.waited),
+            process(&wait.who),
+            wait.place,
+            place(&wait.who)
+        );
+        lines.push(Line::raw(text));
+    }
+    let room = usize::from(inner.height);
+    if lines.len() > room {
+        let left_out = lines.len() - room.saturating_sub(1);
+        lines.truncate(room.saturating_sub(1));
+        lines.push(Line::raw(format!(
+            "… and {left_out} more: auto-mutex show {}",
+            quoted(&lock.name)
+        )));
+    }
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+fn draw_foot(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let text = match app.is_typing {
+        true => format!("filter: {}▏  enter: done  esc: none", clean(&app.filter)),
+        false => {
+            let filter = match app.filter.is_empty() {
+                true => "filter".to_owned(),
+                false => format!("filter {:?}", app.filter),
+            };
+            let order = if app.is_reversed { "↑" } else { "↓" };
+            format!(
+                "q quit  ↑↓ select  s sort: {} {order}  / {filter}  enter queue  p pause  ? help",
+                app.sort.word()
+            )
+        }
+    };
+    frame.render_widget(
+        Paragraph::new(text).style(Style::new().add_modifier(Modifier::DIM)),
+        area,
+    );
+}
+
+const HELP: [&str; 10] = [
+    "↑ ↓ j k         select a lock",
+    "PgUp PgDn g G   by pages, to the first, to the last",
+    "enter           show or hide its queue",
+    "s               sort by oldest wait, waiters, held, name",
+    "r               reverse the order",
+    "/               filter by name, host or pod; esc: show all again",
+    "p, space        pause",
+    "?, h            this help",
+    "q, esc          quit",
+    "break a hold:   auto-mutex kick NAME --token TOKEN",
+];
+
+fn draw_help(frame: &mut Frame<'_>) {
+    let all = frame.area();
+    let width = 64.min(all.width);
+    let height = (HELP.len() as u16 + 2).min(all.height);
+    let area = Rect::new(
+        (all.width - width) / 2,
+        (all.height - height) / 2,
+        width,
+        height,
+    );
+    frame.render_widget(Clear, area);
+    let lines: Vec<_> = HELP.iter().map(|line| Line::raw(*line)).collect();
+    let block = Block::bordered().title(" keys ");
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn colored(app: &App, color: Color) -> Style {
+    match app.has_color {
+        true => Style::new().fg(color),
+        false => Style::new(),
+    }
+}

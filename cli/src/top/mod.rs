@@ -1,0 +1,101 @@
+//! `auto-mutex top`: a live table of all locks.
+//!
+//! `app.rs` has the state and the effects of keys, `draw.rs` draws the state. Neither knows a terminal or a store.
+
+mod app;
+mod draw;
+#[cfg(test)]
+mod picture;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use auto_mutex::operator::{Lock, Operator};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use self::app::{App, Step};
+use crate::args::{Global, Top};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::{Progress, may_color};
+use crate::store::{each_lock, look};
+
+/// How long a key or a new state may wait.
+const SOON: Duration = Duration::from_millis(50);
+
+/// The locks, or why they could not be read.
+type Looked = Result<Vec<Lock>, String>;
+
+pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "top needs a terminal; `ls` writes into files and pipes".to_owned(),
+        ));
+    }
+    let operator = look(global)?;
+    let app = App::new(operator.place(), may_color());
+    let (sender, looked) = channel();
+    let (pattern, every) = (args.pattern.clone(), args.every);
+    thread::spawn(move || watch(&operator, &pattern, every, &sender));
+    let mut terminal = ratatui::try_init()?;
+    let result = show(&mut terminal, app, &looked);
+    ratatui::restore();
+    result.map(|()| Exit::Done)
+}
+
+/// Reads the locks at an interval, until the receiver is gone.
+fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Looked>) {
+    loop {
+        let began = Instant::now();
+        let mut locks = Vec::new();
+        let looked = each_lock(operator, pattern, &Progress::silent(), |lock| {
+            if lock.is_in_use() {
+                locks.push(lock);
+            }
+            Ok(())
+        });
+        let looked = looked
+            .map(|()| locks)
+            .map_err(|failure| failure.to_string());
+        if sender.send(looked).is_err() {
+            return;
+        }
+        thread::sleep(every.saturating_sub(began.elapsed()).max(SOON));
+    }
+}
+
+fn show(
+    terminal: &mut DefaultTerminal,
+    mut app: App,
+    looked: &Receiver<Looked>,
+) -> Result<(), Failure> {
+    loop {
+        terminal.draw(|frame| draw::draw(frame, &app))?;
+        loop {
+            let mut is_news = false;
+            while let Ok(looked) = looked.try_recv() {
+                app.take(looked);
+                is_news = true;
+            }
+            if event::poll(SOON)? {
+                match event::read()? {
+                    Event::Key(key) if key.kind != KeyEventKind::Release => {
+                        if app.press(key) == Step::End {
+                            return Ok(());
+                        }
+                        is_news = true;
+                    }
+                    Event::Resize(..) => is_news = true,
+                    _ => {}
+                }
+            }
+            if is_news {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What `top` draws on a terminal of 80 columns, and the effects of keys.
+
+use auto_mutex::Client;
+use auto_mutex::operator::{Lock, Operator};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Color;
+
+use super::app::{App, Step};
+use super::draw::draw;
+
+/// Locks `a`, `b` and `c` of a store, `b` with two waiters.
+pub(super) fn locks(store: &str) -> Vec<Lock> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let url = format!("memory://{store}");
+        let client = Client::connect(url.as_str()).unwrap();
+        let mut held = Vec::new();
+        for name in ["a", "b", "c"] {
+            held.push(client.mutex(name).lock().await.unwrap());
+        }
+        let mut waiting = Vec::new();
+        for _ in 0..2 {
+            let other = Client::connect(url.as_str()).unwrap();
+            waiting.push(tokio::spawn(async move {
+                other.mutex("b").lock().await.map(drop)
+            }));
+        }
+        let operator = Operator::connect(url.as_str()).unwrap();
+        let mut locks = loop {
+            tokio::task::yield_now().await;
+            let locks = operator.inspect(&["a", "b", "c"]).unwrap();
+            let locks: Vec<_> = locks.into_iter().map(Result::unwrap).collect();
+            if locks[1].waiters.len() == 2 {
+                break locks;
+            }
+        };
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        // The name of this machine might match a filter.
+        for lock in &mut locks {
+            let holders = lock.holders.iter_mut().map(|hold| &mut hold.who);
+            for who in holders.chain(lock.waiters.iter_mut().map(|wait| &mut wait.who)) {
+                (who.host, who.pod) = ("node-1".to_owned(), None);
+            }
+        }
+        locks
+    })
+}
+
+fn app(store: &str, has_color: bool) -> App {
+    let mut app = App::new("127.0.0.1:6379".to_owned(), has_color);
+    app.take(Ok(locks(store)));
+    app
+}
+
+/// The lines on the screen, and whether any cell has a colour.
+fn seen(app: &mut App, width: u16) -> (Vec<String>, bool) {
+    let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
+    terminal.draw(|frame| draw(frame, app)).unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    let lines = (0..24).map(|y| {
+        (0..width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+    });
+    let is_colored = buffer.content().iter().any(|cell| cell.fg != Color::Reset);
+    (lines.collect(), is_colored)
+}
+
+fn press(app: &mut App, keys: &str) -> Step {
+    let keys = keys.chars().map(|c| match c {
+        '\n' => KeyCode::Enter,
+        '\x1b' => KeyCode::Esc,
+        '↓' => KeyCode::Down,
+        c => KeyCode::Char(c),
+    });
+    let steps = keys.map(|code| app.press(KeyEvent::new(code, KeyModifiers::NONE)));
+    steps.last().unwrap()
+}
+
+/// The names in the order of the table.
+fn order(app: &App) -> Vec<&str> {
+    app.shown().iter().map(|lock| lock.name.as_str()).collect()
+}
+
+#[test]
+fn eighty_columns_are_enough() {
+    let mut app = app("top-columns", true);
+    let (lines, is_colored) = seen(&mut app, 80);
+    assert!(is_colored);
+    let has = |text: &str| lines.iter().any(|line| line.contains(text));
+    for text in [
+        "3 locks, 2 waiting",
+        "NAME",
+        "OLDEST",
+        "q quit",
+        "? help",
+        "holds",
+        "place 2",
+    ] {
+        assert!(has(text), "{text}: {lines:#?}");
+    }
+    // The lock with waiters comes first.
+    assert!(lines[2].starts_with("b "), "{lines:#?}");
+    assert!(
+        lines[2].contains("mutex") && lines[2].contains("1/1"),
+        "{lines:#?}"
+    );
+}
+
+#[test]
+fn without_color_there_is_none() {
+    assert!(!seen(&mut app("top-color", false), 80).1);
+}
+
+#[test]
+fn keys_sort_filter_select_and_end() {
+    let mut app = app("top-keys", false);
+    assert_eq!(order(&app)[0], "b");
+    press(&mut app, "sss");
+    assert_eq!(order(&app), ["a", "b", "c"]);
+    press(&mut app, "r");
+    assert_eq!(order(&app), ["c", "b", "a"]);
+    press(&mut app, "/B\n");
+    assert_eq!(order(&app), ["b"]);
+    assert_eq!(press(&mut app, "\x1b"), Step::GoOn);
+    assert_eq!(order(&app).len(), 3);
+    // The selection stays on its lock.
+    press(&mut app, "↓");
+    press(&mut app, "r");
+    let shown = app.shown();
+    assert_eq!(shown[app.line(&shown).unwrap()].name, "b");
+    assert_eq!(press(&mut app, "\x1b"), Step::End);
+    assert_eq!(press(&mut app, "q"), Step::End);
+}
+
+#[test]
+fn help_and_trouble_are_shown() {
+    let mut app = app("top-help", false);
+    press(&mut app, "?");
+    assert!(
+        seen(&mut app, 80)
+            .0
+            .iter()
+            .any(|line| line.contains("reverse the order"))
+    );
+    app.take(Err("the server is gone\x1b[2J".to_owned()));
+    let head = &seen(&mut app, 80).0[0];
+    assert!(
+        head.contains("cannot look: the server is gone\\u{1b}"),
+        "{head}"
+    );
+    // The last state is still there.
+    assert_eq!(app.count(), 3);
+}
+
+#[test]
+fn a_small_terminal_does_no_harm() {
+    let mut app = app("top-small", false);
+    for (width, height) in [(1, 1), (10, 3), (20, 5), (200, 60)] {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, &app)).unwrap();
+        press(&mut app, "?");
+    }
+}

@@ -1,0 +1,124 @@
+//! `tree` and `why`, with real processes that wait for each other.
+
+use auto_mutex_tests::redis::Redis;
+use serde_json::Value;
+
+use super::rig::{Other, are_waiting, document, written};
+
+/// Of each hop its lock, holder and waiter.
+fn hops(chain: &Value) -> Vec<(String, u64, u64)> {
+    let hops = chain["hops"].as_array().unwrap().iter();
+    hops.map(|hop| {
+        let pid = |who: &str| hop[who]["pid"].as_u64().unwrap_or(0);
+        (
+            hop["name"].as_str().unwrap().to_owned(),
+            pid("holder"),
+            pid("waiter"),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn a_chain_is_followed_to_its_root() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let root = Other::start(&url, "a");
+    let mut middle = Other::start(&url, "b");
+    middle.wants("a");
+    are_waiting(&url, "a", 1);
+    let mut last = Other::start(&url, "c");
+    last.wants("b");
+    are_waiting(&url, "b", 1);
+    let [first, second, third] = [&root, &middle, &last].map(|other| u64::from(other.pid()));
+    let expected = [
+        ("a".to_owned(), first, second),
+        ("b".to_owned(), second, third),
+    ];
+    let tree = document(&url, &["tree"], 0);
+    assert_eq!(tree["chains"].as_array().unwrap().len(), 1);
+    assert_eq!(tree["chains"][0]["cycle"], false);
+    assert_eq!(hops(&tree["chains"][0]), expected);
+    let drawn = written(&url, &["tree"], 0);
+    let lines: Vec<_> = drawn.lines().collect();
+    assert!(lines[0].contains(&root.pid().to_string()), "{drawn}");
+    assert!(lines[1].starts_with("└─ a (mutex), held"), "{drawn}");
+    // By name, and by process.
+    let host = tree["chains"][0]["hops"][0]["holder"]["host"]
+        .as_str()
+        .unwrap();
+    for subject in ["b".to_owned(), format!("{host}:{}", last.pid())] {
+        let why = document(&url, &["why", &subject], 0);
+        assert_eq!(hops(&why["chains"][0]), expected, "{subject}");
+    }
+    let said = written(&url, &["why", "b"], 0);
+    let lines: Vec<_> = said.lines().collect();
+    assert!(
+        lines[0].contains("holds a for") && lines[0].contains("waits for nobody"),
+        "{said}"
+    );
+    assert!(
+        lines[1].contains("waits for a for") && lines[1].contains("and holds b"),
+        "{said}"
+    );
+    assert!(lines[2].contains("waits for b for"), "{said}");
+    // Nobody waits for the last one's lock.
+    let said = written(&url, &["why", "c"], 0);
+    assert!(said.ends_with("Nobody waits for c.\n"), "{said}");
+    assert!(written(&url, &["why", "free"], 0).starts_with("Nobody holds free."));
+}
+
+#[test]
+fn a_process_is_found_by_its_pod() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let root = Other::in_pod(&url, "a", "web-x2x8q");
+    let mut waiter = Other::in_pod(&url, "b", "web-k7v5d");
+    waiter.wants("a");
+    are_waiting(&url, "a", 1);
+    let shown = document(&url, &["show", "a"], 0);
+    assert_eq!(shown["holders"][0]["pod"], "web-x2x8q");
+    assert_eq!(shown["waiters"][0]["pod"], "web-k7v5d");
+    let [first, second] = [("web-x2x8q", &root), ("web-k7v5d", &waiter)]
+        .map(|(pod, other)| format!("{pod}:{}", other.pid()));
+    let table = written(&url, &["show", "a"], 0);
+    assert!(table.contains(&format!("{first} on ")), "{table}");
+    let said = written(&url, &["why", &second], 0);
+    assert!(said.starts_with(&format!("{first} holds a for")), "{said}");
+    let said = written(&url, &["why", "web-none:1"], 0);
+    assert_eq!(said, "web-none:1 waits for nobody.\n");
+}
+
+#[test]
+fn a_cycle_is_a_finding() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let [mut one, mut other] = ["a", "b"].map(|name| Other::start(&url, name));
+    one.wants("b");
+    other.wants("a");
+    are_waiting(&url, "a", 1);
+    are_waiting(&url, "b", 1);
+    let tree = document(&url, &["tree"], 3);
+    assert_eq!(tree["chains"].as_array().unwrap().len(), 1, "{tree}");
+    assert_eq!(tree["chains"][0]["cycle"], true);
+    let mut names: Vec<_> = hops(&tree["chains"][0])
+        .into_iter()
+        .map(|hop| hop.0)
+        .collect();
+    names.sort();
+    assert_eq!(names, ["a", "b"]);
+    assert!(written(&url, &["tree"], 3).starts_with("CYCLE"));
+    for subject in ["a", "b"] {
+        assert_eq!(
+            document(&url, &["why", subject], 3)["chains"][0]["cycle"],
+            true
+        );
+        assert!(written(&url, &["why", subject], 3).starts_with("CYCLE"));
+    }
+    let found = document(&url, &["doctor"], 3);
+    let findings = found["findings"].as_array().unwrap();
+    assert!(
+        findings.iter().any(|finding| finding["id"] == "cycle"),
+        "{found}"
+    );
+}

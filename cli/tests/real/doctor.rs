@@ -1,0 +1,86 @@
+//! `doctor`
+
+use auto_mutex_tests::redis::{Options, Redis};
+use serde_json::Value;
+
+use super::rig::{Shop, client, copy, document, written};
+
+fn ids(document: &Value) -> Vec<&str> {
+    let findings = document["findings"].as_array().unwrap().iter();
+    findings
+        .map(|finding| finding["id"].as_str().unwrap())
+        .collect()
+}
+
+/// A server on which nothing is to be found.
+fn good() -> Options {
+    Options::default()
+        .persistent()
+        .line("maxmemory-policy noeviction")
+}
+
+#[test]
+fn nothing_is_wrong_where_nothing_is() {
+    let shop = Shop::on(Redis::with(good()));
+    let found = document(&shop.url, &["doctor"], 0);
+    assert_eq!(ids(&found), [""; 0], "{found}");
+    assert!(written(&shop.url, &["doctor"], 0).starts_with("Nothing is wrong"));
+}
+
+#[test]
+fn what_is_wrong_has_an_id_a_meaning_and_a_remedy() {
+    let options = Options::default()
+        .line("maxmemory 100mb")
+        .line("maxmemory-policy allkeys-lru");
+    let shop = Shop::on(Redis::with(options));
+    shop.redis
+        .command(&["SET", "auto_mutex:{foreign}", "something else"]);
+    let found = document(&shop.url, &["doctor", "--longest-wait", "0"], 3);
+    for id in [
+        "eviction",
+        "restart-forgets",
+        "foreign-key",
+        "key-without-end",
+        "old-waiter",
+    ] {
+        assert!(ids(&found).contains(&id), "{id}: {found}");
+    }
+    for finding in found["findings"].as_array().unwrap() {
+        for field in ["meaning", "remedy"] {
+            assert!(!finding[field].as_str().unwrap().is_empty(), "{finding}");
+        }
+    }
+    let said = written(&shop.url, &["doctor", "--longest-wait", "0"], 3);
+    assert!(
+        said.contains("remedy: ") && said.ends_with("findings.\n"),
+        "{said}"
+    );
+    // Neither the foreign key nor the one without an end is in the way of others.
+    let listed = document(&shop.url, &["ls"], 0);
+    assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn scripts_that_programs_must_have_loaded_are_missed() {
+    let shop = Shop::open();
+    let client = client(&shop.url);
+    drop(client.mutex("kept").at_least("1h").blocking_lock().unwrap());
+    client.blocking_shutdown();
+    // A server with the same locks, to which no program has loaded scripts.
+    let copied = copy(&shop.redis);
+    let found = document(&copied.url(), &["doctor"], 3);
+    assert!(ids(&found).contains(&"scripts"), "{found}");
+    // Now it has them.
+    let found = document(&copied.url(), &["doctor"], 3);
+    assert!(!ids(&found).contains(&"scripts"), "{found}");
+}
+
+#[test]
+fn a_clock_that_differs_is_found() {
+    let clock = std::sync::Arc::new(auto_mutex_tests::clock::Clock::new().expect("a C compiler"));
+    let shop = Shop::on(Redis::with(good().clock(&clock)));
+    assert_eq!(ids(&document(&shop.url, &["doctor"], 0)), [""; 0]);
+    clock.forward(std::time::Duration::from_secs(90));
+    let found = document(&shop.url, &["doctor"], 3);
+    assert!(ids(&found).contains(&"clock"), "{found}");
+}

@@ -1,0 +1,16 @@
+//! The command as used, against real servers: a test takes locks through the library, runs `auto-mutex`, and reads what it writes.
+
+mod acl;
+mod chains;
+mod doctor;
+mod kick;
+mod list;
+mod manual;
+mod reads;
+mod rig;
+mod run;
+mod schema;
+mod serve;
+mod stores;
+mod top;
+mod watch;

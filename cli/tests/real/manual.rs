@@ -1,0 +1,71 @@
+//! `completions`, `man` and `sites`: none needs a store.
+
+use auto_mutex::{LockError, auto_mutex};
+use serde_json::Value;
+
+use super::rig::{document, output, written};
+
+#[auto_mutex(name = "manual:\"odd\"", key = "{month}", block = 0)]
+fn close(month: u32) -> Result<u32, LockError> {
+    Ok(month)
+}
+
+#[test]
+fn completions_and_pages_are_written() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = written("", &["completions", shell], 0);
+        assert!(
+            script.contains("auto-mutex") && script.contains("longer-than"),
+            "{shell}"
+        );
+    }
+    // Which characters are escaped is up to the generator.
+    let page = written("", &["man"], 0).replace('\\', "");
+    for part in [".TH auto-mutex 1", "Exit codes", "AUTO_MUTEX_URL"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    assert_eq!(
+        written("", &["man", "--dir", pages.to_str().unwrap()], 0),
+        ""
+    );
+    for command in ["", "-ls", "-kick", "-run"] {
+        assert!(
+            pages.join(format!("auto-mutex{command}.1")).exists(),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn the_sites_of_a_program_are_listed() {
+    // It is in the list without a call.
+    let _ = close;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sites.json");
+    std::fs::write(&file, auto_mutex::operator::sites_json()).unwrap();
+    let file = file.to_str().unwrap();
+    let listed: Value = document("", &["sites", file], 0);
+    let mut sites = listed["sites"].as_array().unwrap().iter();
+    let site = sites.find(|site| site["name"] == "manual:\"odd\":{month}");
+    let site = site.expect("the annotated function above");
+    assert_eq!(site["function"], "close");
+    assert!(
+        site["file"].as_str().unwrap().ends_with("manual.rs"),
+        "{site}"
+    );
+    super::schema::fits("sites", &listed);
+    let table = written("", &["sites", file], 0);
+    assert!(
+        table.contains("manual:\"odd\":{month}") && table.contains("#[auto_mutex("),
+        "{table}"
+    );
+    for wrong in ["/no/such/file", "/dev/null", "Cargo.toml"] {
+        assert_eq!(
+            output("", &["sites", wrong]).status.code(),
+            Some(1),
+            "{wrong}"
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! `run`
+
+use std::process::{Command, Output, Stdio};
+
+use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::process;
+use auto_mutex_tests::redis::Redis;
+
+use super::rig::{client, command, document, is_held, output, text};
+
+fn run(url: &str, args: &[&str]) -> Output {
+    let args: Vec<_> = ["run"].iter().chain(args).copied().collect();
+    output(url, &args)
+}
+
+#[test]
+fn the_command_runs_under_the_lock_and_knows_its_token() {
+    let redis = Redis::start();
+    let url = redis.url();
+    // No shell of ours: it asks by itself who holds the lock.
+    let program = env!("CARGO_BIN_EXE_auto-mutex");
+    let shown = run(&url, &["cron", "--", program, "show", "cron", "-o", "json"]);
+    assert_eq!(shown.status.code(), Some(0), "{shown:?}");
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["kind"], "mutex");
+    let token = run(&url, &["cron", "--", "sh", "-c", "echo $AUTO_MUTEX_TOKEN"]);
+    let token: u64 = text(&token.stdout).trim().parse().unwrap();
+    let before: u64 = shown["token"].as_str().unwrap().parse().unwrap();
+    assert!(token > before, "{token} {before}");
+    let shown = run(
+        &url,
+        &[
+            "pool",
+            "--semaphore",
+            "2",
+            "--",
+            program,
+            "show",
+            "pool",
+            "-o",
+            "json",
+        ],
+    );
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(
+        (&shown["kind"], &shown["capacity"]),
+        (&"semaphore".into(), &2.into())
+    );
+    // It is free again.
+    let shown = document(&url, &["show", "cron"], 0);
+    assert!(shown["holders"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_command() {
+    let redis = Redis::start();
+    let url = redis.url();
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)] {
+        let ended = run(&url, &["cron", "--", "sh", "-c", script]);
+        assert_eq!(ended.status.code(), Some(code), "{script} {ended:?}");
+    }
+    assert_eq!(
+        run(&url, &["cron", "--", "/no/such/command"]).status.code(),
+        Some(127)
+    );
+    assert_eq!(run(&url, &["cron", "--", "/"]).status.code(), Some(126));
+    assert_eq!(
+        run("redis://127.0.0.1:1", &["cron", "--", "true"])
+            .status
+            .code(),
+        Some(69)
+    );
+    assert_eq!(
+        run("mysql://h", &["cron", "--", "true"]).status.code(),
+        Some(2)
+    );
+    assert_eq!(run(&url, &["a%20b", "--", "true"]).status.code(), Some(2));
+    assert_eq!(run(&url, &["cron"]).status.code(), Some(2));
+}
+
+#[test]
+fn who_comes_second_does_not_run() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let client = client(&url);
+    let guard = client.mutex("cron").blocking_lock().unwrap();
+    let refused = run(&url, &["cron", "--block", "0", "--", "echo", "ran"]);
+    assert_eq!(refused.status.code(), Some(75), "{refused:?}");
+    assert!(refused.stdout.is_empty());
+    assert!(text(&refused.stderr).contains("cron"), "{refused:?}");
+    guard.blocking_unlock().unwrap();
+    let ran = run(
+        &url,
+        &[
+            "cron",
+            "--block",
+            "0",
+            "--at-least",
+            "1h",
+            "--",
+            "echo",
+            "ran",
+        ],
+    );
+    assert_eq!(text(&ran.stdout), "ran\n");
+    // It is kept, although the command has ended.
+    let refused = run(&url, &["cron", "--block", "0", "--", "echo", "ran"]);
+    assert_eq!(refused.status.code(), Some(75));
+}
+
+#[test]
+fn a_command_whose_lock_is_lost_is_ended_with_all_that_it_has_started() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    // It ignores SIGTERM, and so does what it has started.
+    let script =
+        "trap '' TERM; sleep 1000 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait; wait";
+    let child = command(
+        &url,
+        &["run", "cron", "--grace", "100ms", "--", "sh", "-c", script],
+    )
+    .arg(&started)
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    eventually("the command runs", || started.exists());
+    let inner: u32 = std::fs::read_to_string(&started)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    let token = document(&url, &["show", "cron"], 0)["holders"][0]["token"].clone();
+    document(
+        &url,
+        &["kick", "cron", "--token", token.as_str().unwrap(), "--yes"],
+        0,
+    );
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(79), "{ended:?}");
+    assert!(
+        text(&ended.stderr).contains("the command is ended"),
+        "{ended:?}"
+    );
+    eventually("what it had started is gone", || {
+        let state = std::fs::read_to_string(format!("/proc/{inner}/stat")).unwrap_or_default();
+        state.is_empty() || state.contains(") Z ")
+    });
+}
+
+#[test]
+fn signals_are_passed_on_and_the_lock_is_released() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let child = command(
+        &url,
+        &[
+            "run",
+            "cron",
+            "--",
+            "sh",
+            "-c",
+            "trap 'exit 9' TERM; echo up; while :; do sleep 0.01; done",
+        ],
+    )
+    .stdout(Stdio::piped())
+    .spawn()
+    .unwrap();
+    is_held(&url, "cron");
+    let mut child = child;
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    process::terminate(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+    assert_eq!(
+        run(&url, &["cron", "--block", "0", "--", "true"])
+            .status
+            .code(),
+        Some(0)
+    );
+    // While it waits for the lock, it just ends.
+    let client = client(&url);
+    let _guard = client.mutex("cron").blocking_lock().unwrap();
+    let mut waiting: std::process::Child = Command::new(env!("CARGO_BIN_EXE_auto-mutex"))
+        .args(["run", "cron", "--", "true"])
+        .env("AUTO_MUTEX_URL", &url)
+        .spawn()
+        .unwrap();
+    super::rig::are_waiting(&url, "cron", 1);
+    process::terminate(waiting.id());
+    assert_eq!(waiting.wait().unwrap().code(), Some(143));
+    super::rig::are_waiting(&url, "cron", 0);
+}

@@ -1,0 +1,106 @@
+//! Every document is as `schema/auto-mutex.schema.json` says.
+
+use auto_mutex_tests::redis::Redis;
+use serde_json::{Value, json};
+
+use super::rig::{Other, Shop, are_waiting, document, written};
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../../schema/auto-mutex.schema.json")).expect("a schema")
+}
+
+/// Checks `document` against a definition of the schema.
+#[track_caller]
+pub(super) fn fits(name: &str, document: &Value) {
+    let mut schema = schema();
+    schema["$ref"] = json!(format!("#/$defs/{name}"));
+    let validator = jsonschema::validator_for(&schema).expect("a good schema");
+    let errors: Vec<_> = validator
+        .iter_errors(document)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{name}: {errors:?}\n{document:#}");
+}
+
+#[test]
+fn documents_fit() {
+    let shop = Shop::open();
+    let url = &shop.url;
+    let token = shop.token("orders:7").to_string();
+    fits("ls", &document(url, &["ls", "--all"], 0));
+    fits("ls", &document(url, &["ls", "nothing"], 0));
+    for name in ["orders:7", "pool", "book", "nothing"] {
+        fits("show", &document(url, &["show", name], 0));
+    }
+    fits("tree", &document(url, &["tree"], 0));
+    fits("tree", &document(url, &["why", "orders:7"], 0));
+    fits("tree", &document(url, &["why", "nothing"], 0));
+    fits(
+        "doctor",
+        &document(url, &["doctor", "--longest-wait", "0"], 3),
+    );
+    fits("acl", &document(url, &["acl"], 0));
+    fits(
+        "kick",
+        &document(
+            url,
+            &["kick", "orders:7", "--token", &token, "--dry-run"],
+            0,
+        ),
+    );
+    fits(
+        "kick",
+        &document(url, &["kick", "nothing", "--token", "1", "--dry-run"], 4),
+    );
+    let line = |args: &[&str]| -> Value {
+        let out = written(url, args, 0);
+        serde_json::from_str(out.lines().next().expect("a line")).expect("a document")
+    };
+    fits("ls_line", &line(&["ls", "-ojsonl"]));
+    fits("tree_line", &line(&["tree", "-ojsonl"]));
+    fits(
+        "event",
+        &line(&["watch", "orders:7", "--count", "1", "-ojsonl"]),
+    );
+}
+
+#[test]
+fn chains_of_processes_fit() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let root = Other::start(&url, "a");
+    let mut waiter = Other::start(&url, "b");
+    waiter.wants("a");
+    are_waiting(&url, "a", 1);
+    fits("tree", &document(&url, &["tree"], 0));
+    drop((root, waiter));
+}
+
+#[test]
+fn the_fields_are_those_that_were_promised() {
+    let shop = Shop::open();
+    let keys = |value: &Value| -> Vec<String> {
+        let mut keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    let sorted = |text: &str| -> Vec<String> {
+        let mut words: Vec<_> = text.split(", ").map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    let listed = document(&shop.url, &["ls"], 0);
+    assert_eq!(keys(&listed), sorted("schema_version, locks"));
+    let lock = "name, kind, capacity, used, holders, waiters, oldest_wait_ms, held_ms";
+    assert_eq!(keys(&listed["locks"][0]), sorted(lock));
+    let shown = document(&shop.url, &["show", "orders:7"], 0);
+    let lock = "schema_version, name, kind, capacity, used, token, signals, holders, waiters";
+    assert_eq!(keys(&shown), sorted(lock));
+    let holder = "ticket, token, units, since, held_ms, lease_left_ms, host, pod, pid, site, file, line, owner, holds";
+    assert_eq!(keys(&shown["holders"][0]), sorted(holder));
+    let waiter = "place, ticket, state, units, since, waited_ms, host, pod, pid, site, file, line, owner, holds";
+    assert_eq!(keys(&shown["waiters"][0]), sorted(waiter));
+    let tree = document(&shop.url, &["tree"], 0);
+    assert_eq!(keys(&tree), sorted("schema_version, chains"));
+    assert_eq!(keys(&tree["chains"][0]), sorted("cycle, hops"));
+}

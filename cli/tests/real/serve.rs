@@ -1,0 +1,214 @@
+//! `serve`
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use auto_mutex_tests::events::eventually;
+use serde_json::Value;
+
+use super::rig::{Shop, command, output};
+
+const TOKEN: &str = "a-token-of-sixteen-and-more";
+
+/// A page, and the address it listens on.
+struct Page {
+    child: Child,
+    address: String,
+}
+
+impl Page {
+    fn start(url: &str, args: &[&str]) -> Self {
+        let args: Vec<_> = ["serve", "--listen", "127.0.0.1:0", "--every", "100ms"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
+        let mut child = command(url, &args).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().expect("its address").expect("a line");
+        let address = line
+            .strip_prefix("http://")
+            .and_then(|rest| rest.split('/').next());
+        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address }
+    }
+
+    /// The status, the head and the body of the answer.
+    fn ask(&self, request: &str) -> (u16, String, String) {
+        self.ask_as(request, &self.address)
+    }
+
+    fn ask_as(&self, request: &str, host: &str) -> (u16, String, String) {
+        let (line, rest) = request.split_once('\n').unwrap_or((request, "\n"));
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
+        let (headers, body) = rest.split_once('\n').unwrap_or((rest, ""));
+        let headers = if headers.is_empty() {
+            String::new()
+        } else {
+            format!("{headers}\r\n")
+        };
+        write!(
+            stream,
+            "{head}{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_lowercase(), body.to_owned())
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn parsed(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"))
+}
+
+#[test]
+fn the_page_takes_nothing_from_elsewhere() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/style.css", "text/css"),
+        ("/page.js", "text/javascript"),
+    ] {
+        let (status, head, body) = page.ask(&format!("GET {path}"));
+        assert_eq!(status, 200, "{path}");
+        assert!(head.contains(&format!("content-type: {kind}")), "{head}");
+        assert!(
+            head.contains("content-security-policy: default-src 'none'"),
+            "{head}"
+        );
+        for elsewhere in ["https://", "//cdn", "innerHTML", "eval("] {
+            assert!(!body.contains(elsewhere), "{path}: {elsewhere}");
+        }
+        // The one address in it names a format.
+        assert!(
+            body.matches("http://").count() == body.matches("http://www.w3.org/2000/svg").count(),
+            "{path}"
+        );
+    }
+    assert_eq!(page.ask("GET /nothing").0, 404);
+}
+
+#[test]
+fn what_is_read_is_what_the_commands_write() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    eventually("the first look is over", || {
+        let listed = parsed(&page.ask("GET /api/ls").2);
+        listed["locks"].as_array().unwrap().len() == 3
+    });
+    let shown = parsed(&page.ask("GET /api/show/orders%3A7").2);
+    assert_eq!(
+        (&shown["name"], &shown["schema_version"]),
+        (&"orders:7".into(), &1.into())
+    );
+    assert_eq!(shown["waiters"].as_array().unwrap().len(), 2);
+    let tree = parsed(&page.ask("GET /api/tree").2);
+    assert_eq!(tree["chains"][0]["hops"][0]["name"], "orders:7");
+    let (status, head, metrics) = page.ask("GET /metrics");
+    assert!(status == 200 && head.contains("text/plain"), "{head}");
+    assert!(
+        metrics.contains("auto_mutex_waiters{kind=\"mutex\"} 2"),
+        "{metrics}"
+    );
+    assert_eq!(page.ask("GET /api/show/").0, 404);
+}
+
+#[test]
+fn looks_are_sent_as_they_come() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    let mut stream = TcpStream::connect(&page.address).unwrap();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let updates = lines.filter_map(|line| Some(parsed(line.strip_prefix("data: ")?)));
+    let full: Vec<_> = updates
+        .filter(|update| update["count"] == 3)
+        .take(2)
+        .collect();
+    assert_eq!(full[0]["waiting"], 2);
+    assert_ne!(full[0]["at"], full[1]["at"]);
+}
+
+#[test]
+fn without_a_token_nothing_is_broken_and_with_it_exactly_one_hold() {
+    let shop = Shop::open();
+    let token = shop.token("orders:7");
+    let body = format!(r#"{{"name":"orders:7","token":"{token}"}}"#);
+    let page = Page::start(&shop.url, &[]);
+    assert_eq!(page.ask(&format!("POST /api/kick\n\n{body}")).0, 403);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let page = Page::start(&shop.url, &["--kick-token", file.to_str().unwrap()]);
+    assert_eq!(page.ask(&format!("POST /api/kick\n\n{body}")).0, 401);
+    assert_eq!(
+        page.ask(&format!(
+            "POST /api/kick\nAuthorization: Bearer wrong\n{body}"
+        ))
+        .0,
+        401
+    );
+    assert_eq!(shop.token("orders:7"), token);
+    let with_token = |body: &str| {
+        page.ask(&format!(
+            "POST /api/kick\nAuthorization: Bearer {TOKEN}\n{body}"
+        ))
+    };
+    assert_eq!(with_token("nonsense").0, 400);
+    let (status, _, answer) = with_token(&body);
+    assert_eq!(
+        (status, &parsed(&answer)["kicked"]),
+        (200, &true.into()),
+        "{answer}"
+    );
+    assert_ne!(shop.token("orders:7"), token);
+    let (status, _, answer) = with_token(&body);
+    assert_eq!(
+        (status, &parsed(&answer)["kicked"]),
+        (409, &false.into()),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_page_with_a_name_of_its_own_reads_nothing() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    for path in ["/", "/api/ls", "/metrics", "/events"] {
+        assert_eq!(
+            page.ask_as(&format!("GET {path}"), "evil.example").0,
+            421,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn beyond_this_machine_it_wants_a_token() {
+    let shop = Shop::open();
+    let refused = output(&shop.url, &["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "short").unwrap();
+    let refused = output(
+        &shop.url,
+        &["serve", "--kick-token", file.to_str().unwrap()],
+    );
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}

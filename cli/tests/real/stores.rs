@@ -1,0 +1,87 @@
+//! Every kind of store: cluster, quorum, sentinels.
+
+use auto_mutex_tests::cluster::{Cluster, Shape};
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::sentinel::Service;
+use auto_mutex_tests::stores::quorum_url;
+
+use super::rig::{are_waiting, client, document, output};
+
+/// Holds twenty locks, waits for one of them, lists all, shows and kicks the one.
+fn works_on(url: &str) {
+    let (client, other) = (client(url), client(url));
+    let names: Vec<_> = (0..20).map(|number| format!("n:{number:02}")).collect();
+    let mut held: Vec<_> = names
+        .iter()
+        .map(|name| client.mutex(name).blocking_lock().unwrap())
+        .collect();
+    let waiter = other.clone();
+    let waiting = std::thread::spawn(move || waiter.mutex("n:07").blocking_lock().map(drop));
+    are_waiting(url, "n:07", 1);
+    let listed = document(url, &["ls"], 0);
+    let mut found: Vec<_> = listed["locks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|lock| lock["name"].as_str().unwrap().to_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, names);
+    let shown = document(url, &["show", "n:07"], 0);
+    assert_eq!(shown["holders"].as_array().unwrap().len(), 1, "{shown}");
+    assert_eq!(shown["waiters"].as_array().unwrap().len(), 1, "{shown}");
+    let tree = document(url, &["tree"], 0);
+    assert_eq!(tree["chains"][0]["hops"][0]["name"], "n:07");
+    assert_eq!(
+        document(url, &["ls", "--waiting"], 0)["locks"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    let guard = held.remove(7);
+    let token = guard.fencing_token().to_string();
+    assert_eq!(shown["holders"][0]["token"], token.as_str());
+    let kicked = document(url, &["kick", "n:07", "--token", &token, "--yes"], 0);
+    assert_eq!(kicked["kicked"], true);
+    waiting.join().unwrap().unwrap();
+    auto_mutex_tests::events::eventually("the guard is lost", || guard.is_lost());
+    let doctor = output(url, &["doctor"]);
+    assert!(matches!(doctor.status.code(), Some(0 | 3)), "{doctor:?}");
+    client.blocking_shutdown();
+    other.blocking_shutdown();
+}
+
+#[test]
+fn a_cluster() {
+    let cluster = Cluster::with(Shape::default().without_replicas());
+    works_on(&cluster.url());
+}
+
+#[test]
+fn a_quorum_and_one_without_a_server() {
+    let servers = Redis::several(3, &Options::default());
+    let url = quorum_url(servers.iter().map(Redis::port));
+    works_on(&url);
+    servers[0].kill9();
+    works_on(&url);
+    let doctor = document(&url, &["doctor"], 3);
+    let findings = doctor["findings"].as_array().unwrap().iter();
+    assert!(
+        findings
+            .into_iter()
+            .any(|finding| finding["id"] == "server-unreachable"),
+        "{doctor}"
+    );
+    servers[1].kill9();
+    assert_eq!(
+        output(&url, &["ls", "--timeout", "1s"]).status.code(),
+        Some(5)
+    );
+}
+
+#[test]
+fn the_primary_of_sentinels() {
+    let service = Service::start();
+    works_on(&service.url());
+}

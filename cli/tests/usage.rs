@@ -1,0 +1,10 @@
+//! The help of every command, and wrong usage, as written in `tests/cmd`: `TRYCMD=overwrite cargo test -p auto-mutex-cli --test usage` writes
+//! it anew.
+
+#[test]
+fn help_and_wrong_usage_are_as_written_down() {
+    trycmd::TestCases::new()
+        .env("COLUMNS", "100")
+        .env("AUTO_MUTEX_URL", "")
+        .case("tests/cmd/*.trycmd");
+}

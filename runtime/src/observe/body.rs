@@ -1,0 +1,82 @@
+//! [`BodySpan`]: the span `lock.held` around a body that runs under a lock.
+
+use std::fmt;
+
+use tracing::Span;
+use tracing::span::{Entered, EnteredSpan};
+
+use super::HOLD;
+use super::watch::{CallerPlace, spans_are_on};
+use crate::queue::Holds;
+
+/// The span around an async body. Like that of `tracing::Instrument`, it is entered for each poll, never across an await.
+/// Empty if no subscriber wants the span.
+#[derive(Debug, Default)]
+pub(crate) struct BodySpan(Option<Box<Span>>);
+
+/// The entered span around a sync body. Dropping it ends the span.
+#[derive(Debug)]
+pub(crate) struct EnteredBody {
+    _entered: EnteredSpan,
+}
+
+#[cold]
+fn span(holds: &Holds) -> Option<Span> {
+    let first = holds.first().grant();
+    let span = tracing::debug_span!(
+        target: HOLD,
+        "lock.held",
+        name = %Names(holds),
+        site = %CallerPlace(&first.meta),
+        kind = %first.kind(),
+        token = holds.token(),
+        waited_ms = u64::try_from(first.waited.as_millis()).unwrap_or(u64::MAX),
+    );
+    (!span.is_disabled()).then_some(span)
+}
+
+impl BodySpan {
+    /// For a body that begins now.
+    #[inline]
+    pub(crate) fn of(holds: &Holds) -> Self {
+        match spans_are_on() {
+            true => Self(span(holds).map(Box::new)),
+            false => Self(None),
+        }
+    }
+
+    /// Enters the span for one poll.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<Entered<'_>> {
+        self.0.as_ref().map(|span| span.enter())
+    }
+}
+
+impl EnteredBody {
+    /// For a body that begins now, on this thread.
+    #[inline]
+    pub(crate) fn of(holds: &Holds) -> Option<Self> {
+        if !spans_are_on() {
+            return None;
+        }
+        let entered = |span: Span| Self {
+            _entered: span.entered(),
+        };
+        span(holds).map(entered)
+    }
+}
+
+/// The names of the locks, in order.
+struct Names<'a>(&'a Holds);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, hold) in self.0.all().iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            f.write_str(hold.name().as_str())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! [`Metric`]: the metrics, with their names, units and labels.
+
+/// A metric that an [`Observer`](crate::Observer) gets. Names, units and labels follow the rules of OpenTelemetry.
+///
+/// | name | kind | labels |
+/// |---|---|---|
+/// | `auto_mutex.acquire.duration` | histogram, s | `lock.site`, `lock.kind`, `outcome`, `via` |
+/// | `auto_mutex.hold.duration` | histogram, s | `lock.site`, `lock.kind` |
+/// | `auto_mutex.active` | up-down counter | `lock.site`, `lock.kind` |
+/// | `auto_mutex.waiting` | up-down counter | `lock.site`, `lock.kind` |
+/// | `auto_mutex.lost` | counter | `lock.site`, `lock.kind`, `cause` |
+/// | `auto_mutex.renewal.failures` | counter | `lock.site`, `lock.kind` |
+/// | `auto_mutex.handover` | counter | `lock.site`, `lock.kind` |
+/// | `auto_mutex.store.operation.duration` | histogram, s | `operation` |
+/// | `auto_mutex.store.connected` | up-down counter | none |
+///
+/// | label | values |
+/// |---|---|
+/// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label) |
+/// | `lock.kind` | `mutex`, `permit`, `reader`, `writer` |
+/// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant was over before the call could see it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
+/// | `via` | `local` if the grant needed no request to the store; otherwise `store` |
+/// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked` |
+/// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `refresh`, `signal`, `delete`, `inspect` |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Metric {
+    /// How long a call for a lock took, with any outcome. A nested call that shares the lock of an outer call is not
+    /// counted. A call for several locks is counted once.
+    AcquireDuration,
+    /// How long a lock was held, until its release or its loss.
+    HoldDuration,
+    /// The locks that are held now. A call for several locks holds several.
+    Active,
+    /// The calls that wait now.
+    Waiting,
+    /// Locks that were lost while they were held.
+    Lost,
+    /// Renewals of leases that failed. Each is tried again until the lease is over.
+    RenewalFailures,
+    /// Releases that handed the lock to the next waiter of the same process, without the store.
+    Handover,
+    /// How long the store took to answer a request. A store in this process answers at once, and is not measured.
+    StoreOperationDuration,
+    /// The number of servers that the clients of this process are connected to. For a cluster, each primary counts. A
+    /// quorum counts as one server while a majority can be reached. A store in this process counts as one, too.
+    StoreConnected,
+}
+
+/// The kind of a [`Metric`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MetricKind {
+    /// Gets durations, by [`Observer::record`](crate::Observer::record).
+    Histogram,
+    /// Only grows, by [`Observer::add`](crate::Observer::add).
+    Counter,
+    /// Grows and shrinks, by [`Observer::add`](crate::Observer::add).
+    UpDownCounter,
+}
+
+const OF_LOCK: &[&str] = &[super::labels::SITE, super::labels::KIND];
+
+impl Metric {
+    /// All metrics.
+    pub const ALL: &'static [Self] = &[
+        Self::AcquireDuration,
+        Self::HoldDuration,
+        Self::Active,
+        Self::Waiting,
+        Self::Lost,
+        Self::RenewalFailures,
+        Self::Handover,
+        Self::StoreOperationDuration,
+        Self::StoreConnected,
+    ];
+
+    /// Recommended boundaries for the buckets of the histograms, in seconds: 0.1 ms to 60 s.
+    pub const BUCKETS: &'static [f64] = &[
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+        5.0, 10.0, 30.0, 60.0,
+    ];
+
+    /// The name, for example `auto_mutex.acquire.duration`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AcquireDuration => "auto_mutex.acquire.duration",
+            Self::HoldDuration => "auto_mutex.hold.duration",
+            Self::Active => "auto_mutex.active",
+            Self::Waiting => "auto_mutex.waiting",
+            Self::Lost => "auto_mutex.lost",
+            Self::RenewalFailures => "auto_mutex.renewal.failures",
+            Self::Handover => "auto_mutex.handover",
+            Self::StoreOperationDuration => "auto_mutex.store.operation.duration",
+            Self::StoreConnected => "auto_mutex.store.connected",
+        }
+    }
+
+    /// The kind.
+    #[must_use]
+    pub const fn kind(self) -> MetricKind {
+        match self {
+            Self::AcquireDuration | Self::HoldDuration | Self::StoreOperationDuration => {
+                MetricKind::Histogram
+            }
+            Self::Active | Self::Waiting | Self::StoreConnected => MetricKind::UpDownCounter,
+            Self::Lost | Self::RenewalFailures | Self::Handover => MetricKind::Counter,
+        }
+    }
+
+    /// The unit: `s` for a histogram; for a counter, what it counts, in braces.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::AcquireDuration | Self::HoldDuration | Self::StoreOperationDuration => "s",
+            Self::Active | Self::Lost => "{lock}",
+            Self::Waiting => "{call}",
+            Self::RenewalFailures => "{renewal}",
+            Self::Handover => "{handover}",
+            Self::StoreConnected => "{server}",
+        }
+    }
+
+    /// A description, in one sentence.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::AcquireDuration => "How long a call for a lock took.",
+            Self::HoldDuration => "How long a lock was held.",
+            Self::Active => "Locks that this process holds.",
+            Self::Waiting => "Calls of this process that wait for a lock.",
+            Self::Lost => "Locks that were lost while they were held.",
+            Self::RenewalFailures => "Renewals of leases that failed.",
+            Self::Handover => "Locks that went to the next waiter of the same process.",
+            Self::StoreOperationDuration => "How long the lock store took to answer.",
+            Self::StoreConnected => "Servers of the lock store that this process is connected to.",
+        }
+    }
+
+    /// The names of the labels.
+    #[must_use]
+    pub const fn labels(self) -> &'static [&'static str] {
+        use super::labels::{CAUSE, KIND, OPERATION, OUTCOME, SITE, VIA};
+        match self {
+            Self::AcquireDuration => &[SITE, KIND, OUTCOME, VIA],
+            Self::Lost => &[SITE, KIND, CAUSE],
+            Self::HoldDuration
+            | Self::Active
+            | Self::Waiting
+            | Self::RenewalFailures
+            | Self::Handover => OF_LOCK,
+            Self::StoreOperationDuration => &[OPERATION],
+            Self::StoreConnected => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_follow_the_rules_of_opentelemetry() {
+        let names: HashSet<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+        assert_eq!(names.len(), Metric::ALL.len());
+        for name in names {
+            let plain = |c: char| c.is_ascii_lowercase() || matches!(c, '.' | '_');
+            assert!(
+                name.starts_with("auto_mutex.") && name.chars().all(plain),
+                "{name}"
+            );
+        }
+        for metric in Metric::ALL {
+            let seconds = metric.kind() == MetricKind::Histogram;
+            assert_eq!(metric.unit() == "s", seconds, "{metric:?}");
+            assert_eq!(metric.name().ends_with(".duration"), seconds, "{metric:?}");
+        }
+    }
+
+    #[test]
+    fn buckets_grow() {
+        assert!(Metric::BUCKETS.is_sorted());
+        assert_eq!(Metric::BUCKETS.first(), Some(&0.0001));
+        assert_eq!(Metric::BUCKETS.last(), Some(&60.0));
+    }
+}

@@ -1,0 +1,149 @@
+//! The reports of the library about its locks: metrics for an [`Observer`], and spans for `tracing`.
+//!
+//! [`metric`] has the names, units and labels of the metrics, [`labels`] the values of the labels. [`watch`] follows one
+//! call from its beginning to its end, [`body`] has the span around a body. [`to_metrics`] and [`to_otel`] export the
+//! metrics; each of them is a feature.
+//!
+//! Without an observer and a subscriber, a call makes two checks for all of this, and allocates nothing.
+
+mod body;
+mod labels;
+mod metric;
+#[cfg(feature = "metrics")]
+mod to_metrics;
+#[cfg(feature = "otel")]
+mod to_otel;
+mod watch;
+
+use std::fmt;
+use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) use self::body::{BodySpan, EnteredBody};
+pub(crate) use self::labels::{BY_HAND, LockLabels, operation};
+pub use self::metric::{Metric, MetricKind};
+#[cfg(feature = "metrics")]
+pub use self::to_metrics::MetricsObserver;
+#[cfg(feature = "otel")]
+pub use self::to_otel::OtelObserver;
+pub(crate) use self::watch::{Call, CallerPlace, Watch, warn_of_timeout};
+use crate::error::LossCause;
+use crate::site::{Site, sites};
+
+/// The target of events and spans about taking locks.
+pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
+/// The target of events and spans about held locks.
+pub(crate) const HOLD: &str = "auto_mutex::hold";
+
+/// Gets the metrics of a client's locks: see [`Config::observer`](crate::Config::observer).
+///
+/// The features `metrics` and `otel` add observers for the crates `metrics` and `opentelemetry`. For any other
+/// destination, implement the two methods; [`Metric`] has the names, units and descriptions.
+///
+/// A label is a pair of texts. All texts are constants of the program, so there are few of them: no key, host, token or
+/// complete name is ever a label.
+///
+/// The library calls the methods outside of all its mutexes, on the caller's thread, or on a thread of the client that
+/// does nothing else. The methods should neither block nor panic, and must not take locks of this library.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicI64, Ordering};
+/// use std::time::Duration;
+///
+/// use auto_mutex::{Client, Config, Metric, Observer};
+///
+/// #[derive(Default)]
+/// struct Active(AtomicI64);
+///
+/// impl Observer for Active {
+///     fn add(&self, metric: Metric, _labels: &[(&'static str, &'static str)], change: i64) {
+///         if metric == Metric::Active {
+///             self.0.fetch_add(change, Ordering::Relaxed);
+///         }
+///     }
+///
+///     fn record(&self, _: Metric, _: &[(&'static str, &'static str)], _: Duration) {}
+/// }
+///
+/// let active = Arc::new(Active::default());
+/// let client = Client::connect(Config::new("memory://")?.observer(active.clone()))?;
+/// let guard = client.mutex("reports").blocking_lock()?;
+/// assert_eq!(active.0.load(Ordering::Relaxed), 1);
+/// drop(guard);
+/// assert_eq!(active.0.load(Ordering::Relaxed), 0);
+/// # Ok(()) }
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// A counter or an up-down counter changes. A change of zero makes a series known: every annotated function gets
+    /// such changes when a client is made.
+    fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64);
+
+    /// A histogram gets a value.
+    fn record(&self, metric: Metric, labels: &[(&'static str, &'static str)], value: Duration);
+}
+
+impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64) {
+        (**self).add(metric, labels, change);
+    }
+
+    fn record(&self, metric: Metric, labels: &[(&'static str, &'static str)], value: Duration) {
+        (**self).record(metric, labels, value);
+    }
+}
+
+/// The observer of a client.
+#[derive(Clone)]
+pub(crate) struct SharedObserver(Arc<dyn Observer>);
+
+// The library keeps no state behind it that a panic could break.
+impl UnwindSafe for SharedObserver {}
+impl RefUnwindSafe for SharedObserver {}
+
+impl SharedObserver {
+    pub(crate) fn new(observer: impl Observer) -> Self {
+        Self(Arc::new(observer))
+    }
+
+    /// Makes the series of every annotated function and of the client known.
+    pub(crate) fn begin(&self) {
+        for site in sites() {
+            self.begin_site(site);
+        }
+        self.add(Metric::StoreConnected, &[], 0);
+    }
+
+    fn begin_site(&self, site: &'static Site) {
+        let labels = LockLabels::of_site(site);
+        for metric in Metric::ALL.iter().copied() {
+            match metric {
+                Metric::Lost => {
+                    for cause in LossCause::ALL {
+                        self.add(metric, &labels.lost(cause), 0);
+                    }
+                }
+                Metric::StoreConnected => {}
+                metric if metric.kind() == MetricKind::Histogram => {}
+                metric => self.add(metric, &labels.pairs(), 0),
+            }
+        }
+    }
+}
+
+impl Deref for SharedObserver {
+    type Target = dyn Observer;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Debug for SharedObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}

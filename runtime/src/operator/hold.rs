@@ -1,0 +1,174 @@
+//! [`Hold`] and [`Wait`]: a holder and a waiter of a lock; [`Who`]: their process.
+
+use std::time::{Duration, SystemTime};
+
+use super::TOKENS_OF_A_GRANT;
+use crate::store::{Meta, TicketRecord};
+
+/// A process that holds or waits, and the site in its program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Who {
+    /// The machine's host name; empty if another program wrote the record.
+    pub host: String,
+    /// The pod, if it differs from `host`: see [`Holder::pod`](crate::Holder::pod).
+    pub pod: Option<String>,
+    /// The process id.
+    pub pid: u32,
+    /// The path of an annotated function, or the name of a handle.
+    pub site: String,
+    /// The source file of an annotated function.
+    pub file: Option<String>,
+    /// The line there.
+    pub line: Option<u32>,
+    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    pub owner: Option<String>,
+    /// The locks that its task holds already: see [`Holder::holds`](crate::Holder::holds). If several tasks of the
+    /// process wait with one waiter, those of the first task.
+    pub holds: Vec<String>,
+}
+
+impl Who {
+    fn of(ticket: &TicketRecord, capacity: u32) -> Self {
+        let Some(holder) = Meta::describe(ticket, capacity) else {
+            return Self::default();
+        };
+        let (site, file, line) = apart(&holder.site);
+        Self {
+            host: holder.host,
+            pod: holder.pod,
+            pid: holder.pid,
+            site: site.to_owned(),
+            file: file.map(str::to_owned),
+            line,
+            owner: holder.owner,
+            holds: holder.holds,
+        }
+    }
+}
+
+/// Takes a site apart: `path at file:line`.
+fn apart(site: &str) -> (&str, Option<&str>, Option<u32>) {
+    let parts = || {
+        let (path, place) = site.rsplit_once(" at ")?;
+        let (file, line) = place.rsplit_once(':')?;
+        Some((path, Some(file), Some(line.parse().ok()?)))
+    };
+    parts().unwrap_or((site, None, None))
+}
+
+/// A hold, as the store knows it. The process may pass it on to its own waiters for some milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hold {
+    /// Identifies the request in the store.
+    pub ticket: String,
+    /// The fencing token of the grant. Holds of one owner share it.
+    pub token: u64,
+    /// How many units it holds.
+    pub units: u32,
+    /// Whether it was released, and is only kept until its `at_least` is over.
+    pub parked: bool,
+    /// Since when, by the store's clock.
+    pub since: SystemTime,
+    /// For how long, by the store's clock.
+    pub held: Duration,
+    /// When the lease ends if nobody renews it.
+    pub lease_left: Duration,
+    /// The holder.
+    pub who: Who,
+}
+
+/// A waiter, as the store knows it. A process may wait with one waiter for several of its tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wait {
+    /// Its place in line, from 1. (On a quorum, the waiters are in order of `since`. The next holder need not be the
+    /// first of them.)
+    pub place: u32,
+    /// Identifies the request in the store.
+    pub ticket: String,
+    /// How many units it waits for.
+    pub units: u32,
+    /// Whether it was passed over, because its process was silent when it was its turn. It keeps its place, and is the
+    /// next one as soon as its process is heard from again.
+    pub passed_over: bool,
+    /// Since when, by the store's clock.
+    pub since: SystemTime,
+    /// For how long, by the store's clock.
+    pub waited: Duration,
+    /// When its place in line ends if its process stays silent.
+    pub place_left: Duration,
+    /// The waiter.
+    pub who: Who,
+}
+
+impl Hold {
+    pub(super) fn new(ticket: &TicketRecord, capacity: u32, now: u64) -> Self {
+        Self {
+            ticket: ticket.ticket.to_string(),
+            token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
+            units: ticket.units,
+            parked: ticket.parked,
+            since: time(ticket.since),
+            held: since(ticket, now),
+            lease_left: ticket.left,
+            who: Who::of(ticket, capacity),
+        }
+    }
+}
+
+impl Hold {
+    /// Whether `token` belongs to this grant: it is the token of this hold, or of one to which the process passed it on.
+    #[must_use]
+    pub fn has_token(&self, token: u64) -> bool {
+        self.token / TOKENS_OF_A_GRANT == token / TOKENS_OF_A_GRANT
+    }
+}
+
+impl Wait {
+    pub(super) fn new(place: u32, ticket: &TicketRecord, capacity: u32, now: u64) -> Self {
+        Self {
+            place,
+            ticket: ticket.ticket.to_string(),
+            units: ticket.units,
+            passed_over: ticket.passed_over,
+            since: time(ticket.since),
+            waited: since(ticket, now),
+            place_left: ticket.left,
+            who: Who::of(ticket, capacity),
+        }
+    }
+}
+
+/// A time of the store, which counts microseconds.
+pub(super) fn time(micros: u64) -> SystemTime {
+    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn since(ticket: &TicketRecord, now: u64) -> Duration {
+    Duration::from_micros(now.saturating_sub(ticket.since))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn a_site_is_taken_apart() {
+        let path = "billing::Ledger::close";
+        for (site, expected) in [
+            (
+                "billing::Ledger::close at src/ledger.rs:17",
+                (path, Some("src/ledger.rs"), Some(17)),
+            ),
+            (path, (path, None, None)),
+            ("meet at noon", ("meet at noon", None, None)),
+            ("meet at noon:x", ("meet at noon:x", None, None)),
+            ("", ("", None, None)),
+        ] {
+            assert_eq!(apart(site), expected);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! [`Lock`]: the state of one name, of any [`Kind`].
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use super::hold::time;
+use super::{Hold, TOKENS_OF_A_GRANT, Wait};
+use crate::error::LockKind;
+use crate::name::Name;
+use crate::store::NameRecord;
+
+/// The kind of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A [`Mutex`](crate::Mutex).
+    Mutex,
+    /// A [`Semaphore`](crate::Semaphore).
+    Semaphore,
+    /// A [`RwLock`](crate::RwLock).
+    RwLock,
+    /// A [`Condvar`](crate::Condvar).
+    Condvar,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mutex => "mutex",
+            Self::Semaphore => "semaphore",
+            Self::RwLock => "rw_lock",
+            Self::Condvar => "condvar",
+        })
+    }
+}
+
+/// The state of a lock when the store was asked. It may change at any time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lock {
+    /// The whole name, with its namespace, as errors show it.
+    pub name: String,
+    /// Its kind; `None` while it has neither holders nor waiters.
+    pub kind: Option<Kind>,
+    /// How many units there are: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable. `None` like
+    /// `kind`.
+    pub capacity: Option<u32>,
+    /// How many units are held.
+    pub used: u64,
+    /// The fencing token of the last grant; `None` if the name was not used for ten minutes or more.
+    pub token: Option<u64>,
+    /// The number of a semaphore's tokens that nobody has taken, or of notifications that no waiter has received yet.
+    pub signals: u64,
+    /// The holders, in order of arrival.
+    pub holders: Vec<Hold>,
+    /// The waiters, in order.
+    pub waiters: Vec<Wait>,
+    /// The store's time when it was asked.
+    pub asked: SystemTime,
+}
+
+impl Lock {
+    pub(super) fn new(name: &Name, record: &NameRecord, now: u64) -> Self {
+        let capacity = record.capacity.unwrap_or(0);
+        let tickets = record.holders.iter().chain(&record.waiters);
+        let takes = tickets.clone().next().is_some_and(|first| first.takes);
+        let kind = record.capacity.map(|capacity| match capacity {
+            0 => Kind::Condvar,
+            capacity => match LockKind::of(capacity, takes) {
+                LockKind::Mutex => Kind::Mutex,
+                LockKind::Semaphore => Kind::Semaphore,
+                LockKind::RwLock => Kind::RwLock,
+            },
+        });
+        let waiters = (1..).zip(&record.waiters);
+        Self {
+            name: name.to_string(),
+            kind,
+            capacity: record.capacity,
+            used: record.used,
+            token: (record.token > 0).then(|| record.token.saturating_mul(TOKENS_OF_A_GRANT)),
+            signals: record.signals,
+            holders: record
+                .holders
+                .iter()
+                .map(|ticket| Hold::new(ticket, capacity, now))
+                .collect(),
+            waiters: waiters
+                .map(|(place, ticket)| Wait::new(place, ticket, capacity, now))
+                .collect(),
+            asked: time(now),
+        }
+    }
+
+    /// Whether it has holders, waiters or signals.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        !self.holders.is_empty() || !self.waiters.is_empty() || self.signals > 0
+    }
+
+    /// How long the oldest waiter has waited.
+    #[must_use]
+    pub fn oldest_wait(&self) -> Option<Duration> {
+        self.waiters.iter().map(|waiter| waiter.waited).max()
+    }
+
+    /// How long the oldest holder has held the lock.
+    #[must_use]
+    pub fn held(&self) -> Option<Duration> {
+        self.holders.iter().map(|holder| holder.held).max()
+    }
+}

@@ -1,0 +1,236 @@
+//! For operators: reads the holders and waiters of locks, and breaks exactly one hold. The command `auto-mutex` is made
+//! with it.
+//!
+//! An [`Operator`] reads the locks of all programs that use a store, of every kind. Reading changes nothing on the
+//! servers; only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a runtime. In
+//! async code, call them in `spawn_blocking`.
+//!
+//! ```
+//! use auto_mutex::{Client, operator::Operator};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect("memory://shop")?;
+//! let guard = client.mutex("orders").blocking_lock()?;
+//!
+//! let operator = Operator::connect("memory://shop")?;
+//! for names in operator.names("*") {
+//!     for lock in operator.inspect(&names?)?.into_iter().flatten() {
+//!         println!("{}: {} holders, {} waiters", lock.name, lock.holders.len(), lock.waiters.len());
+//!     }
+//! }
+//! let lock = operator.inspect(&["orders"])?.remove(0)?;
+//! assert!(operator.kick("orders", lock.holders[0].token)?); // that hold, and no newer one
+//! assert!(!operator.kick("orders", lock.holders[0].token)?);
+//! # drop(guard);
+//! # Ok(()) }
+//! ```
+//!
+//! A user of the servers needs [`AclRule::operator`](crate::AclRule::operator).
+
+mod hold;
+mod lock;
+mod names;
+mod sites;
+mod worker;
+
+use std::sync::OnceLock;
+
+pub use self::hold::{Hold, Wait, Who};
+pub use self::lock::{Kind, Lock};
+pub use self::names::{Key, Keys, Names};
+pub use self::sites::sites_json;
+use self::worker::Worker;
+use crate::client::Client;
+use crate::config::{Config, Settings};
+use crate::error::{LockError, SetupError, StoreError, StoreErrorKind, with_sources};
+use crate::handle::freed;
+use crate::name::Name;
+use crate::store::{Inspector, Op};
+pub use crate::store::{Replica, Server};
+use crate::wait::block_on;
+
+/// A server as it describes itself; or its address, and the error if it cannot be asked.
+pub type ServerAnswer = Result<Server, (String, SetupError)>;
+
+/// Reads the locks of a store, and breaks one hold at a time.
+///
+/// It has a thread and connections of its own, which end when it is dropped.
+pub struct Operator {
+    worker: Worker,
+    settings: Settings,
+    /// Connected by the first kick, because a client writes to the store.
+    client: OnceLock<Client>,
+}
+
+impl Operator {
+    /// Connects to a store: a URL or a [`Config`]. It must reach a majority of the servers of a quorum. (A `memory://`
+    /// without a name is always empty here. One with a name is visible in its own process only.)
+    ///
+    /// Loads the scripts into servers that lack them, and changes nothing else.
+    /// [`Config::connect_lazily`] has no effect.
+    ///
+    /// # Errors
+    ///
+    /// A [`SetupError`] that says what is wrong with the URL, the options, the credentials or the server.
+    pub fn connect<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let settings = config.try_into()?.validate()?;
+        let worker = Worker::start(Inspector::new(&settings)?)?;
+        worker.run(async |inspector| inspector.connect().await)??;
+        Ok(Self {
+            worker,
+            settings,
+            client: OnceLock::new(),
+        })
+    }
+
+    /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
+    /// minutes. The names have no order, and a name may come twice if keys are added or removed during the scan.
+    ///
+    /// A pattern is one of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these, and `\`
+    /// makes the next character a plain one. Names are as errors show them: spaces, braces, `%` and all characters
+    /// beyond ASCII are percent-encoded.
+    pub fn names(&self, pattern: &str) -> Names<'_> {
+        Names::new(self, pattern)
+    }
+
+    /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] if the store cannot be asked. For each name: [`LockError::InvalidName`],
+    /// [`LockError::ForeignKey`], [`LockError::Unavailable`].
+    pub fn inspect<N: AsRef<str>>(
+        &self,
+        names: &[N],
+    ) -> Result<Vec<Result<Lock, LockError>>, SetupError> {
+        let parsed: Vec<_> = names.iter().map(|name| parse(name.as_ref())).collect();
+        let asked: Vec<Name> = parsed.iter().flatten().cloned().collect();
+        let names = asked.clone();
+        let snapshot = self
+            .worker
+            .run(async move |inspector| inspector.inspect(&names).await)??;
+        let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
+            let record = state.map_err(|error| self.error_of(name, error))?;
+            Ok(Lock::new(name, &record, snapshot.now))
+        });
+        let states = parsed.into_iter().map(|name| {
+            name.and_then(|name| {
+                found
+                    .next()
+                    .unwrap_or_else(|| Ok(Lock::new(&name, &Default::default(), snapshot.now)))
+            })
+        });
+        Ok(states.collect())
+    }
+
+    /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,
+    /// as by [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken, because the store
+    /// compares the token.
+    ///
+    /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. To the store
+    /// these are one hold. The token of each of them names that hold.
+    ///
+    /// The first call connects a client, because a kick writes to the store.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
+    /// broken the hold; or the client could not connect.
+    pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
+        let name = parse(name)?;
+        let client = self.client().map_err(|error| self.failed(&name, &error))?;
+        let op = Op::Kick {
+            token: token / TOKENS_OF_A_GRANT,
+        };
+        let asked = client
+            .member()
+            .with_queue(&name, |local| local.query(&op))?;
+        Ok(freed(&block_on(asked.wait())?))
+    }
+
+    /// The answers of all servers of the store.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::Engine`] if the background thread has ended.
+    pub fn servers(&self) -> Result<Vec<ServerAnswer>, SetupError> {
+        self.worker
+            .run(async |inspector| inspector.describe().await)
+    }
+
+    /// All keys on the servers that have the prefix of this library, in batches.
+    pub fn keys(&self) -> Keys<'_> {
+        Keys::new(self)
+    }
+
+    /// The servers, as in the URL, without credentials.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.settings.endpoint.servers()
+    }
+
+    /// Whether the store is in this process (`memory://`), where no other process can see it.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.settings.endpoint.scheme() == "memory"
+    }
+
+    fn client(&self) -> Result<&Client, SetupError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = Client::with(self.settings.without_holds())?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    fn error_of(&self, name: &Name, source: StoreError) -> LockError {
+        let (name, server) = (name.to_string(), self.place());
+        match source.kind() {
+            StoreErrorKind::Foreign => LockError::ForeignKey { name },
+            _ => LockError::Unavailable {
+                name,
+                server,
+                source,
+            },
+        }
+    }
+
+    fn failed(&self, name: &Name, error: &SetupError) -> LockError {
+        self.error_of(name, StoreError::disconnected(with_sources(error)))
+    }
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operator")
+            .field("place", &self.place())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The number of fencing tokens for each grant of the store: the process gives one to each hold that it passes on.
+const TOKENS_OF_A_GRANT: u64 = 1024;
+
+/// A name as errors show it, or as a user would give it to a handle.
+fn parse(name: &str) -> Result<Name, LockError> {
+    match Name::parse(name).filter(|_| is_escaped(name)) {
+        Some(name) => Ok(name),
+        None => Name::verbatim(None, name),
+    }
+}
+
+/// Whether each `%` begins an escape.
+fn is_escaped(name: &str) -> bool {
+    name.split('%').skip(1).all(|rest| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;

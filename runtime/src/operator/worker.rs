@@ -1,0 +1,54 @@
+//! [`Worker`]: the thread on which an inspector runs. It has a runtime of its own, because a caller inside a runtime must
+//! not block on another one.
+
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::SetupError;
+use crate::store::Inspector;
+
+type Job = Box<dyn FnOnce(&Runtime, &mut Inspector) + Send>;
+
+/// Runs jobs one after the other, until it is dropped.
+pub(super) struct Worker(mpsc::Sender<Job>);
+
+impl Worker {
+    pub(super) fn start(mut inspector: Inspector) -> Result<Self, SetupError> {
+        let failed = |error: std::io::Error| SetupError::Engine {
+            reason: error.to_string(),
+        };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let (sender, jobs) = mpsc::channel::<Job>();
+        thread::Builder::new()
+            .name("auto-mutex-operator".to_owned())
+            .spawn(move || {
+                for job in jobs {
+                    job(&runtime, &mut inspector);
+                }
+            })
+            .map_err(failed)?;
+        Ok(Self(sender))
+    }
+
+    /// The output of `job`.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        job: impl AsyncFnOnce(&mut Inspector) -> T + Send + 'static,
+    ) -> Result<T, SetupError> {
+        let (sender, result) = mpsc::sync_channel(1);
+        let sent = self.0.send(Box::new(move |runtime, inspector| {
+            // An error means that the caller is gone.
+            let _ = sender.send(runtime.block_on(job(inspector)));
+        }));
+        let ended = |()| SetupError::Engine {
+            reason: "it has ended".to_owned(),
+        };
+        sent.map_err(|_| ended(()))?;
+        result.recv().map_err(|_| ended(()))
+    }
+}

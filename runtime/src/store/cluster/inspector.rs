@@ -1,0 +1,136 @@
+//! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
+
+use super::connector::Connector;
+use super::slot::Slot;
+use super::topology::{Topology, is_passing, survey};
+use crate::config::{Address, ClusterEndpoint, Settings};
+use crate::error::{SetupError, StoreError, with_sources};
+use crate::name::Name;
+use crate::store::inspector::Snapshot;
+use crate::store::redis;
+use crate::store::{MemberId, NameRecord};
+use crate::wire::USUAL_SILENCE;
+
+/// Errors of nodes that do not serve the slot any more.
+const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"];
+
+/// A primary.
+struct Served {
+    address: Address,
+    inspector: redis::Inspector,
+}
+
+/// A reader of a cluster.
+pub(crate) struct Inspector {
+    connector: Connector,
+    topology: Topology,
+    nodes: Vec<Served>,
+}
+
+impl Inspector {
+    pub(in crate::store) fn new(endpoint: &ClusterEndpoint, settings: &Settings) -> Self {
+        Self {
+            connector: Connector::new(endpoint, settings, MemberId::random()),
+            topology: Topology::default(),
+            nodes: Vec::new(),
+        }
+    }
+
+    /// The primaries, after [`refresh`](Self::refresh).
+    pub(in crate::store) fn nodes(&mut self) -> impl Iterator<Item = &mut redis::Inspector> {
+        self.nodes.iter_mut().map(|node| &mut node.inspector)
+    }
+
+    /// Asks for the slots of each primary.
+    pub(in crate::store) async fn refresh(&mut self) -> Result<(), SetupError> {
+        let known: Vec<_> = self.nodes.iter().map(|node| node.address.clone()).collect();
+        let topology = survey(
+            self.connector.candidates(&[], &known),
+            0,
+            self.connector.connect_timeout,
+            USUAL_SILENCE,
+        )
+        .await?;
+        let mut before = std::mem::take(&mut self.nodes);
+        for address in topology.primaries() {
+            if self.nodes.iter().any(|node| node.address == *address) {
+                continue;
+            }
+            let known = before.iter().position(|node| node.address == *address);
+            let inspector = match known {
+                Some(index) => before.swap_remove(index).inspector,
+                None => self.connector.inspector(address.clone()),
+            };
+            self.nodes.push(Served {
+                address: address.clone(),
+                inspector,
+            });
+        }
+        self.topology = topology;
+        Ok(())
+    }
+
+    pub(in crate::store) async fn inspect(
+        &mut self,
+        names: &[Name],
+    ) -> Result<Snapshot, SetupError> {
+        let mut snapshot = self.inspect_once(names).await?;
+        let moved: Vec<_> = (0..names.len())
+            .filter(|index| snapshot.names[*index].as_ref().is_err_and(is_elsewhere))
+            .collect();
+        if moved.is_empty() {
+            return Ok(snapshot);
+        }
+        self.refresh().await?;
+        let again: Vec<_> = moved.iter().map(|index| names[*index].clone()).collect();
+        let found = self.inspect_once(&again).await?;
+        for (index, state) in moved.into_iter().zip(found.names) {
+            snapshot.names[index] = state;
+        }
+        Ok(snapshot)
+    }
+
+    async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
+        let unserved = || {
+            Err(StoreError::disconnected(
+                "no node serves the slot of the name",
+            ))
+        };
+        let mut found: Vec<Result<NameRecord, StoreError>> =
+            names.iter().map(|_| unserved()).collect();
+        let mut now = 0;
+        for node in &mut self.nodes {
+            let indices: Vec<_> = (0..names.len())
+                .filter(|index| {
+                    let slot = Slot::of(&names[*index]);
+                    self.topology.serves(&node.address, slot)
+                })
+                .collect();
+            if indices.is_empty() {
+                continue;
+            }
+            let own: Vec<_> = indices.iter().map(|index| names[*index].clone()).collect();
+            match node.inspector.inspect(&own).await {
+                Ok(snapshot) => {
+                    now = now.max(snapshot.now);
+                    for (index, state) in indices.into_iter().zip(snapshot.names) {
+                        found[index] = state;
+                    }
+                }
+                // By now, another node may serve the slots of this one.
+                Err(error) if is_passing(&error) => {
+                    let cause = with_sources(&error);
+                    for index in indices {
+                        found[index] = Err(StoreError::disconnected(cause.as_str()));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Snapshot { now, names: found })
+    }
+}
+
+fn is_elsewhere(error: &StoreError) -> bool {
+    error.is_disconnected() || error.code().is_some_and(|code| ELSEWHERE.contains(&code))
+}

@@ -1,0 +1,280 @@
+//! [`Inspector`]: reads the names of a store of any kind for the operator, and changes nothing there.
+//!
+//! A client of a store writes the server's term note, tries all commands, and subscribes. An inspector does none of these:
+//! it scans, runs the operation `inspect`, and asks servers about themselves.
+
+use std::time::Duration;
+
+use super::memory;
+use super::open::check_tls;
+use super::quorum;
+use super::redis::{self, Guard, Route, Scripts};
+use super::{NameRecord, cluster};
+use crate::config::{Access, Endpoint, Settings};
+use crate::error::{SetupError, StoreError};
+use crate::guarantees::Guarantees;
+use crate::name::Name;
+
+/// One part of a scan.
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    /// The cursor for the next part of this server's keys; `None` at their end.
+    pub(crate) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    pub(super) fn empty() -> Self {
+        Self {
+            items: Vec::new(),
+            next: None,
+        }
+    }
+}
+
+/// The position of a scan of the whole store: a server, and its cursor.
+#[derive(Clone, Debug)]
+pub(crate) struct Position {
+    server: usize,
+    cursor: String,
+}
+
+impl Position {
+    pub(crate) fn start() -> Self {
+        Self::at(0)
+    }
+
+    /// No later position of a scan is the same, because the server's cursor is `0` at the end only.
+    fn is_start(&self) -> bool {
+        self.server == 0 && self.cursor == "0"
+    }
+
+    fn at(server: usize) -> Self {
+        Self {
+            server,
+            cursor: "0".to_owned(),
+        }
+    }
+
+    /// The position after a page, if there is more; the store has `servers`.
+    fn after(&self, next: Option<String>, servers: usize) -> Option<Self> {
+        match next {
+            Some(cursor) => Some(Self {
+                server: self.server,
+                cursor,
+            }),
+            None => (self.server + 1 < servers).then(|| Self::at(self.server + 1)),
+        }
+    }
+}
+
+/// The state of some names, and the store's time when it was asked, in microseconds.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) now: u64,
+    pub(crate) names: Vec<Result<NameRecord, StoreError>>,
+}
+
+/// A key with the prefix of this library.
+#[derive(Debug)]
+pub(crate) struct KeyEnd {
+    pub(crate) key: String,
+    /// The name, if this is the first key of one.
+    pub(crate) name: Option<Name>,
+    /// Whether it has no time to live.
+    pub(crate) never: bool,
+}
+
+/// A server of the store, as it describes itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Server {
+    /// Where it is, without credentials.
+    pub address: String,
+    /// Its version, if it reports one.
+    pub version: Option<String>,
+    /// What it guarantees for its locks.
+    pub guarantees: Guarantees,
+    /// How many milliseconds its clock is ahead of the clock here. The error is at most half of
+    /// [`round_trip`](Self::round_trip).
+    pub clock_ahead_ms: Option<i64>,
+    /// How long it took to answer.
+    pub round_trip: Duration,
+    /// Whether it had the scripts of this version of the library before the operator connected.
+    pub knew_scripts: bool,
+    /// Its replicas.
+    pub replicas: Vec<Replica>,
+    /// The memory that it uses, in bytes.
+    pub used_memory: Option<u64>,
+    /// The most memory that it may use, in bytes; `None` without a limit.
+    pub max_memory: Option<u64>,
+}
+
+/// A replica of a server, as its primary describes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Replica {
+    /// Where it is.
+    pub address: String,
+    /// Whether it replicates at present.
+    pub is_online: bool,
+    /// How long ago it last confirmed what it has received, in whole seconds.
+    pub lag: Option<Duration>,
+}
+
+/// A reader of a store of any kind.
+pub(crate) enum Inspector {
+    Memory(memory::Inspector),
+    Server(Box<redis::Inspector>),
+    Cluster(Box<cluster::Inspector>),
+    Quorum(quorum::Inspector),
+}
+
+impl Inspector {
+    /// Does not connect.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, SetupError> {
+        check_tls(settings)?;
+        let server = |route, access, guard| reader(settings, route, access, guard);
+        let guard = Guard::of(settings);
+        Ok(match &settings.endpoint {
+            Endpoint::Memory { shared } => Self::Memory(memory::Inspector::new(shared.as_deref())),
+            Endpoint::Redis(endpoint) => {
+                let route = Route::fixed(endpoint);
+                Self::Server(Box::new(server(route, &endpoint.access, guard)))
+            }
+            Endpoint::Sentinel(endpoint) => {
+                let route = Route::by_sentinels(endpoint);
+                Self::Server(Box::new(server(route, &endpoint.access, guard)))
+            }
+            Endpoint::Cluster(endpoint) => {
+                Self::Cluster(Box::new(cluster::Inspector::new(endpoint, settings)))
+            }
+            Endpoint::Quorum(nodes) => {
+                let guard = guard.unreplicated();
+                let nodes = nodes.iter();
+                let readers =
+                    nodes.map(|node| server(Route::fixed(node), &node.access, guard.clone()));
+                Self::Quorum(quorum::Inspector::new(readers))
+            }
+        })
+    }
+
+    /// Connects to the servers. It must reach one of a cluster, and a majority of a quorum.
+    pub(crate) async fn connect(&mut self) -> Result<(), SetupError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Server(server) => server.connect().await,
+            Self::Cluster(cluster) => {
+                cluster.refresh().await?;
+                // One node is enough to start with.
+                let mut connected = Ok(());
+                for node in cluster.nodes() {
+                    match node.connect().await {
+                        Ok(()) => return Ok(()),
+                        error => connected = error,
+                    }
+                }
+                connected
+            }
+            Self::Quorum(quorum) => quorum.connect().await,
+        }
+    }
+
+    /// The next names that match `pattern`, a pattern of SCAN; and the next position. A name may come twice.
+    pub(crate) async fn names(
+        &mut self,
+        pattern: &str,
+        position: &Position,
+    ) -> Result<(Vec<Name>, Option<Position>), SetupError> {
+        self.begin(position).await?;
+        let Position { server, cursor } = position;
+        let (page, servers) = match self {
+            Self::Memory(memory) => return Ok((memory.names(pattern), None)),
+            Self::Server(one) => (one.names(pattern, cursor).await?, 1),
+            Self::Cluster(cluster) => {
+                let servers = cluster.nodes().count();
+                match cluster.nodes().nth(*server) {
+                    Some(node) => (node.names(pattern, cursor).await?, servers),
+                    None => (Page::empty(), servers),
+                }
+            }
+            Self::Quorum(quorum) => {
+                let page = quorum.names(*server, pattern, cursor).await?;
+                (page, quorum.nodes().count())
+            }
+        };
+        let Page { mut items, next } = page;
+        // The probes of clients that connect. No name of a user begins with a colon.
+        items.retain(|name| !name.as_str().starts_with(':'));
+        Ok((items, position.after(next, servers)))
+    }
+
+    /// The state of each name.
+    pub(crate) async fn inspect(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.inspect(names)),
+            Self::Server(server) => server.inspect(names).await,
+            Self::Cluster(cluster) => cluster.inspect(names).await,
+            Self::Quorum(quorum) => quorum.inspect(names).await,
+        }
+    }
+
+    /// The next keys of the library on any server, each with its server; and the next position. If one of several servers
+    /// cannot be reached, its keys are left out: [`describe`](Self::describe) reports such a server.
+    pub(crate) async fn keys(
+        &mut self,
+        position: &Position,
+    ) -> Result<(Vec<(String, KeyEnd)>, Option<Position>), SetupError> {
+        self.begin(position).await?;
+        let may_be_missing = matches!(self, Self::Cluster(_) | Self::Quorum(_));
+        let mut servers = self.servers();
+        let count = servers.len();
+        let Some(server) = servers.get_mut(position.server) else {
+            return Ok((Vec::new(), None));
+        };
+        let place = server.place();
+        let page = match server.keys(&position.cursor).await {
+            Err(SetupError::Unreachable { .. }) if may_be_missing => Page::empty(),
+            page => page?,
+        };
+        let keys = page.items.into_iter().map(|mut key| {
+            // The wake queue of a name: the state of that name includes it.
+            key.name.take_if(|name| quorum::is_wake_queue(name));
+            (place.clone(), key)
+        });
+        Ok((keys.collect(), position.after(page.next, count)))
+    }
+
+    /// Each server, or the error if it cannot be asked.
+    pub(crate) async fn describe(&mut self) -> Vec<Result<Server, (String, SetupError)>> {
+        let mut all = Vec::new();
+        for server in self.servers() {
+            let described = server.server().await;
+            all.push(described.map_err(|error| (server.place(), error)));
+        }
+        all
+    }
+
+    /// Each scan of a cluster asks for its nodes again, because some may have been added or replaced.
+    async fn begin(&mut self, position: &Position) -> Result<(), SetupError> {
+        match self {
+            Self::Cluster(cluster) if position.is_start() => cluster.refresh().await,
+            _ => Ok(()),
+        }
+    }
+
+    fn servers(&mut self) -> Vec<&mut redis::Inspector> {
+        match self {
+            Self::Memory(_) => Vec::new(),
+            Self::Server(server) => vec![server],
+            Self::Cluster(cluster) => cluster.nodes().collect(),
+            Self::Quorum(quorum) => quorum.nodes().collect(),
+        }
+    }
+}
+
+/// A reader of one server.
+fn reader(settings: &Settings, route: Route, access: &Access, guard: Guard) -> redis::Inspector {
+    let replicas = settings.replicas.map_or(0, |replicas| replicas.count);
+    let (scripts, timeout) = (Scripts::of_server(), settings.connect_timeout);
+    redis::Inspector::new(route, access, scripts, guard, replicas, timeout)
+}

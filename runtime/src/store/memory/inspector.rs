@@ -1,0 +1,145 @@
+//! [`Inspector`]: reads the names of a memory store, and changes nothing.
+
+use std::sync::Arc;
+
+use super::{Space, lock};
+use crate::clock::Instant;
+use crate::name::Name;
+use crate::store::inspector::Snapshot;
+use crate::store::{MemberId, NameRecord, Op, Reply};
+
+/// A reader of one store in this process.
+pub(crate) struct Inspector(Arc<Space>);
+
+impl Inspector {
+    /// For the store called `shared`. A store without a name belongs to one client alone, so the inspector gets an empty one.
+    pub(in crate::store) fn new(shared: Option<&str>) -> Self {
+        Self(shared.map_or_else(Space::new, Space::named))
+    }
+
+    /// The names that match `pattern`, a pattern of SCAN.
+    pub(in crate::store) fn names(&self, pattern: &str) -> Vec<Name> {
+        let inner = lock(&self.0.inner);
+        let names = inner.names.keys();
+        let names = names.filter(|name| matches(pattern.as_bytes(), name.as_str().as_bytes()));
+        names.cloned().collect()
+    }
+
+    pub(in crate::store) fn inspect(&self, names: &[Name]) -> Snapshot {
+        let mut inner = lock(&self.0.inner);
+        let now = self.0.clock.micros(Instant::now());
+        let nobody = MemberId::random();
+        let mut inspect = |name: &Name| {
+            let state = inner.names.get_mut(name)?;
+            match state.apply(now, nobody, &Op::Inspect, &mut |_, _| false) {
+                Reply::Info(record) => Some(record),
+                _ => None,
+            }
+        };
+        let records = names.iter().map(|name| inspect(name).unwrap_or_default());
+        let names: Vec<NameRecord> = records.collect();
+        Snapshot {
+            now,
+            names: names.into_iter().map(Ok).collect(),
+        }
+    }
+}
+
+/// Whether `text` matches `pattern`, as on a server: `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
+fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
+    // The pattern after the last star, and the text after the part that the star stands for.
+    let mut retry: Option<(&'a [u8], &'a [u8])> = None;
+    loop {
+        if let [b'*', rest @ ..] = pattern {
+            (pattern, retry) = (rest, Some((rest, text)));
+        } else if pattern.is_empty() && text.is_empty() {
+            return true;
+        } else if let Some(rest) = one(pattern, text) {
+            (pattern, text) = rest;
+        } else if let Some((after, [_, rest @ ..])) = retry {
+            (pattern, text, retry) = (after, rest, Some((after, rest)));
+        } else {
+            return false;
+        }
+    }
+}
+
+/// The rest of both after the first character, if that matches.
+fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let (found, text) = text.split_first()?;
+    let (first, rest) = pattern.split_first()?;
+    let (is_match, rest) = match first {
+        b'?' => (true, rest),
+        b'[' => class(rest, *found),
+        b'\\' => match rest.split_first() {
+            Some((escaped, rest)) => (escaped == found, rest),
+            None => (*found == b'\\', rest),
+        },
+        first => (first == found, rest),
+    };
+    is_match.then_some((rest, text))
+}
+
+/// Whether a class of characters contains `found`, and the pattern after the class. `pattern` begins after the bracket.
+fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
+    let (is_negated, mut rest) = match pattern {
+        [b'^', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let mut has = false;
+    loop {
+        rest = match rest {
+            [] => break,
+            [b']', after @ ..] => {
+                rest = after;
+                break;
+            }
+            [b'\\', escaped, after @ ..] => {
+                has |= *escaped == found;
+                after
+            }
+            [first, b'-', last, after @ ..] => {
+                has |= (*first.min(last)..=*first.max(last)).contains(&found);
+                after
+            }
+            [plain, after @ ..] => {
+                has |= *plain == found;
+                after
+            }
+        };
+    }
+    (has != is_negated, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_mean_what_they_mean_on_a_server() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("*", "", true),
+            ("*", "a:b", true),
+            ("a*", "abc", true),
+            ("a*c", "abcbc", true),
+            ("a*c", "abcb", false),
+            ("*b*", "abc", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("a[bc]", "ac", true),
+            ("a[^bc]", "ac", false),
+            ("a[a-z]c", "abc", true),
+            ("a[z-a]c", "abc", true),
+            ("a[]]", "a]", false),
+            ("a\\*", "a*", true),
+            ("a\\*", "ab", false),
+            ("a[\\]]", "a]", true),
+            ("a[b", "ab", true),
+            ("a", "ab", false),
+        ] {
+            let found = matches(pattern.as_bytes(), text.as_bytes());
+            assert_eq!(found, expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! [`open`]: opens a connection for reading. It changes nothing on the server: it writes no term note, claim or probe,
+//! and subscribes to no channel.
+
+use super::super::route::Route;
+use super::super::scripts::Scripts;
+use super::error::{ConnectError, accept};
+use super::{hello, loading};
+use crate::config::{Access, Address};
+use crate::store::MemberId;
+use crate::wire::{self, Connection, Limits, Words};
+
+/// The name of such a connection in `CLIENT LIST`.
+const NAME: &str = "auto_mutex:operator";
+
+/// A connection for reading.
+pub(in super::super) struct Opened {
+    pub(in super::super) address: Address,
+    pub(in super::super) connection: Connection,
+    /// Whether the server knew the scripts before.
+    pub(in super::super) knew_scripts: bool,
+}
+
+/// Connects, logs in, and checks the server. Loads the scripts if they are missing, because they are no data.
+pub(in super::super) async fn open(
+    route: &Route,
+    access: &Access,
+    scripts: &Scripts,
+    limits: Limits,
+) -> Result<Opened, ConnectError> {
+    let address = route.resolve(limits).await?.address;
+    let name = |words: &mut Words<'_>| words.texts(&["SETNAME", NAME]);
+    let in_cluster = scripts.are_of_cluster();
+    let greeted = hello::open(&address, access, in_cluster, name, limits).await?;
+    hello::accept_primary(&greeted.role)?;
+    let mut connection = greeted.connection;
+    let mut question = Vec::new();
+    if access.db != 0 {
+        wire::command(&mut question, |words| {
+            words.text("SELECT");
+            words.number(access.db.into());
+        });
+    }
+    loading::ask(&mut question, scripts);
+    connection.send(&question).await?;
+    if access.db != 0 {
+        accept(connection.reply().await?).map_err(|error| error.of_select(access.db))?;
+    }
+    let missing = loading::missing(connection.reply().await?, scripts)?;
+    let knew_scripts = missing.is_empty();
+    if !knew_scripts {
+        // Without a claim, because the claim is a key.
+        let nobody = MemberId::random();
+        loading::supply(&mut connection, scripts, None, nobody, missing).await?;
+    }
+    Ok(Opened {
+        address,
+        connection,
+        knew_scripts,
+    })
+}

@@ -1,0 +1,49 @@
+//! Warnings about calls that waited in vain. Long waits and holds are in the conformance suite (`slow`).
+
+use auto_mutex_tests::spans::Spans;
+use auto_mutex_tests::stores::TestStore;
+
+const GAVE_UP: &str = "a call gave up waiting for a lock";
+
+pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn TestStore) {
+    let there = store.member();
+    let held = there.mutex("m").lock().await.unwrap();
+    let several = there.mutex("n").lock().await.unwrap();
+    let (spans, _listening) = Spans::listen();
+    let told = || {
+        let mut events = spans.events();
+        events.retain(|event| event.text.contains(GAVE_UP));
+        events
+    };
+    // One a second and client is told.
+    let mutex = store.member().mutex("m").block(0.02);
+    assert!(mutex.lock().await.is_err());
+    let calls = told();
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    assert_eq!(calls[0].target, "auto_mutex::acquire");
+    let text = &calls[0].text;
+    for part in [
+        "name=suite:m ",
+        "others=0",
+        &format!("holder=m at {}:", file!()),
+        &format!("site=m at {}:", file!()),
+        &format!("(pid {} on ", std::process::id()),
+        "waited=",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(calls[0].inside, Some("lock.acquire"));
+
+    let all = store.member();
+    assert!(all.multi(["a", "n"]).block(0.02).lock().await.is_err());
+    let calls = told();
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    assert!(calls[1].text.contains("name=suite:n "), "{calls:?}");
+
+    // Who does not wait is told by the call alone.
+    let asks = store.member();
+    assert!(asks.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(asks.mutex("m").block(0).lock().await.is_err());
+    assert_eq!(told().len(), 2);
+    drop((held, several));
+}
