@@ -84,6 +84,8 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         let passed = after.asked.duration_since(lock.asked);
         passed.unwrap_or_default()
     });
+    // Tokens of a name only grow while the store knows the name.
+    let is_forgotten = before.is_some_and(|before| after.token < before.token);
     let is_known = |ticket: &str| {
         let holders = after.holders.iter().map(|hold| &hold.ticket);
         let mut tickets = holders.chain(after.waiters.iter().map(|wait| &wait.ticket));
@@ -101,10 +103,10 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
             // If the lease cannot have ended yet, the hold was released.
-            let word = if hold.lease_left > passed {
-                "released"
-            } else {
-                "expired"
+            let word = match hold.lease_left > passed {
+                true if is_forgotten => "lost",
+                true => "released",
+                false => "expired",
             };
             events.push(of_hold(word, after, hold));
         }

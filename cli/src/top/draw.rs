@@ -12,6 +12,8 @@ use crate::output::words::{clean, place, process, quoted, short, used};
 
 /// The most lines for the queue of a lock.
 const QUEUE: u16 = 9;
+/// The least width for all columns.
+const NARROW: u16 = 60;
 /// The width of the history.
 const HISTORY: u16 = 24;
 
@@ -79,16 +81,21 @@ fn draw_head(frame: &mut Frame<'_>, app: &App, area: Rect) {
 }
 
 fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<usize>, area: Rect) {
-    let widths = [
-        Constraint::Fill(3),
-        Constraint::Length(9),
-        Constraint::Length(10),
-        Constraint::Fill(2),
-        Constraint::Length(6),
-        Constraint::Length(5),
-        Constraint::Length(6),
-    ];
-    let header = Row::new(["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"]);
+    let is_narrow = area.width < NARROW;
+    let widths = columns(
+        is_narrow,
+        [
+            Constraint::Fill(3),
+            Constraint::Length(9),
+            Constraint::Length(10),
+            Constraint::Fill(2),
+            Constraint::Length(6),
+            Constraint::Length(5),
+            Constraint::Length(6),
+        ],
+    );
+    let titles = ["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"];
+    let header = Row::new(columns(is_narrow, titles));
     // Only the visible rows, because there may be a hundred thousand.
     let height = usize::from(area.height.saturating_sub(1)).max(1);
     let first = line.map_or(0, |line| line.saturating_sub(height / 2));
@@ -97,7 +104,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
         .iter()
         .skip(first)
         .take(height)
-        .map(|lock| row(app, lock));
+        .map(|lock| Row::new(columns(is_narrow, cells(app, lock))));
     let table = Table::new(rows, widths)
         .header(header.style(Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
@@ -105,7 +112,14 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-fn row<'a>(app: &App, lock: &'a Lock) -> Row<'a> {
+/// The columns that are shown: in a narrow terminal not the kind, the use and the holder.
+fn columns<T>(is_narrow: bool, all: [T; 7]) -> impl Iterator<Item = T> {
+    let all = all.into_iter().enumerate();
+    all.filter(move |(index, _)| !is_narrow || !(1..=3).contains(index))
+        .map(|(_, column)| column)
+}
+
+fn cells<'a>(app: &App, lock: &'a Lock) -> [Cell<'a>; 7] {
     let none = || "-".to_owned();
     let holder = lock
         .holders
@@ -118,7 +132,7 @@ fn row<'a>(app: &App, lock: &'a Lock) -> Row<'a> {
         true => Style::new(),
         false => colored(app, Color::Yellow),
     };
-    Row::new(vec![
+    [
         Cell::from(lock.name.as_str()),
         Cell::from(lock.kind.map_or_else(none, |kind| kind.to_string())),
         Cell::from(used(lock.kind, lock.used, lock.capacity)),
@@ -126,7 +140,7 @@ fn row<'a>(app: &App, lock: &'a Lock) -> Row<'a> {
         Cell::from(lock.held().map_or_else(none, short)),
         Cell::from(lock.waiters.len().to_string()).style(waits),
         Cell::from(lock.oldest_wait().map_or_else(none, short)).style(waits),
-    ])
+    ]
 }
 
 fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect) {

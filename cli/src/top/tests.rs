@@ -166,4 +166,8 @@ fn a_small_terminal_does_no_harm() {
         terminal.draw(|frame| draw(frame, &app)).unwrap();
         press(&mut app, "?");
     }
+    let (lines, _) = seen(&mut app, 40);
+    for name in ["NAME", "WAIT"] {
+        assert!(lines.iter().any(|line| line.contains(name)), "{lines:?}");
+    }
 }

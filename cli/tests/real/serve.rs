@@ -212,3 +212,34 @@ fn beyond_this_machine_it_wants_a_token() {
     );
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
+
+/// What a browser makes of the page.
+#[test]
+#[ignore = "needs Chromium: cargo test -p auto-mutex-cli --test real -- --ignored in_a_browser"]
+fn the_table_and_the_tree_are_drawn_in_a_browser() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new("chromium")
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
+        .arg("--virtual-time-budget=4000")
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg("--dump-dom")
+        .arg(format!("http://{}/", page.address))
+        .output()
+        .expect("chromium on the PATH");
+    let drawn = String::from_utf8_lossy(&output.stdout);
+    let (table, tree) = drawn.split_once("Chains of waits").expect("the page");
+    for part in [
+        "orders:7</button>",
+        "pool</button>",
+        "book</button>",
+        "1 reader",
+    ] {
+        assert!(table.contains(part), "{part}: {drawn}");
+    }
+    let me = std::process::id().to_string();
+    for part in ["<svg", "orders:7", me.as_str(), "place 2"] {
+        assert!(tree.contains(part), "{part}: {drawn}");
+    }
+}

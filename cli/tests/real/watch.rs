@@ -96,3 +96,15 @@ fn it_ends_after_so_many_events() {
     assert_eq!(out.lines().count(), 1);
     assert!(out.contains("granted"), "{out}");
 }
+
+#[test]
+fn a_hold_that_the_store_forgets_is_lost() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let client = client(&url);
+    let _guard = client.mutex("w").blocking_lock().unwrap();
+    let mut watching = Watching::start(&url);
+    assert_eq!(watching.next()["event"], "granted");
+    redis.command(&["FLUSHALL"]);
+    assert_eq!(watching.next()["event"], "lost");
+}

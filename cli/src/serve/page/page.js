@@ -135,7 +135,7 @@ function box(parent, x, y, lines, kind) {
   const group = svg("g", { class: kind }, parent);
   svg("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 5 }, group);
   svg("text", { x: x + 8, y: y + 17 }, group).textContent = cut(lines[0], 30);
-  svg("text", { x: x + 8, y: y + 32, class: "small" }, group).textContent = cut(lines[1], 34);
+  svg("text", { x: x + 8, y: y + 32, class: "small" }, group).textContent = cut(lines[1], 32);
   svg("title", {}, group).textContent = lines.join("\n");
 }
 
