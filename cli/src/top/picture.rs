@@ -1,5 +1,5 @@
-//! The picture of `top` in the README, `docs/top.svg`, made from what `top` draws. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli
-//! picture` writes it.
+//! The picture of `top` in the README and the guide, made from what `top` draws. `AUTO_MUTEX_BLESS=1 cargo test -p
+//! auto-mutex-cli picture` writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn the_picture_shows_what_is_drawn() {
     let mut terminal = Terminal::new(TestBackend::new(WIDTH, HEIGHT)).unwrap();
     terminal.draw(|frame| draw(frame, &app)).unwrap();
     let picture = svg(terminal.backend().buffer());
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/top.svg");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/guide/top.svg");
     if !file.parent().is_some_and(Path::exists) {
         // In the published package.
         return;
@@ -42,7 +42,7 @@ fn the_picture_shows_what_is_drawn() {
     let known = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         known == picture,
-        "docs/top.svg is out of date: AUTO_MUTEX_BLESS=1 writes it"
+        "runtime/src/guide/top.svg is out of date: AUTO_MUTEX_BLESS=1 writes it"
     );
 }
 

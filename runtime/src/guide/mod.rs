@@ -7,8 +7,9 @@
 use crate::*;
 
 macro_rules! chapters {
-    ($($chapter:ident: $file:literal,)*) => {$(
+    ($($chapter:ident: $file:literal $(with $picture:literal)?,)*) => {$(
         #[doc = include_str!($file)]
+        $(#[doc = concat!("\n<div>\n", include_str!($picture), "</div>\n")])?
         pub mod $chapter {}
     )*};
 }
@@ -27,7 +28,7 @@ chapters! {
     observe: "observe.md",
     moving: "moving.md",
     production: "production.md",
-    operator: "operator.md",
+    operator: "operator.md" with "top.svg",
     troubleshooting: "troubleshooting.md",
     comparison: "comparison.md",
 }
