@@ -265,6 +265,7 @@ impl Nodes {
         self.all.iter().filter_map(|node| node.retry).min()
     }
 
+    #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn dropped(&self, node: usize) -> u64 {
         self.all[node].dropped
