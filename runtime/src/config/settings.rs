@@ -9,7 +9,7 @@ use super::endpoint::Endpoint;
 use super::unit;
 use crate::error::SetupError;
 use crate::observe::SharedObserver;
-use crate::store::limits::LONGEST_LEASE;
+use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 
 /// A shorter grant would mostly have ended when its reply arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
@@ -209,8 +209,8 @@ fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
     }
 }
 
-/// A fencing token has 10 bits for the number of the handoff.
-const MOST_HANDOVERS: u32 = 1023;
+/// The grant itself has the first of its tokens, each handoff one more.
+const MOST_HANDOVERS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
 
 fn handover(given: Option<(u32, Span)>) -> Result<LocalHandoff, SetupError> {
     let Some((times, time)) = given else {

@@ -38,20 +38,21 @@ impl Holder {
     /// The file in [`site`](Self::site), as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
-        Some(place(&self.site)?.0)
+        Some(apart(&self.site)?.1)
     }
 
     /// The line in [`site`](Self::site).
     #[must_use]
     pub fn line(&self) -> Option<u32> {
-        Some(place(&self.site)?.1)
+        Some(apart(&self.site)?.2)
     }
 }
 
-/// The file and the line in a site.
-pub(crate) fn place(site: &str) -> Option<(&str, u32)> {
-    let (file, line) = site.rsplit_once(" at ")?.1.rsplit_once(':')?;
-    Some((file, line.parse().ok()?))
+/// The path, the file and the line in a site: `path at file:line`.
+pub(crate) fn apart(site: &str) -> Option<(&str, &str, u32)> {
+    let (path, place) = site.rsplit_once(" at ")?;
+    let (file, line) = place.rsplit_once(':')?;
+    Some((path, file, line.parse().ok()?))
 }
 
 /// The kind of a hold, or of a waiter's request.
@@ -102,5 +103,27 @@ impl fmt::Display for Holder {
             write!(f, ", pod {pod}")?;
         }
         f.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn a_site_is_taken_apart() {
+        let path = "billing::Ledger::close";
+        for (site, expected) in [
+            (
+                "billing::Ledger::close at src/ledger.rs:17",
+                Some((path, "src/ledger.rs", 17)),
+            ),
+            (path, None),
+            ("meet at noon", None),
+            ("meet at noon:x", None),
+            ("", None),
+        ] {
+            assert_eq!(apart(site), expected);
+        }
     }
 }

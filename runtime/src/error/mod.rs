@@ -10,7 +10,7 @@ mod setup;
 mod store;
 mod tls;
 
-pub(crate) use holder::place;
+pub(crate) use holder::apart;
 pub use holder::{HoldKind, Holder};
 pub use kind::LockKind;
 pub use lock::LockError;

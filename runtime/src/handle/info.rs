@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use crate::error::{HoldKind, Holder, place};
+use crate::error::{HoldKind, Holder, apart};
+use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Meta, NameRecord};
 
 /// The state of a lock when the store was asked. It may change at any time.
@@ -55,13 +56,13 @@ impl Waiter {
     /// The file in [`site`](Self::site), as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
-        Some(place(&self.site)?.0)
+        Some(apart(&self.site)?.1)
     }
 
     /// The line in [`site`](Self::site).
     #[must_use]
     pub fn line(&self) -> Option<u32> {
-        Some(place(&self.site)?.1)
+        Some(apart(&self.site)?.2)
     }
 }
 
@@ -103,7 +104,8 @@ impl LockInfo {
                 .collect(),
             owner: holders.clone().find_map(|holder| Meta::owner(&holder.meta)),
             waiters: waiters.collect(),
-            fencing_token: (record.token > 0).then(|| record.token.saturating_mul(1024)),
+            fencing_token: (record.token > 0)
+                .then(|| record.token.saturating_mul(TOKENS_OF_A_GRANT)),
             expires_in: holders.map(|holder| holder.left).min(),
         }
     }

@@ -20,7 +20,7 @@ use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
 use crate::mutex::ONE_OF_ONE;
-use crate::name::Name;
+use crate::name::{Name, write_list};
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Patience, Unlocked};
 
@@ -75,13 +75,7 @@ struct Names<'a, 'b>(&'a [AcquireTarget<'b>]);
 
 impl fmt::Display for Names<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, target) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str(",")?;
-            }
-            f.write_str(target.name.as_str())?;
-        }
-        Ok(())
+        write_list(f, self.0.iter().map(|target| &*target.name))
     }
 }
 

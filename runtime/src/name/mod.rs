@@ -125,6 +125,20 @@ impl Name {
     }
 }
 
+/// Writes names with commas between them.
+pub(crate) fn write_list<'a>(
+    f: &mut fmt::Formatter<'_>,
+    names: impl Iterator<Item = &'a Name>,
+) -> fmt::Result {
+    for (index, name) in names.enumerate() {
+        if index > 0 {
+            f.write_str(",")?;
+        }
+        f.write_str(name.as_str())?;
+    }
+    Ok(())
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

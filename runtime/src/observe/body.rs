@@ -7,6 +7,7 @@ use tracing::span::{Entered, EnteredSpan};
 
 use super::HOLD;
 use super::watch::{CallerPlace, spans_are_on};
+use crate::name::write_list;
 use crate::queue::Holds;
 
 /// The span around an async body. Like that of `tracing::Instrument`, it is entered for each poll, never across an await.
@@ -71,12 +72,6 @@ struct Names<'a>(&'a Holds);
 
 impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, hold) in self.0.all().iter().enumerate() {
-            if index > 0 {
-                f.write_str(",")?;
-            }
-            f.write_str(hold.name().as_str())?;
-        }
-        Ok(())
+        write_list(f, self.0.all().iter().map(|hold| hold.name()))
     }
 }

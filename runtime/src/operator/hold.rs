@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::TOKENS_OF_A_GRANT;
+use crate::error::apart;
+use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Meta, TicketRecord};
 
 /// A process that holds or waits, and the site in its program.
@@ -33,7 +34,10 @@ impl Who {
         let Some(holder) = Meta::describe(ticket, capacity) else {
             return Self::default();
         };
-        let (site, file, line) = apart(&holder.site);
+        let (site, file, line) = match apart(&holder.site) {
+            Some((path, file, line)) => (path, Some(file), Some(line)),
+            None => (&*holder.site, None, None),
+        };
         Self {
             host: holder.host,
             pod: holder.pod,
@@ -45,16 +49,6 @@ impl Who {
             holds: holder.holds,
         }
     }
-}
-
-/// Takes a site apart: `path at file:line`.
-fn apart(site: &str) -> (&str, Option<&str>, Option<u32>) {
-    let parts = || {
-        let (path, place) = site.rsplit_once(" at ")?;
-        let (file, line) = place.rsplit_once(':')?;
-        Some((path, Some(file), Some(line.parse().ok()?)))
-    };
-    parts().unwrap_or((site, None, None))
 }
 
 /// A hold, as the store knows it. The process may pass it on to its own waiters for some milliseconds.
@@ -149,26 +143,4 @@ pub(super) fn time(micros: u64) -> SystemTime {
 
 fn since(ticket: &TicketRecord, now: u64) -> Duration {
     Duration::from_micros(now.saturating_sub(ticket.since))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::apart;
-
-    #[test]
-    fn a_site_is_taken_apart() {
-        let path = "billing::Ledger::close";
-        for (site, expected) in [
-            (
-                "billing::Ledger::close at src/ledger.rs:17",
-                (path, Some("src/ledger.rs"), Some(17)),
-            ),
-            (path, (path, None, None)),
-            ("meet at noon", ("meet at noon", None, None)),
-            ("meet at noon:x", ("meet at noon:x", None, None)),
-            ("", ("", None, None)),
-        ] {
-            assert_eq!(apart(site), expected);
-        }
-    }
 }

@@ -45,6 +45,7 @@ use crate::config::{Config, Settings};
 use crate::error::{LockError, SetupError, StoreError, StoreErrorKind, with_sources};
 use crate::handle::freed;
 use crate::name::Name;
+use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Inspector, Op};
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
@@ -211,9 +212,6 @@ impl std::fmt::Debug for Operator {
             .finish_non_exhaustive()
     }
 }
-
-/// The number of fencing tokens for each grant of the store: the process gives one to each hold that it passes on.
-const TOKENS_OF_A_GRANT: u64 = 1024;
 
 /// A name as errors show it, or as a user would give it to a handle.
 fn parse(name: &str) -> Result<Name, LockError> {

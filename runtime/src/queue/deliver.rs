@@ -8,6 +8,7 @@ use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Held, TicketState};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
+use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{SharedStr, Ticket as TicketId};
 
 /// How long a grant that came as a message stays unclaimed here. Most bodies end sooner; then only the release is
@@ -116,7 +117,7 @@ impl LockQueue {
     ) -> Arc<Hold> {
         let grant = Grant {
             ticket,
-            token: granted.token.saturating_mul(1024),
+            token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
             units: want.share.units,
             capacity: want.share.capacity,
             signal: granted.signal.clone(),

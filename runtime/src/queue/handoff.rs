@@ -12,6 +12,7 @@ use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
 use super::waiter::Waiter;
 use crate::observe::Metric;
+use crate::store::limits::TOKENS_OF_A_GRANT;
 
 /// A lease with less time left is not handed on.
 const SHORTEST: Duration = Duration::from_millis(50);
@@ -80,7 +81,7 @@ impl Transition<'_> {
         let (grant, want) = (before.grant(), &waiter.want);
         let next = Grant {
             ticket: grant.ticket,
-            token: grant.token - grant.token % 1024 + u64::from(number),
+            token: grant.token - grant.token % TOKENS_OF_A_GRANT + u64::from(number),
             units: grant.units,
             capacity: grant.capacity,
             signal: None,

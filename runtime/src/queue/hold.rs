@@ -28,7 +28,8 @@ const LOST: u8 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
-    /// The store's time in microseconds × 1024, plus the number of the local handoff.
+    /// The store's time in microseconds × [`TOKENS_OF_A_GRANT`](crate::store::limits::TOKENS_OF_A_GRANT), plus the
+    /// number of the local handoff.
     pub(crate) token: u64,
     /// The units of the grant. The holder may have given some of them back.
     pub(crate) units: u32,

@@ -12,6 +12,7 @@ use crate::config::SHORTEST_EXPIRE;
 use crate::error::{LockError, LossCause};
 use crate::lease::{Bounds, Terms};
 use crate::store::Ticket as TicketId;
+use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::wait::{DeferredWakes, Promise};
 
 impl LockQueue {
@@ -237,7 +238,7 @@ impl Transition<'_> {
         let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
-            used: used.then(|| hold.grant().token / 1024),
+            used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),
             unlocker,
             ..self.unused(park_until)
         };

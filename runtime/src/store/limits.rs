@@ -19,3 +19,5 @@ pub(crate) const KEPT_MS: u64 = 600_000;
 pub(crate) const SIGNALS_KEPT_MS: u64 = 86_400_000;
 /// All tokens are below this: scripts have doubles, which count exactly up to here.
 pub(crate) const TOKENS_END: u64 = 1 << 53;
+/// How many fencing tokens each grant has: the process gives one to each hold that it passes on.
+pub(crate) const TOKENS_OF_A_GRANT: u64 = 1024;

@@ -6,6 +6,7 @@ use crate::observe::{HOLD, Metric};
 use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::TicketState;
 use crate::store::Reply;
+use crate::store::limits::TOKENS_OF_A_GRANT;
 
 impl Transition<'_> {
     pub(super) fn answer_held(&mut self, index: usize, asked: Asked) {
@@ -15,7 +16,9 @@ impl Transition<'_> {
         };
         match asked.result {
             // With another token, the store had passed the lock on and granted it again: our hold has ended.
-            Ok(Reply::Granted { token, .. }) if token == held.hold.grant().token / 1024 => {
+            Ok(Reply::Granted { token, .. })
+                if token == held.hold.grant().token / TOKENS_OF_A_GRANT =>
+            {
                 if let Some(sent) = ticket.log.at(asked.counter) {
                     held.hold.renewed(sent.validity(asked.hold));
                 }

@@ -8,10 +8,8 @@
 
 mod pace;
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -30,7 +28,7 @@ use crate::error::{SetupError, StoreError, with_sources};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::sync::Mutex;
-use crate::wait::{self, lock};
+use crate::wait::{self, first, lock};
 
 /// The node of all names before the store is open. No store has so many nodes.
 const PENDING: Node = Node(u32::MAX - 1);
@@ -79,12 +77,11 @@ impl LazyStore {
 
     /// The output of `future`; `None` if the store is closed before.
     async fn unless_closed<T>(&self, future: impl Future<Output = T>) -> Option<T> {
-        let (mut future, mut closing) = (pin!(future), pin!(self.closing.notified()));
-        poll_fn(|cx| match closing.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(None),
-            Poll::Pending => future.as_mut().poll(cx).map(Some),
-        })
-        .await
+        let closing = async {
+            self.closing.notified().await;
+            None
+        };
+        first(closing, async { Some(future.await) }).await
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::command::{self, KEY};
 use super::connect::error::{ConnectError, accept};
-use super::connect::facts::Facts;
+use super::connect::facts::{Facts, number};
 use super::connect::inspect::{self, Opened};
 use super::route::Route;
 use super::scripts::Scripts;
@@ -340,8 +340,4 @@ fn replica(facts: &Facts, number: usize) -> Option<Replica> {
         is_online: field("state") == Some("online"),
         lag: field("lag").and_then(|lag| Some(Duration::from_secs(lag.parse().ok()?))),
     })
-}
-
-fn number(text: Option<&str>) -> Option<u64> {
-    text?.parse().ok()
 }

@@ -134,7 +134,7 @@ impl Facts {
     }
 }
 
-fn number(text: Option<&str>) -> Option<u64> {
+pub(in super::super) fn number(text: Option<&str>) -> Option<u64> {
     text?.parse().ok()
 }
 
