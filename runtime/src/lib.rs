@@ -62,6 +62,7 @@ mod clock;
 mod condvar;
 mod config;
 mod credentials;
+mod deadlock;
 #[cfg(repository)]
 #[cfg(test)]
 mod dice;
@@ -101,7 +102,8 @@ pub use config::{Config, IntoDuration};
 #[cfg(feature = "redis-1")]
 pub use credentials::Redis1Credentials;
 pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
-pub use error::{HoldKind, Holder, LockError, LockKind, LossCause};
+pub use deadlock::Deadlock;
+pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 pub use handle::{LockInfo, Waiter};

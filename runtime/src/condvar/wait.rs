@@ -5,13 +5,12 @@ use std::time::Duration;
 use super::Condvar;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
-use crate::handle::{Guard, Holding, want};
+use crate::handle::{Guard, Holding, note_holds, want};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
 use crate::observe::{Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
-use crate::store::{Meta, Owner, Share};
-use crate::task;
+use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
 /// Whether [`Condvar::wait_timeout`] returned because its `timeout` was over.
@@ -163,13 +162,14 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         ..Share::of(grant.units, grant.capacity)
     };
     let (terms, patience) = (released.terms(), Patience::Queue(None));
-    let meta = Meta::holding(&grant.meta, &task::held(released.client_id()));
+    let (client, meta) = (released.client_id(), grant.meta.clone());
     let member = released.local().member();
-    let want = Want {
+    let mut want = Want {
         owner: grant.owner.clone(),
         label: grant.label,
-        ..want(released.client_id(), share, terms, patience, meta, blocking)
+        ..want(client, share, terms, patience, meta, blocking)
     };
+    note_holds(&mut want, client, &[]);
     let watch = Watch::begin(member.observer(), || Call {
         labels: grant.labels(),
         name: released.name(),

@@ -131,6 +131,32 @@ impl Endpoint {
         }
     }
 
+    /// Whether a client of this process with the other endpoint has the same store, as far as the addresses tell.
+    pub(crate) fn is_same_store(&self, other: &Self) -> bool {
+        let is_same = |one: &RedisEndpoint, other: &RedisEndpoint| {
+            one.address == other.address && one.access.db == other.access.db
+        };
+        let meet = |one: &[Address], other: &[Address]| one.iter().any(|one| other.contains(one));
+        match (self, other) {
+            // Without a name, each client has a store of its own.
+            (Self::Memory { shared: one }, Self::Memory { shared: other }) => {
+                one.is_some() && one == other
+            }
+            (Self::Redis(one), Self::Redis(other)) => is_same(one, other),
+            (Self::Sentinel(one), Self::Sentinel(other)) => {
+                one.service == other.service
+                    && one.access.db == other.access.db
+                    && meet(&one.sentinels, &other.sentinels)
+            }
+            (Self::Cluster(one), Self::Cluster(other)) => meet(&one.nodes, &other.nodes),
+            (Self::Quorum(one), Self::Quorum(other)) => {
+                let known = |one: &RedisEndpoint| other.iter().any(|other| is_same(one, other));
+                one.len() == other.len() && one.iter().all(known)
+            }
+            _ => false,
+        }
+    }
+
     /// Uses `dialer` for all connections by TCP.
     pub(super) fn set_dialer(&mut self, dialer: &Dialer) {
         for access in self.accesses_mut() {

@@ -30,6 +30,7 @@ pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::credentials::{CredentialsProvider, Given};
+use crate::deadlock::Deadlock;
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
 
@@ -105,6 +106,8 @@ pub struct Config {
     never_expire: bool,
     block: Option<Span>,
     slow: Option<Span>,
+    deadlock: Deadlock,
+    deadlock_after: Option<Span>,
     store_timeout: Option<Span>,
     connect_timeout: Option<Span>,
     handover: Option<(u32, Span)>,
@@ -161,6 +164,8 @@ impl Config {
             never_expire: false,
             block: None,
             slow: None,
+            deadlock: Deadlock::default(),
+            deadlock_after: None,
             store_timeout: None,
             connect_timeout: None,
             handover: None,
@@ -238,6 +243,34 @@ impl Config {
     /// ```
     pub fn slow(mut self, time: impl IntoDuration) -> Self {
         self.slow = Some(duration::span(time));
+        self
+    }
+
+    /// What to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
+    /// [`Deadlock::Report`] by default. [The guide](mod@crate::_guide::deadlocks) says which deadlocks are found.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// use auto_mutex::{Config, Deadlock};
+    ///
+    /// let config = Config::new("redis://127.0.0.1:6379")?.deadlock(Deadlock::Fail);
+    /// # Ok(()) }
+    /// ```
+    pub fn deadlock(mut self, deadlock: Deadlock) -> Self {
+        self.deadlock = deadlock;
+        self
+    }
+
+    /// After which wait to search for a deadlock: 1 s by default, and again at each doubling of this time. Only waits of
+    /// tasks that hold another lock are looked at. Shorter waits send no request for it.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.deadlock_after("200ms");
+    /// # Ok(()) }
+    /// ```
+    pub fn deadlock_after(mut self, time: impl IntoDuration) -> Self {
+        self.deadlock_after = Some(duration::span(time));
         self
     }
 

@@ -7,6 +7,7 @@ use super::Config;
 use super::duration::Span;
 use super::endpoint::Endpoint;
 use super::unit;
+use crate::deadlock::Deadlock;
 use crate::error::SetupError;
 use crate::observe::SharedObserver;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
@@ -17,6 +18,7 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_SLOW: Duration = Duration::from_secs(30);
+const DEFAULT_DEADLOCK_AFTER: Duration = Duration::from_secs(1);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The resolution of the store.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -35,6 +37,9 @@ pub(crate) struct Settings {
     pub(crate) block: Option<Duration>,
     /// How long a wait or a hold may last before a warning; `None`: no warnings.
     pub(crate) slow: Option<Duration>,
+    /// What to do about deadlocks, and after which wait.
+    pub(crate) deadlock: Deadlock,
+    pub(crate) deadlock_after: Duration,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,
     pub(crate) connect_timeout: Duration,
@@ -126,6 +131,9 @@ impl Settings {
             expire,
             block: take("block", config.block)?,
             slow: slow(config.slow)?,
+            deadlock: config.deadlock,
+            deadlock_after: at_least_a_millisecond("deadlock_after", config.deadlock_after)?
+                .unwrap_or(DEFAULT_DEADLOCK_AFTER),
             store_timeout: at_least_a_millisecond("store_timeout", config.store_timeout)?
                 .unwrap_or(lease),
             handover: handover(config.handover)?,

@@ -16,13 +16,10 @@ use tokio::runtime::Runtime;
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
+use crate::member::NAP;
 use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
-
-/// After a suspend, the system's timers are late by the length of the suspend. So the engine reads the clock at least
-/// this often.
-const NAP: Duration = Duration::from_secs(1);
 
 /// How long the answers to the last releases may take when the process ends. The end of the process waits for a
 /// little longer than this.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::deadlock::{DeadlockHop, described};
 use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 
 /// Why a lock was not obtained, or not kept.
@@ -60,11 +61,15 @@ pub enum LockError {
     },
 
     /// The call would wait for ever, because the holder cannot continue before this call returns.
-    #[error("waiting for {} would never end: {}", .cycle.first().map_or("the lock", String::as_str), .cycle.join(" -> "))]
+    ///
+    /// Either the calling task (or its thread) holds the lock itself: then `cycle` has one hop. Or the call was chosen
+    /// to end a deadlock of several calls, and [`Config::deadlock`](crate::Config::deadlock) is
+    /// [`Deadlock::Fail`](crate::Deadlock::Fail).
+    #[error("{}", described(.cycle))]
     #[non_exhaustive]
     Deadlock {
-        /// The locks that block each other.
-        cycle: Vec<String>,
+        /// The calls that wait for each other, this one first.
+        cycle: Vec<DeadlockHop>,
     },
 
     /// All `retries` found the lock held.
@@ -243,9 +248,16 @@ impl LockError {
             | Self::ForeignKey { name }
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
-            Self::Deadlock { cycle } => cycle.first().map(String::as_str),
+            Self::Deadlock { cycle } => cycle.first().map(|hop| hop.waits_for.as_str()),
             // Lists every variant without a name, so that a new variant about a lock cannot be forgotten.
             Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
+        }
+    }
+
+    /// The calling task, or its thread, waits for a lock that it holds itself.
+    pub(crate) fn waits_for_itself(name: &str) -> Self {
+        Self::Deadlock {
+            cycle: vec![DeadlockHop::alone(name)],
         }
     }
 

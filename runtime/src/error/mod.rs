@@ -2,6 +2,7 @@
 //!
 //! No error of this crate ever contains a password: addresses are shown without user information.
 
+mod deadlock;
 mod holder;
 pub(crate) mod kind;
 mod lock;
@@ -10,6 +11,7 @@ mod setup;
 mod store;
 mod tls;
 
+pub use deadlock::DeadlockHop;
 pub(crate) use holder::apart;
 pub use holder::{HoldKind, Holder};
 pub use kind::LockKind;

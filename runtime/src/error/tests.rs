@@ -42,9 +42,7 @@ fn lock_errors() -> Vec<LockError> {
             cause: LossCause::NotRenewed,
         },
         LockError::AlreadyHeld { name: name() },
-        LockError::Deadlock {
-            cycle: vec![name(), name()],
-        },
+        LockError::waits_for_itself(&name()),
         LockError::TooManyAttempts {
             name: name(),
             attempts: 3,

@@ -72,7 +72,7 @@ impl<'a> AcquireTarget<'a> {
             }
             return Ok(Taking::Obtained(Some(Holding::new(hold))));
         }
-        want.meta = self.holding(&want.meta, &[]);
+        note_holds(&mut want, self.client.id(), &[]);
         Acquire::call(self.join(&want), watch).map(Taking::Waiting)
     }
 
@@ -85,14 +85,6 @@ impl<'a> AcquireTarget<'a> {
             meta: &want.meta,
             may_wait: want.patience.waits(),
         })
-    }
-
-    /// `meta` with the locks that the task holds: those of the protected calls around it, and `more`.
-    #[inline]
-    fn holding(&self, meta: &SharedStr, more: &[Name]) -> SharedStr {
-        let mut held = task::held(self.client.id());
-        held.extend_from_slice(more);
-        Meta::holding(meta, &held)
     }
 
     /// The holds of the calling task that this call may share; an error if it has some and may not ask for more.
@@ -145,8 +137,7 @@ impl<'a> AcquireTarget<'a> {
         Err(if !reentrant {
             LockError::AlreadyHeld { name }
         } else if hold.is_valid() {
-            let cycle = vec![name.clone(), name];
-            LockError::Deadlock { cycle }
+            LockError::waits_for_itself(&name)
         } else {
             hold.lost_error()
         })
@@ -161,10 +152,10 @@ impl<'a> AcquireTarget<'a> {
         (terms, label): (Terms, &'static str),
         patience: Patience,
         blocking: bool,
-        held: &[Name],
+        held: &[Arc<Hold>],
     ) -> Result<Acquire, LockError> {
         let mut want = self.want(demand, terms, patience, label, blocking)?;
-        want.meta = self.holding(&want.meta, held);
+        note_holds(&mut want, self.client.id(), held);
         self.join(&want)
     }
 
@@ -240,6 +231,21 @@ impl<'a> AcquireTarget<'a> {
     }
 }
 
+/// Notes in a request of `client` which locks the task holds: those of the protected calls around it, and `more`.
+#[inline]
+pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
+    let mut holds = task::holds();
+    holds.extend_from_slice(more);
+    let mut names: Vec<Name> = Vec::new();
+    for hold in &holds {
+        if hold.client_id() == client && !names.contains(hold.name()) {
+            names.push(hold.name().clone());
+        }
+    }
+    want.meta = Meta::holding(&want.meta, &names);
+    want.nested = (!holds.is_empty()).then(|| holds.into());
+}
+
 /// The request of the calling task, by hand and without an owner.
 #[inline]
 pub(crate) fn want(
@@ -265,5 +271,6 @@ pub(crate) fn want(
             body: task::is_inside(client),
             caller: Caller::current(blocking),
         },
+        nested: None,
     }
 }

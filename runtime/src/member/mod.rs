@@ -5,6 +5,7 @@
 //! it knows only as a [`NameQueue`]. The engine owns the thread that runs all this.
 
 mod caller;
+mod deadlocks;
 mod links;
 mod machine;
 mod name_queue;
@@ -12,7 +13,7 @@ mod registry;
 mod repeated;
 mod timers;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -22,9 +23,11 @@ use self::links::Links;
 pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
 use self::repeated::Repeated;
+pub(crate) use self::timers::NAP;
 use self::timers::Timers;
 use crate::clock::Instant;
 use crate::config::Settings;
+use crate::deadlock::{Detector, WaitId};
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
@@ -51,6 +54,9 @@ pub(crate) struct ClientCore<Q> {
     register: Registry<Q>,
     links: Links,
     timers: Timers<Q>,
+    detector: Detector,
+    /// The requests of the detector that have no answer yet.
+    inspections: Mutex<HashMap<RequestId, WaitId>>,
     /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,
@@ -82,6 +88,8 @@ impl<Q: NameQueue> ClientCore<Q> {
             register: Registry::default(),
             links: Links::default(),
             timers: Timers::default(),
+            detector: Detector::default(),
+            inspections: Mutex::default(),
             failed_renewals: Repeated::default(),
             failed_releases: Repeated::default(),
             timeouts: Repeated::default(),
@@ -220,7 +228,8 @@ impl<Q: NameQueue> ClientCore<Q> {
                 self.register.retire(&local);
             }
         }
-        self.timers.next()
+        let search = self.search_for_deadlocks(now);
+        [self.timers.next(), search].into_iter().flatten().min()
     }
 
     /// The state of the connections.
@@ -423,6 +432,9 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
 impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
+        if self.is_for_search(&answer) {
+            return;
+        }
         // A missing queue was retired, so nothing waits for the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
             local.answered(answer);
@@ -433,6 +445,9 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 
     fn told(&self, name: &Name, message: Message) {
+        if let Message::Probe { from, text } = &message {
+            return self.probed(name, *from, text);
+        }
         if let Some(local) = self.register.find(name) {
             local.told(&message);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Caller, ClientCore};
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::{Answer, Message, Meta, SharedStr};
+use crate::store::{Answer, Message, Meta, SharedStr, Ticket};
 
 /// The queue of one name. Its transitions are short and never block.
 pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
@@ -41,6 +41,12 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
     fn is_over(&self) -> bool;
 
     fn load(&self) -> Load;
+
+    /// Whether this ticket is one of this queue.
+    fn knows(&self, ticket: Ticket) -> bool;
+
+    /// Whether this ticket waits.
+    fn waits_with(&self, ticket: Ticket) -> bool;
 
     /// The holds of the name.
     fn held(&self) -> Vec<HeldName>;

@@ -10,6 +10,10 @@ use crate::clock::Instant;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
+/// After a suspend, the system's timers are late by the length of the suspend. So the engine reads the clock at least
+/// this often.
+pub(crate) const NAP: Duration = Duration::from_secs(1);
+
 /// Points in time, each with a name to run. Entries are never removed early: a name that was armed again ignores the
 /// old entry.
 pub(crate) struct Timers<Q> {

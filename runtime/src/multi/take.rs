@@ -10,6 +10,7 @@
 //! free.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::MultiGuard;
@@ -20,9 +21,9 @@ use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
 use crate::mutex::ONE_OF_ONE;
-use crate::name::{Name, write_list};
+use crate::name::write_list;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
-use crate::queue::{Acquire, Patience, Unlocked};
+use crate::queue::{Acquire, Hold, Patience, Unlocked};
 
 /// How often a call starts over because it lost a lock while it waited for the rest.
 const MAX_RESTARTS: u32 = 5;
@@ -245,11 +246,13 @@ impl<'a> Call<'a> {
             ..self.terms
         };
         // The locks that the call has taken itself. Only for a call that waits: an attempt that fails keeps nothing.
-        let own = self.slots[..index].iter().zip(&self.targets);
-        let held: Vec<Name> = match patience.waits() {
+        let own = self.slots[..index].iter();
+        let held: Vec<Arc<Hold>> = match patience.waits() {
             true => own
-                .filter(|(slot, _)| matches!(slot, Slot::Own(_)))
-                .map(|(_, target)| Name::clone(&target.name))
+                .filter_map(|slot| match slot {
+                    Slot::Own(holding) => Some(holding.first().clone()),
+                    _ => None,
+                })
                 .collect(),
             false => Vec::new(),
         };

@@ -123,6 +123,7 @@ pub(crate) fn operation(op: &Op) -> [Label; 1] {
         Op::Signal { .. } => "signal",
         Op::Delete => "delete",
         Op::Kick { .. } => "kick",
+        Op::Probe { .. } => "probe",
         Op::Inspect => "inspect",
     };
     [(OPERATION, word)]

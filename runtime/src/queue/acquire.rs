@@ -88,11 +88,15 @@ impl Acquire {
     /// For a grant that came while the caller entered the queue. The caller sees this grant at once, so it cannot miss
     /// the grant.
     pub(super) fn look(mut self) -> Self {
-        if let Stage::Waiting(_, waiter) = &self.stage
-            && !waiter.want.relies
+        let Stage::Waiting(queue, waiter) = &self.stage else {
+            return self;
+        };
+        if !waiter.want.relies
             && let Some(Ok(hold)) = waiter.promise.take_if(Result::is_ok)
         {
             self.stage = Stage::Obtained(hold);
+        } else {
+            queue.note_nested(waiter);
         }
         self
     }

@@ -33,10 +33,7 @@ impl LockQueue {
                 return Err(LockError::ShutDown);
             }
             if step.would_block_itself(want) {
-                let name = self.name().to_string();
-                return Err(LockError::Deadlock {
-                    cycle: vec![name.clone(), name],
-                });
+                return Err(LockError::waits_for_itself(self.name().as_str()));
             }
             let waiter = Waiter::new(want.clone(), step.now);
             if let Patience::Queue(_) = want.patience {

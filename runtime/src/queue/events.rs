@@ -10,7 +10,7 @@ use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
 use crate::member::{Caller, ClientCore, HeldName, Load, NameQueue};
 use crate::name::Name;
-use crate::store::{Answer, Message};
+use crate::store::{Answer, Message, Ticket};
 
 impl NameQueue for LockQueue {
     fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
@@ -71,6 +71,14 @@ impl NameQueue for LockQueue {
 
     fn load(&self) -> Load {
         self.load()
+    }
+
+    fn knows(&self, ticket: Ticket) -> bool {
+        self.has_ticket(ticket)
+    }
+
+    fn waits_with(&self, ticket: Ticket) -> bool {
+        self.has_waiting(ticket)
     }
 
     fn held(&self) -> Vec<HeldName> {

@@ -17,7 +17,10 @@ impl Transition<'_> {
         | Message::Ask { ticket }
         | Message::Near { ticket }
         | Message::Lost { ticket }
-        | Message::Refresh { ticket, .. }) = *message;
+        | Message::Refresh { ticket, .. }) = *message
+        else {
+            return;
+        };
         let Some(index) = self.state.find(ticket) else {
             return;
         };

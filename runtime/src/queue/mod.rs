@@ -49,6 +49,7 @@ mod interleavings;
 mod leave;
 mod load;
 mod lock_queue;
+mod nested;
 mod places;
 mod query;
 mod recent;

@@ -1,13 +1,14 @@
 //! One local waiter: its request, and how long it waits.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::hold::Hold;
 use super::slow::Warned;
 use crate::clock::Instant;
+use crate::deadlock::Registered;
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::member::Caller;
@@ -76,6 +77,8 @@ pub(crate) struct Want {
     pub(crate) relies: bool,
     pub(crate) past: Past,
     pub(crate) within: Within,
+    /// The locks that the task of the call holds, if any.
+    pub(crate) nested: Option<Arc<[Arc<Hold>]>>,
 }
 
 /// Whether a call belongs to a running body under another lock of its client. Such a call may continue while the client
@@ -108,6 +111,8 @@ pub(crate) struct Waiter {
     pub(super) registered: Promise<()>,
     /// The warnings about the wait.
     pub(super) warned: Warned,
+    /// Makes the wait known to searches for deadlocks. Only set if the task of the call holds locks.
+    pub(super) nested: OnceLock<Registered>,
 }
 
 impl Waiter {
@@ -123,6 +128,7 @@ impl Waiter {
             promise: Promise::new(),
             registered: Promise::new(),
             warned: Warned::default(),
+            nested: OnceLock::new(),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{SharedStr, Ticket};
+use super::{MemberId, SharedStr, Ticket};
 use crate::error::kind::RW_LOCK;
 
 /// Whether an acquire that cannot be granted at once joins the queue.
@@ -125,6 +125,11 @@ pub(crate) enum Op {
         ticket: Ticket,
         signal: Signal,
     },
+    /// Sends a message to another member. Reads and changes nothing.
+    Probe {
+        to: MemberId,
+        text: SharedStr,
+    },
     /// Deletes the name, unless it is in use.
     Delete,
     Inspect,
@@ -143,6 +148,7 @@ impl Op {
             Self::Force { .. }
             | Self::Kick { .. }
             | Self::Refresh { .. }
+            | Self::Probe { .. }
             | Self::Delete
             | Self::Inspect => None,
         }

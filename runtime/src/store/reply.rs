@@ -46,7 +46,7 @@ pub(crate) enum Reply {
     Freed {
         holders: u64,
     },
-    /// How many holders were notified.
+    /// How many holders were notified, or received a probe.
     Told {
         holders: u64,
     },
@@ -137,5 +137,10 @@ pub(crate) enum Message {
     Refresh {
         ticket: Ticket,
         expire: Duration,
+    },
+    /// From another member: see [`Op::Probe`](super::Op::Probe).
+    Probe {
+        from: MemberId,
+        text: Arc<str>,
     },
 }

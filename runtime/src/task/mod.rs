@@ -84,23 +84,23 @@ pub(crate) fn enter_body(holds: &Holds) -> Body {
     }
 }
 
-/// The names of the locks of this client that the protected calls around the running task hold, the outermost first.
+/// The locks of all clients that the protected calls around the running task hold, the outermost first.
 #[inline]
-pub(crate) fn held(client: u64) -> Vec<Name> {
+pub(crate) fn holds() -> Vec<Arc<Hold>> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
         if stack.is_empty() {
             return Vec::new();
         }
         let task = tokio::task::try_id();
-        let own = |frame: &&Frame| frame.task == task && frame.hold.client_id() == client;
-        let mut names: Vec<Name> = Vec::new();
-        for frame in stack.iter().filter(own) {
-            if !frame.hold.is_released() && !names.contains(frame.hold.name()) {
-                names.push(frame.hold.name().clone());
+        let mut holds: Vec<Arc<Hold>> = Vec::new();
+        for frame in stack.iter().filter(|frame| frame.task == task) {
+            let known = holds.iter().any(|hold| Arc::ptr_eq(hold, &frame.hold));
+            if !known && !frame.hold.is_released() {
+                holds.push(frame.hold.clone());
             }
         }
-        names
+        holds
     });
     found.unwrap_or_default()
 }

@@ -6,6 +6,7 @@
 mod at_least;
 mod causes;
 mod condvar;
+mod deadlocks;
 mod draining;
 mod exclusion;
 mod executors;
@@ -51,6 +52,18 @@ auto_mutex_tests::conformance! {
         an_owner_is_the_same_after_a_wait,
         threads_wait_and_notify_too,
         after_a_wait_the_handle_has_the_lock_still;
+    deadlocks:
+        two_members_in_opposite_order,
+        two_tasks_of_one_member,
+        a_circle_of_five,
+        who_waits_behind_a_deadlock_does_not_fail,
+        a_chain_is_none,
+        a_task_may_use_two_clients,
+        threads_are_tasks_too,
+        readers_and_writers,
+        a_permit_that_comes_back_is_enough,
+        a_report_fails_nobody,
+        who_may_fail_ends_it_for_all;
     draining:
         who_holds_goes_on_and_who_waits_is_sent_away,
         bodies_take_nested_locks_until_they_end,

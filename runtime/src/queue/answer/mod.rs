@@ -54,6 +54,7 @@ impl Transition<'_> {
             | Op::Refresh { .. }
             | Op::Raise { .. }
             | Op::Signal { .. }
+            | Op::Probe { .. }
             | Op::Delete
             | Op::Inspect => return self.answer_query(request.id, result),
         };

@@ -34,6 +34,7 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
         blocking: false,
         past: Past::default(),
         within: Within::default(),
+        nested: None,
     }
 }
 

@@ -126,6 +126,7 @@ impl World {
             _ => Duration::ZERO,
         };
         let want = Want {
+            nested: None,
             share: self.share(),
             owner: None,
             terms: Terms { expire, at_least },

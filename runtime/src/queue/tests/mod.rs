@@ -92,6 +92,7 @@ impl Rig {
 
     fn want() -> Want {
         Want {
+            nested: None,
             share: Share::of(1, 1),
             owner: None,
             terms: Terms {

@@ -96,7 +96,11 @@ impl Quorum {
         | Message::Near { ticket }
         | Message::Lost { ticket }
         | Message::Refresh { ticket, .. }
-        | Message::Ask { ticket }) = message;
+        | Message::Ask { ticket }) = message
+        else {
+            // Each node passes it on. The member ignores what it has had already.
+            return self.tell(name, message);
+        };
         let majority = self.nodes.majority();
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -119,6 +123,7 @@ impl Quorum {
                 state.on[node].lost = true;
                 before < majority && lost(state) >= majority
             }
+            Message::Probe { .. } => false,
             Message::Refresh { .. } => {
                 state.on[node].refreshed += 1;
                 let first = state.on[node].refreshed > state.refreshed;

@@ -99,6 +99,7 @@ fn code_of(op: &Op) -> u8 {
         Op::Raise { .. } => code::RAISE,
         Op::Signal { .. } => code::SIGNAL,
         Op::Delete => code::DELETE,
+        Op::Probe { .. } => code::PROBE,
         Op::Inspect => code::INSPECT,
     }
 }
@@ -161,6 +162,9 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
         }
         Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
         Op::Signal { signal, .. } => write_signal(out, signal),
+        Op::Probe { to, text } => {
+            let _ = write!(out, "{to}{}", &**text);
+        }
         Op::Delete | Op::Inspect => {}
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::name::Name;
-use crate::store::{Message, Ticket};
+use crate::store::{MemberId, Message, Ticket};
 use crate::wait;
 use crate::wire::Value;
 
@@ -22,9 +22,16 @@ pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
 }
 
 /// `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
-/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`.
+/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`, `probe <member> <name> <text>`.
 fn parse(text: &str) -> Option<(Name, Message)> {
     let (kind, text) = text.split_once(' ')?;
+    if kind == "probe" {
+        let mut words = text.splitn(3, ' ');
+        let from = MemberId::parse(words.next()?)?;
+        let name = words.next().filter(|name| !name.is_empty())?;
+        let text = words.next()?.into();
+        return Some((Name::from_escaped(name), Message::Probe { from, text }));
+    }
     let (ticket, text) = text.split_once(' ')?;
     let ticket = Ticket::parse(ticket)?;
     let (name, message) = match kind {
@@ -88,6 +95,13 @@ mod tests {
         };
         let text = format!("refresh {ticket} 1500 n:a:b");
         assert_eq!(parse(&text), Some((name.clone(), refresh)));
+        let from = MemberId::random();
+        let probe = Message::Probe {
+            from,
+            text: "ask 1 2".into(),
+        };
+        let text = format!("probe {from} n:a:b ask 1 2");
+        assert_eq!(parse(&text), Some((name.clone(), probe)));
         let near = Message::Near { ticket };
         assert_eq!(
             parse(&format!("near {ticket} n:a:b")),
@@ -113,6 +127,10 @@ mod tests {
             format!("refresh {ticket} n"),
             format!("refresh {ticket} 1"),
             format!("stolen {ticket} n"),
+            format!("probe {ticket}"),
+            format!("probe {ticket} n"),
+            format!("probe {ticket}  ask"),
+            "probe nobody n ask".into(),
             "near not-a-ticket n".into(),
             "\0\0\0".into(),
         ];

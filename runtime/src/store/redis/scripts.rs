@@ -45,6 +45,7 @@ pub(super) mod code {
         REFRESH = b'e',
         DELETE = b'x',
         INSPECT = b'?',
+        PROBE = b'p',
         UNTIL = b'u',
         SPREAD = b'o',
     }

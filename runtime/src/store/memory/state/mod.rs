@@ -126,6 +126,17 @@ impl State {
         op: &Op,
         publish: &mut Publish<'_>,
     ) -> Reply {
+        match op {
+            Op::Inspect => return self.inspect(now),
+            Op::Probe { to, text } => {
+                let text = (**text).into();
+                let heard = publish(*to, Message::Probe { from: member, text });
+                return Reply::Told {
+                    holders: heard.into(),
+                };
+            }
+            _ => {}
+        }
         let mut step = Step {
             now,
             grants_from,
@@ -134,7 +145,6 @@ impl State {
             publish,
         };
         match *op {
-            Op::Inspect => return self.inspect(now),
             Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. } => {
                 step.own = Some(ticket);
             }
@@ -157,7 +167,7 @@ impl State {
             Op::Raise { ticket, token } => self.raise(&mut step, *ticket, *token),
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
             Op::Delete => self.delete(&mut step),
-            Op::Inspect => unreachable!("answered above"),
+            Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
         }
     }
 }

@@ -15,6 +15,7 @@
 --     FORCE         owner (empty: all)
 --     KICK          TOKEN
 --     REFRESH       EXPIRE_MS, owner
+--     PROBE         the member that gets it, the text of the message
 --     DELETE, INSPECT
 --   Two letters may come before these. UNTIL has one parameter, OPENS: nothing is granted before that time. SPREAD has none:
 --   it moves all waiters, and several holders, to the other keys, however few they are.

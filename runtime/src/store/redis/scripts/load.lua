@@ -46,7 +46,7 @@
     elseif code == TOUCH then
       renews = true
     elseif code ~= ACQUIRE and code ~= TRY then
-      plain, renews = false, renews or code ~= SIGNAL and code ~= INSPECT and code ~= UNTIL and code ~= SPREAD
+      plain, renews = false, renews or code ~= SIGNAL and code ~= INSPECT and code ~= PROBE and code ~= UNTIL and code ~= SPREAD
     elseif sub(text, 106, 109) ~= '\0\0\0\0' then
       plain = false
     end

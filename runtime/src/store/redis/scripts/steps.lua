@@ -14,6 +14,9 @@
       most, few = 0, -1
     elseif code == INSPECT then
       replies[#replies + 1] = seldom().inspect()
+    elseif code == PROBE then
+      local message = 'probe ' .. member .. ' ' .. sub(KEY, NAME_START, -2) .. ' ' .. sub(text, 97)
+      replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 65, 96), message)
     else
       changes = true
       if not plain then seldom().prune(code, ticket, text) end

@@ -277,7 +277,10 @@ fn outcome(
     // Holders are told first, and in no particular order.
     messages.sort_by_cached_key(|(member, message)| match message {
         Message::Lost { .. } | Message::Refresh { .. } => format!("{member} {message:?}"),
-        Message::Grant { .. } | Message::Near { .. } | Message::Ask { .. } => "the rest".to_owned(),
+        Message::Grant { .. }
+        | Message::Near { .. }
+        | Message::Ask { .. }
+        | Message::Probe { .. } => "the rest".to_owned(),
     });
     Outcome {
         reply,

@@ -1,0 +1,417 @@
+//! [`Graph`]: who waits for whom, as one search has found it, and which waits can never end.
+//!
+//! A pure calculation. A hold is *blocked* if its task waits for another lock, and that wait can never end. A wait can
+//! never end if the units that blocked holds keep leave too few for it, or for a waiter before it in the queue. Whatever is
+//! not known to be blocked counts as something that will end: so missing knowledge hides a deadlock, and never makes one up.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, SystemTime};
+
+use super::Deadlock;
+use crate::error::{DeadlockHop, Holder};
+use crate::name::Name;
+use crate::store::{MemberId, Meta, NameRecord, SharedStr, Ticket, TicketRecord};
+
+/// The identity of one wait of one task, unique for ever. (A ticket of the store may serve one waiter after another.)
+pub(crate) type WaitId = Ticket;
+
+/// A wait of a task that holds other locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) id: WaitId,
+    pub(crate) name: Name,
+    pub(crate) units: u32,
+    /// The last ticket of its process in the queue of the name that is served before it, or its own ticket.
+    pub(crate) after: Option<Ticket>,
+    pub(crate) waited: Duration,
+    /// The place of the call, encoded for the store.
+    pub(crate) meta: SharedStr,
+    /// What its client does about a deadlock.
+    pub(crate) mode: Deadlock,
+}
+
+/// A hold whose task waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingHold {
+    pub(crate) ticket: Ticket,
+    /// The fencing token, which tells two holders of one ticket apart.
+    pub(crate) token: u64,
+    pub(crate) units: u32,
+    pub(crate) held: Duration,
+    /// The place where the lock was taken, encoded for the store.
+    pub(crate) meta: SharedStr,
+    /// A task with several branches may have several.
+    pub(crate) waits: Vec<Wait>,
+}
+
+/// A ticket of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    ticket: Ticket,
+    member: MemberId,
+    units: u32,
+}
+
+/// What the store knows about a name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lock {
+    capacity: u32,
+    holders: Vec<Place>,
+    /// In order, without those that were silent when it was their turn.
+    waiters: Vec<Place>,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph {
+    locks: HashMap<Name, Lock>,
+    holds: HashMap<Ticket, WaitingHold>,
+    /// Waiters whose members have answered that they still wait.
+    confirmed: HashSet<Ticket>,
+}
+
+/// One step of a cycle: a hold, and the wait of its task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The lock that is held.
+    pub(crate) name: Name,
+    /// The client that holds it.
+    pub(crate) member: MemberId,
+    pub(crate) hold: WaitingHold,
+    pub(crate) wait: Wait,
+}
+
+/// A deadlock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cycle {
+    /// Begins with the wait that the search began with. Each step holds what the one before it waits for.
+    pub(crate) steps: Vec<Step>,
+    /// The one that fails, or reports.
+    pub(crate) chosen: Step,
+}
+
+impl Graph {
+    pub(super) fn knows(&self, name: &Name) -> bool {
+        self.locks.contains_key(name)
+    }
+
+    /// How many names it knows.
+    pub(super) fn names(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// The known waits for `name`.
+    pub(super) fn waits_for(&self, name: &Name) -> Vec<Wait> {
+        let waits = self.holds.values().flat_map(|hold| &hold.waits);
+        waits.filter(|wait| wait.name == *name).cloned().collect()
+    }
+
+    /// The state of a name. Tickets that nobody holds any more (`at_least`) end by themselves.
+    pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
+        let place = |ticket: &TicketRecord| Place {
+            ticket: ticket.ticket,
+            member: ticket.member,
+            units: ticket.units,
+        };
+        let holders = record.holders.iter().filter(|holder| !holder.parked);
+        let waiters = record.waiters.iter().filter(|waiter| !waiter.passed_over);
+        let lock = Lock {
+            capacity: record.capacity.unwrap_or_default(),
+            holders: holders.map(place).collect(),
+            waiters: waiters.map(place).collect(),
+        };
+        self.locks.insert(name.clone(), lock);
+    }
+
+    pub(super) fn add_hold(&mut self, hold: WaitingHold) {
+        self.holds.insert(hold.ticket, hold);
+    }
+
+    pub(super) fn add_waiter(&mut self, ticket: Ticket) {
+        self.confirmed.insert(ticket);
+    }
+
+    /// The tickets to ask about because `wait` waits for them, with their members: the holders of its name, and waiters
+    /// before it that ask for more than it does.
+    pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
+        let Some(lock) = self.locks.get(&wait.name) else {
+            return Vec::new();
+        };
+        let larger = lock
+            .before(wait)
+            .iter()
+            .filter(|waiter| waiter.units > wait.units);
+        let all = lock.holders.iter().chain(larger);
+        all.map(|place| (place.member, place.ticket)).collect()
+    }
+
+    /// What this and an earlier graph have in common. Each of its parts was there for the whole time between the two:
+    /// tickets, tokens and the ids of waits never come back.
+    pub(super) fn and(&self, earlier: &Self) -> Self {
+        let mut common = Self::default();
+        for (name, lock) in &self.locks {
+            let Some(before) = earlier.locks.get(name) else {
+                continue;
+            };
+            if before.capacity != lock.capacity {
+                continue;
+            }
+            let in_both = |now: &[Place], then: &[Place]| {
+                let both = now.iter().filter_map(|place| {
+                    let other = then.iter().find(|other| other.ticket == place.ticket)?;
+                    let units = place.units.min(other.units);
+                    Some(Place { units, ..*place })
+                });
+                both.collect()
+            };
+            let lock = Lock {
+                capacity: lock.capacity,
+                holders: in_both(&lock.holders, &before.holders),
+                waiters: in_both(&lock.waiters, &before.waiters),
+            };
+            common.locks.insert(name.clone(), lock);
+        }
+        for (ticket, hold) in &self.holds {
+            let Some(before) = earlier.holds.get(ticket) else {
+                continue;
+            };
+            if before.token != hold.token {
+                continue;
+            }
+            let known = |wait: &Wait| before.waits.iter().any(|other| other.id == wait.id);
+            let mut hold = hold.clone();
+            hold.units = hold.units.min(before.units);
+            hold.waits.retain(known);
+            common.holds.insert(*ticket, hold);
+        }
+        let confirmed = self.confirmed.intersection(&earlier.confirmed);
+        common.confirmed = confirmed.copied().collect();
+        common
+    }
+
+    /// The deadlock that `root` is a part of, if there is one.
+    pub(super) fn cycle(&self, root: WaitId) -> Option<Cycle> {
+        let blocked = self.blocked();
+        let circle = self.circle(root, &blocked)?;
+        let mut steps = Vec::new();
+        for (ticket, wait) in &circle {
+            steps.push(self.step(*ticket, wait)?);
+        }
+        // Every client chooses among all that wait for each other, not only among those in the cycle it has found:
+        // there may be several cycles through one semaphore.
+        let members = self.entangled(root, &blocked);
+        let waits = members.iter().filter_map(|ticket| {
+            let hold = &self.holds[ticket];
+            let stuck = hold.waits.iter().filter(|wait| !self.ends(wait, &blocked));
+            self.step(*ticket, stuck.min_by_key(|wait| wait.id)?)
+        });
+        let youngest = |step: &Step| (step.wait.mode, step.hold.token, step.hold.ticket);
+        let chosen = waits.max_by_key(youngest)?;
+        Some(Cycle { steps, chosen })
+    }
+
+    fn step(&self, ticket: Ticket, wait: &Wait) -> Option<Step> {
+        let (name, place) = self.locks.iter().find_map(|(name, lock)| {
+            let place = lock.holders.iter().find(|place| place.ticket == ticket)?;
+            Some((name, place))
+        })?;
+        Some(Step {
+            name: name.clone(),
+            member: place.member,
+            hold: self.holds.get(&ticket)?.clone(),
+            wait: wait.clone(),
+        })
+    }
+
+    /// The holds that are never released: first takes all holds whose tasks wait, then removes those whose waits can
+    /// end, until none is left to remove.
+    fn blocked(&self) -> HashSet<Ticket> {
+        let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
+        let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
+        loop {
+            let free = |ticket: &&Ticket| {
+                let waits = &self.holds[*ticket].waits;
+                waits.iter().all(|wait| self.ends(wait, &blocked))
+            };
+            let freed: Vec<Ticket> = blocked.iter().filter(free).copied().collect();
+            if freed.is_empty() {
+                return blocked;
+            }
+            for ticket in freed {
+                blocked.remove(&ticket);
+            }
+        }
+    }
+
+    /// Whether `wait` can end while the holds in `blocked` are never released.
+    fn ends(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> bool {
+        let Some(lock) = self.locks.get(&wait.name) else {
+            return true;
+        };
+        let taken = lock
+            .holders
+            .iter()
+            .filter(|place| blocked.contains(&place.ticket));
+        let taken: u64 = taken
+            .map(|place| {
+                let known = self.holds[&place.ticket].units;
+                u64::from(place.units.min(known))
+            })
+            .sum();
+        let fits = |units: u32| taken + u64::from(units) <= u64::from(lock.capacity);
+        let before = lock.before(wait).iter();
+        let mut before = before.filter(|waiter| self.confirmed.contains(&waiter.ticket));
+        fits(wait.units) && before.all(|waiter| fits(waiter.units))
+    }
+
+    /// The blocked holds that `wait` waits for, in the order of their tokens.
+    fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
+        let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
+        let keeps = |place: &&Place| {
+            place.units > 0
+                && blocked.contains(&place.ticket)
+                && self.holds[&place.ticket].units > 0
+        };
+        let keeping = holders.into_iter().flatten().filter(keeps);
+        let mut found: Vec<Ticket> = keeping.map(|place| place.ticket).collect();
+        found.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
+        found
+    }
+
+    /// The waits of a blocked hold that never end.
+    fn stuck<'a>(
+        &'a self,
+        ticket: Ticket,
+        blocked: &'a HashSet<Ticket>,
+    ) -> impl Iterator<Item = &'a Wait> {
+        let waits = self.holds[&ticket].waits.iter();
+        waits.filter(|wait| !self.ends(wait, blocked))
+    }
+
+    /// The shortest circle from `root` back to a hold of its task: each hold, with its wait.
+    fn circle<'a>(
+        &'a self,
+        root: WaitId,
+        blocked: &'a HashSet<Ticket>,
+    ) -> Option<Vec<(Ticket, &'a Wait)>> {
+        let of_root = |ticket: Ticket| self.stuck(ticket, blocked).find(|wait| wait.id == root);
+        let mut own: Vec<Ticket> = blocked.iter().copied().collect();
+        own.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
+        let wait = own.into_iter().find_map(of_root)?;
+        // Hold → the wait that led to it, and the hold of that wait.
+        let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> = HashMap::new();
+        let mut next = VecDeque::new();
+        for ticket in self.blockers(wait, blocked) {
+            came.insert(ticket, None);
+            next.push_back(ticket);
+        }
+        while let Some(ticket) = next.pop_front() {
+            if of_root(ticket).is_some() {
+                return Some(path(ticket, wait, &came));
+            }
+            for wait in self.stuck(ticket, blocked) {
+                for blocker in self.blockers(wait, blocked) {
+                    came.entry(blocker).or_insert_with(|| {
+                        next.push_back(blocker);
+                        Some((ticket, wait))
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    /// The blocked holds that `root` waits for, directly or not, and that wait for `root`.
+    fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
+        let mut after: HashMap<Ticket, HashSet<Ticket>> = HashMap::new();
+        for ticket in blocked {
+            let waits = self.stuck(*ticket, blocked);
+            let to = waits.flat_map(|wait| self.blockers(wait, blocked));
+            after.insert(*ticket, to.collect());
+        }
+        let reach = |from: Vec<Ticket>, forward: bool| {
+            let mut reached: HashSet<Ticket> = from.iter().copied().collect();
+            let mut next = from;
+            while let Some(ticket) = next.pop() {
+                let more: Vec<Ticket> = match forward {
+                    true => after[&ticket].iter().copied().collect(),
+                    false => {
+                        let leads = |(_, to): &(&Ticket, &HashSet<Ticket>)| to.contains(&ticket);
+                        after.iter().filter(leads).map(|(from, _)| *from).collect()
+                    }
+                };
+                next.extend(more.into_iter().filter(|ticket| reached.insert(*ticket)));
+            }
+            reached
+        };
+        // A hold of the task counts only if another task of the deadlock waits for it: the others know of no other one.
+        let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
+        let own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
+        let next: HashSet<Ticket> = own.iter().flat_map(|own| &after[own]).copied().collect();
+        let on = reach(next.into_iter().collect(), true);
+        let back = reach(
+            own.into_iter().filter(|own| on.contains(own)).collect(),
+            false,
+        );
+        on.intersection(&back).copied().collect()
+    }
+}
+
+/// The steps from the hold of the first wait, which the search ended with, through all that came between.
+fn path<'a>(
+    last: Ticket,
+    first: &'a Wait,
+    came: &HashMap<Ticket, Option<(Ticket, &'a Wait)>>,
+) -> Vec<(Ticket, &'a Wait)> {
+    let mut steps = Vec::new();
+    let mut at = last;
+    while let Some((ticket, wait)) = came[&at] {
+        steps.push((ticket, wait));
+        at = ticket;
+    }
+    steps.push((last, first));
+    steps.reverse();
+    steps
+}
+
+impl Cycle {
+    /// For people.
+    pub(crate) fn hops(&self) -> Vec<DeadlockHop> {
+        let hop = |step: &Step| {
+            let Step {
+                name, hold, wait, ..
+            } = step;
+            let holder = Meta::caller(&hold.meta).map(|holder| {
+                let since = SystemTime::now().checked_sub(hold.held);
+                Box::new(Holder {
+                    since: since.unwrap_or(SystemTime::UNIX_EPOCH),
+                    ..holder
+                })
+            });
+            DeadlockHop {
+                holder,
+                holds: name.to_string(),
+                held: hold.held,
+                waits_for: wait.name.to_string(),
+                waits_at: Meta::caller(&wait.meta).map_or_else(String::new, |caller| caller.site),
+                waited: wait.waited,
+            }
+        };
+        self.steps.iter().map(hop).collect()
+    }
+}
+
+impl Lock {
+    /// The waiters that are served before `wait`. None if its place is not known.
+    fn before(&self, wait: &Wait) -> &[Place] {
+        let place = |after: Ticket| {
+            self.waiters
+                .iter()
+                .position(|waiter| waiter.ticket == after)
+        };
+        match wait.after.and_then(place) {
+            Some(place) => &self.waiters[..=place],
+            None => &[],
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! [`Probe`]: what clients ask each other in search of a deadlock, as text.
+//!
+//! Words are separated by spaces. A client ignores a message that it does not understand.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Deadlock;
+use super::graph::{Wait, WaitId, WaitingHold};
+use crate::name::{self, Name};
+use crate::store::{SharedStr, Ticket};
+
+/// A message from one client to another, about one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// For each ticket that holds: what does its task wait for? For each that waits: does it still?
+    Ask {
+        round: u64,
+        tickets: Vec<Ticket>,
+    },
+    Answer(Answer),
+    /// A deadlock was found, and this wait is the one to end it, or to report it: search now.
+    Search {
+        wait: WaitId,
+    },
+}
+
+/// The answer to [`Probe::Ask`]: each of its tickets is in one of the three lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) round: u64,
+    pub(crate) holds: Vec<WaitingHold>,
+    /// Tickets that still wait.
+    pub(crate) waiting: Vec<Ticket>,
+    /// All others: their tasks wait for nothing, or they are no more.
+    pub(crate) free: Vec<Ticket>,
+}
+
+/// The most tickets of one question.
+pub(super) const MOST_TICKETS: usize = 64;
+
+const ASK: &str = "ask";
+const ANSWER: &str = "answer";
+const SEARCH: &str = "search";
+const HOLD: &str = "hold";
+const WAIT: &str = "wait";
+const WAITING: &str = "waiting";
+const FREE: &str = "free";
+/// In place of a ticket.
+const NONE: &str = "-";
+
+impl Probe {
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        match self {
+            Self::Ask { round, tickets } => {
+                write!(text, "{ASK} {round}")?;
+                tickets
+                    .iter()
+                    .try_for_each(|ticket| write!(text, " {ticket}"))
+            }
+            Self::Answer(Answer {
+                round,
+                holds,
+                waiting,
+                free,
+            }) => {
+                write!(text, "{ANSWER} {round}")?;
+                for ticket in waiting {
+                    write!(text, " {WAITING} {ticket}")?;
+                }
+                for ticket in free {
+                    write!(text, " {FREE} {ticket}")?;
+                }
+                holds.iter().try_for_each(|hold| write_hold(text, hold))
+            }
+            Self::Search { wait } => write!(text, "{SEARCH} {wait}"),
+        }
+    }
+
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let probe = match words.next()? {
+            ASK => {
+                let round = words.next()?.parse().ok()?;
+                let tickets = words.by_ref().take(MOST_TICKETS).map(Ticket::parse);
+                let tickets = tickets.collect::<Option<_>>()?;
+                Self::Ask { round, tickets }
+            }
+            ANSWER => {
+                let round = words.next()?.parse().ok()?;
+                let mut answer = Answer {
+                    round,
+                    ..Answer::default()
+                };
+                while let Some(word) = words.next() {
+                    match word {
+                        WAITING => answer.waiting.push(Ticket::parse(words.next()?)?),
+                        FREE => answer.free.push(Ticket::parse(words.next()?)?),
+                        HOLD => answer.holds.push(read_hold(&mut words)?),
+                        WAIT => {
+                            let wait = read_wait(&mut words)?;
+                            answer.holds.last_mut()?.waits.push(wait);
+                        }
+                        _ => return None,
+                    }
+                }
+                Self::Answer(answer)
+            }
+            SEARCH => Self::Search {
+                wait: WaitId::parse(words.next()?)?,
+            },
+            _ => return None,
+        };
+        words.next().is_none().then_some(probe)
+    }
+}
+
+fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
+    let WaitingHold {
+        ticket,
+        token,
+        units,
+        held,
+        meta,
+        waits,
+    } = hold;
+    let (held, meta) = (held.as_millis(), name::escape(meta));
+    write!(text, " {HOLD} {ticket} {token} {units} {held} {meta}")?;
+    for wait in waits {
+        let Wait {
+            id,
+            name,
+            units,
+            after,
+            waited,
+            meta,
+            mode,
+        } = wait;
+        let (waited, meta) = (waited.as_millis(), name::escape(meta));
+        let fails = u8::from(*mode == Deadlock::Fail);
+        write!(text, " {WAIT} {id} {} {units} ", name.as_str())?;
+        match after {
+            Some(after) => write!(text, "{after}")?,
+            None => text.push_str(NONE),
+        }
+        write!(text, " {waited} {fails} {meta}")?;
+    }
+    Ok(())
+}
+
+fn read_hold<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<WaitingHold> {
+    Some(WaitingHold {
+        ticket: Ticket::parse(words.next()?)?,
+        token: words.next()?.parse().ok()?,
+        units: words.next()?.parse().ok()?,
+        held: Duration::from_millis(words.next()?.parse().ok()?),
+        meta: meta(words.next()?),
+        waits: Vec::new(),
+    })
+}
+
+fn read_wait<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Wait> {
+    Some(Wait {
+        id: WaitId::parse(words.next()?)?,
+        name: Name::from_escaped(words.next().filter(|name| !name.is_empty())?),
+        units: words.next()?.parse().ok()?,
+        after: match words.next()? {
+            NONE => None,
+            ticket => Some(Ticket::parse(ticket)?),
+        },
+        waited: Duration::from_millis(words.next()?.parse().ok()?),
+        mode: match words.next()? {
+            "1" => Deadlock::Fail,
+            _ => Deadlock::Report,
+        },
+        meta: meta(words.next()?),
+    })
+}
+
+fn meta(word: &str) -> SharedStr {
+    name::unescape(word).into()
+}

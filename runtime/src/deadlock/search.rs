@@ -1,0 +1,194 @@
+//! [`Search`]: one client's search for a deadlock that one wait is a part of. A state machine without clock, store or
+//! threads.
+//!
+//! It has two rounds. Each begins with nothing but the wait and the holds of its task, and asks for everything anew. The
+//! second begins after the first has ended. So whatever both have found existed at one moment.
+
+use std::collections::HashSet;
+
+use super::graph::{Cycle, Graph, Wait, WaitId, WaitingHold};
+use super::probe::{Answer, MOST_TICKETS};
+use crate::name::Name;
+use crate::store::{MemberId, NameRecord, Ticket};
+
+/// The most names of one round. What is beyond them counts as something that will end.
+const MOST_NAMES: usize = 256;
+
+/// A question of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// The state of the name, from the store.
+    Inspect(Name),
+    /// What do the tasks of these tickets wait for?
+    Ask {
+        name: Name,
+        member: MemberId,
+        tickets: Vec<Ticket>,
+    },
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Search {
+    root: WaitId,
+    /// In the questions and their answers, so that an answer to another round counts for nothing.
+    round: u64,
+    /// The result of the first round.
+    first: Option<Graph>,
+    graph: Graph,
+    names: HashSet<Name>,
+    /// The tickets that were asked about, and those of them that were answered.
+    asked: HashSet<Ticket>,
+    answered: HashSet<Ticket>,
+}
+
+/// What follows from a round.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// No deadlock was found.
+    Nothing,
+    /// Another round must confirm it.
+    Again,
+    Found(Box<Cycle>),
+}
+
+impl Search {
+    /// `wait`, and the holds of its task.
+    pub(super) fn new(round: u64, root: WaitId) -> Self {
+        Self {
+            root,
+            round,
+            first: None,
+            graph: Graph::default(),
+            names: HashSet::new(),
+            asked: HashSet::new(),
+            answered: HashSet::new(),
+        }
+    }
+
+    pub(super) fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Begins a round with the holds of the task.
+    pub(super) fn begin(&mut self, holds: Vec<(Name, WaitingHold)>) -> Vec<Question> {
+        let mut questions = Vec::new();
+        for (name, hold) in holds {
+            // The name tells which of its tickets wait for this hold, and which client is to be told.
+            self.inspect(&name, &mut questions);
+            self.asked.insert(hold.ticket);
+            self.learn(hold, &mut questions);
+        }
+        questions
+    }
+
+    /// The store's answer.
+    pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Question> {
+        let mut questions = Vec::new();
+        if !self.names.contains(name) || self.graph.knows(name) {
+            return questions;
+        }
+        self.graph.add_name(name, record);
+        for wait in self.graph.waits_for(name) {
+            self.ask(&wait, &mut questions);
+        }
+        questions
+    }
+
+    /// The answer of a client.
+    pub(super) fn answered(&mut self, answer: Answer) -> Vec<Question> {
+        let mut questions = Vec::new();
+        if answer.round != self.round {
+            return questions;
+        }
+        for ticket in answer.free {
+            self.is_answer(ticket);
+        }
+        for ticket in answer.waiting {
+            if self.is_answer(ticket) {
+                self.graph.add_waiter(ticket);
+            }
+        }
+        for hold in answer.holds {
+            if self.is_answer(hold.ticket) {
+                self.learn(hold, &mut questions);
+            }
+        }
+        questions
+    }
+
+    /// Whether this is the first answer about a ticket that was asked about.
+    fn is_answer(&mut self, ticket: Ticket) -> bool {
+        self.asked.contains(&ticket) && self.answered.insert(ticket)
+    }
+
+    fn learn(&mut self, hold: WaitingHold, questions: &mut Vec<Question>) {
+        let waits = hold.waits.clone();
+        self.answered.insert(hold.ticket);
+        self.graph.add_hold(hold);
+        for wait in waits {
+            match self.graph.knows(&wait.name) {
+                true => self.ask(&wait, questions),
+                false => self.inspect(&wait.name, questions),
+            }
+        }
+    }
+
+    fn inspect(&mut self, name: &Name, questions: &mut Vec<Question>) {
+        if self.names.len() < MOST_NAMES && self.names.insert(name.clone()) {
+            questions.push(Question::Inspect(name.clone()));
+        }
+    }
+
+    /// Asks about whatever is in the way of `wait`, once.
+    fn ask(&mut self, wait: &Wait, questions: &mut Vec<Question>) {
+        for (member, ticket) in self.graph.in_the_way_of(wait) {
+            if !self.asked.insert(ticket) {
+                continue;
+            }
+            let same = questions.iter_mut().find_map(|question| match question {
+                Question::Ask {
+                    name,
+                    member: to,
+                    tickets,
+                } if *to == member && *name == wait.name && tickets.len() < MOST_TICKETS => {
+                    Some(tickets)
+                }
+                _ => None,
+            });
+            match same {
+                Some(tickets) => tickets.push(ticket),
+                None => questions.push(Question::Ask {
+                    name: wait.name.clone(),
+                    member,
+                    tickets: vec![ticket],
+                }),
+            }
+        }
+    }
+
+    /// Whether nothing is left to wait for.
+    pub(super) fn is_complete(&self) -> bool {
+        self.answered.len() == self.asked.len() && self.graph.names() == self.names.len()
+    }
+
+    /// The round is over: it is complete, or its time is. `round` is the number of the next one, if there is one.
+    pub(super) fn end(&mut self, round: u64) -> Outcome {
+        let graph = std::mem::take(&mut self.graph);
+        self.names.clear();
+        self.asked.clear();
+        self.answered.clear();
+        self.round = round;
+        match self.first.take() {
+            None if graph.cycle(self.root).is_some() => {
+                self.first = Some(graph);
+                Outcome::Again
+            }
+            None => Outcome::Nothing,
+            Some(first) => match graph.and(&first).cycle(self.root) {
+                Some(cycle) => Outcome::Found(Box::new(cycle)),
+                None => Outcome::Nothing,
+            },
+        }
+    }
+}

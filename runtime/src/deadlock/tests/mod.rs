@@ -1,0 +1,6 @@
+//! The calculation, the messages, and the whole search on a virtual clock with a hostile network ([`simulation`]).
+
+mod graphs;
+mod probes;
+#[cfg(repository)]
+mod simulation;

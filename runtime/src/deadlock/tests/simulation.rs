@@ -1,0 +1,697 @@
+//! Random programs of many members on a virtual clock: every deadlock is found in time, and nothing else is ever reported,
+//! although messages are lost, late and doubled.
+//!
+//! The members search with the real [`Detector`]; the store is a plain queue of tickets. A second, simple calculation on
+//! the whole world says what is true.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::probes::record;
+use crate::clock::Instant;
+use crate::config::Endpoint;
+use crate::deadlock::detector::{Detector, Todo, Verdict, answer};
+use crate::deadlock::probe::Probe;
+use crate::deadlock::waits::{HeldLock, Registered, WaitView, Waiting};
+use crate::deadlock::{Deadlock, WaitId};
+use crate::dice::Dice;
+use crate::error::LockError;
+use crate::name::Name;
+use crate::store::{MemberId, NameRecord, SharedStr, Ticket};
+
+const AFTER: Duration = Duration::from_secs(1);
+
+/// What a schedule is like.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Tasks take locks in the order of their names, so that there is no deadlock.
+    ordered: bool,
+    /// Percent of messages that are lost, that come twice, and that come late.
+    lost: u64,
+    doubled: u64,
+    late: u64,
+    mode: Deadlock,
+}
+
+/// A task takes locks one after the other, then releases all.
+struct Task {
+    member: usize,
+    plan: Vec<(usize, u32)>,
+    held: Vec<Arc<Held>>,
+    waits: Option<Pending>,
+}
+
+/// A wait in progress.
+struct Pending {
+    name: usize,
+    units: u32,
+    ticket: Ticket,
+    since: Instant,
+    /// Makes it known, if the task holds anything.
+    registered: Option<Registered>,
+}
+
+/// A hold.
+struct Held {
+    client: u64,
+    name: usize,
+    named: Name,
+    ticket: Ticket,
+    token: u64,
+    units: u32,
+    world: Arc<Mutex<Truth>>,
+}
+
+/// A lock.
+#[derive(Default)]
+struct Lock {
+    capacity: u32,
+    holders: Vec<(Ticket, usize, u32)>,
+    queue: Vec<(Ticket, usize, u32)>,
+}
+
+/// The part of the world that members may look at from inside a call.
+struct Truth {
+    locks: Vec<Lock>,
+    now: Instant,
+    failed: Vec<Ticket>,
+}
+
+struct Wait {
+    client: u64,
+    mode: Deadlock,
+    name: usize,
+    named: Name,
+    ticket: Ticket,
+    units: u32,
+    since: Instant,
+    world: Arc<Mutex<Truth>>,
+}
+
+fn lock(world: &Mutex<Truth>) -> MutexGuard<'_, Truth> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl HeldLock for Held {
+    fn client(&self) -> u64 {
+        self.client
+    }
+    fn is_at(&self, _: &Endpoint) -> bool {
+        true
+    }
+    fn name(&self) -> &Name {
+        &self.named
+    }
+    fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+    fn meta(&self) -> SharedStr {
+        "h 1 s".into()
+    }
+    fn token(&self) -> u64 {
+        self.token
+    }
+    fn units(&self) -> u32 {
+        self.units
+    }
+    fn held(&self) -> Duration {
+        Duration::ZERO
+    }
+    fn is_held(&self) -> bool {
+        let world = lock(&self.world);
+        let holders = &world.locks[self.name].holders;
+        holders.iter().any(|holder| holder.0 == self.ticket)
+    }
+}
+
+impl Waiting for Wait {
+    fn client(&self) -> u64 {
+        self.client
+    }
+    fn mode(&self) -> Deadlock {
+        self.mode
+    }
+    fn is_at(&self, _: &Endpoint) -> bool {
+        true
+    }
+    fn view(&self) -> Option<WaitView> {
+        let world = lock(&self.world);
+        let queue = &world.locks[self.name].queue;
+        queue.iter().find(|waiter| waiter.0 == self.ticket)?;
+        Some(WaitView {
+            name: self.named.clone(),
+            units: self.units,
+            after: Some(self.ticket),
+            waited: self.since.until(world.now),
+            meta: "h 1 s".into(),
+        })
+    }
+    fn fail(&self, _: LockError) {
+        lock(&self.world).failed.push(self.ticket);
+    }
+}
+
+/// Something that happens later.
+enum Event {
+    /// A task takes its next step.
+    Step(usize),
+    /// The store inspects a name for a search of a member.
+    Inspect(usize, WaitId, Name),
+    /// The answer arrives.
+    Inspected(usize, WaitId, Name, Box<NameRecord>),
+    /// A message arrives: from, to, about.
+    Probe(usize, usize, Name, String),
+    Tick(usize),
+}
+
+struct World {
+    dice: Dice,
+    shape: Shape,
+    truth: Arc<Mutex<Truth>>,
+    tasks: Vec<Task>,
+    detectors: Vec<Detector>,
+    ids: Vec<MemberId>,
+    clients: Vec<u64>,
+    endpoint: Endpoint,
+    events: BinaryHeap<Reverse<(Instant, u64)>>,
+    kept: HashMap<u64, Event>,
+    count: u64,
+    token: u64,
+    /// Since when each deadlocked task is known to be deadlocked, by the truth.
+    stuck: HashMap<usize, Instant>,
+    /// Deadlocks that were reported, by the tokens of their holds.
+    reported: HashSet<Vec<u64>>,
+    verdicts: usize,
+    seed: u64,
+    /// Until when which holds were deadlocked.
+    history: Vec<(Instant, HashSet<Ticket>)>,
+}
+
+fn named(number: usize) -> Name {
+    Name::from_escaped(&format!("n:{number}"))
+}
+
+impl World {
+    fn new(seed: u64, shape: Shape) -> Self {
+        let mut dice = Dice(seed);
+        let members = usize::from(dice.between(2, 8));
+        let names = usize::from(dice.between(2, 8));
+        let locks = (0..names).map(|_| Lock {
+            capacity: dice.of(&[1, 1, 1, 2, 3, 100]),
+            ..Lock::default()
+        });
+        let truth = Truth {
+            locks: locks.collect(),
+            now: Instant::START.after(Duration::from_secs(1)),
+            failed: Vec::new(),
+        };
+        let mut world = Self {
+            tasks: Vec::new(),
+            detectors: (0..members).map(|_| Detector::default()).collect(),
+            ids: (0..members).map(|_| dice.member()).collect(),
+            clients: (0..members).map(|_| dice.below(u64::MAX)).collect(),
+            endpoint: Endpoint::Memory { shared: None },
+            events: BinaryHeap::new(),
+            kept: HashMap::new(),
+            count: 0,
+            token: 0,
+            stuck: HashMap::new(),
+            reported: HashSet::new(),
+            verdicts: 0,
+            seed,
+            history: Vec::new(),
+            truth: Arc::new(Mutex::new(truth)),
+            dice,
+            shape,
+        };
+        for number in 0..members + world.dice.roll(4) {
+            let member = number % members;
+            let plan = world.plan(names);
+            world.tasks.push(Task {
+                member,
+                plan,
+                held: Vec::new(),
+                waits: None,
+            });
+            let soon = world.millis(50);
+            world.at(soon, Event::Step(number));
+        }
+        world
+    }
+
+    /// Different names, each with units that fit.
+    fn plan(&mut self, names: usize) -> Vec<(usize, u32)> {
+        let mut all: Vec<usize> = (0..names).collect();
+        let mut plan = Vec::new();
+        for _ in 0..usize::from(self.dice.between(1, 3)).min(names) {
+            let name = all.swap_remove(self.dice.roll(all.len()));
+            let capacity = lock(&self.truth).locks[name].capacity;
+            let units = self.dice.of(&[1, 1, capacity, capacity.min(2)]);
+            plan.push((name, units));
+        }
+        if self.shape.ordered {
+            plan.sort_unstable();
+        }
+        plan.reverse();
+        plan
+    }
+
+    fn now(&self) -> Instant {
+        lock(&self.truth).now
+    }
+
+    fn millis(&mut self, most: u64) -> Duration {
+        Duration::from_micros(self.dice.below(most * 1000))
+    }
+
+    fn at(&mut self, after: Duration, event: Event) {
+        self.count += 1;
+        self.kept.insert(self.count, event);
+        let when = self.now().after(after);
+        self.events.push(Reverse((when, self.count)));
+    }
+
+    /// Delivers a message, unless it is lost.
+    fn send(&mut self, event: impl Fn() -> Event) {
+        if self.dice.chance(self.shape.lost) {
+            return;
+        }
+        let copies = 1 + u64::from(self.dice.chance(self.shape.doubled));
+        for _ in 0..copies {
+            let late = self.dice.chance(self.shape.late);
+            let delay = self.millis(if late { 1000 } else { 5 });
+            self.at(delay, event());
+        }
+    }
+
+    fn run(&mut self, until: Duration) {
+        let ends = Instant::START.after(until);
+        while let Some(Reverse((when, number))) = self.events.pop() {
+            if when > ends {
+                break;
+            }
+            lock(&self.truth).now = when;
+            let Some(event) = self.kept.remove(&number) else {
+                continue;
+            };
+            let changes = matches!(event, Event::Step(_));
+            match event {
+                Event::Step(task) => self.step(task),
+                Event::Inspect(member, wait, name) => {
+                    let record = Box::new(self.inspect(&name));
+                    self.send(|| Event::Inspected(member, wait, name.clone(), record.clone()));
+                }
+                Event::Inspected(member, wait, name, record) => {
+                    let client = (self.clients[member], &self.endpoint);
+                    let now = lock(&self.truth).now;
+                    let todos =
+                        self.detectors[member].inspected(wait, (&name, &record), client, now);
+                    self.carry_out(member, todos);
+                }
+                Event::Probe(from, to, name, text) => self.probed(from, to, &name, &text),
+                Event::Tick(member) => {
+                    let now = self.now();
+                    let todos =
+                        self.detectors[member].tick(self.clients[member], &self.endpoint, now);
+                    self.carry_out(member, todos);
+                }
+            }
+            if self.end_failed() || changes {
+                self.check_time();
+            }
+        }
+    }
+
+    fn inspect(&self, name: &Name) -> NameRecord {
+        let world = lock(&self.truth);
+        let number: usize = name.as_str()[2..].parse().unwrap();
+        let lock = &world.locks[number];
+        let all = |tickets: &[(Ticket, usize, u32)]| {
+            let of = |&(ticket, member, units): &(Ticket, usize, u32)| {
+                record(ticket, self.ids[member], units)
+            };
+            tickets.iter().map(of).collect()
+        };
+        NameRecord {
+            capacity: Some(lock.capacity),
+            holders: all(&lock.holders),
+            waiters: all(&lock.queue),
+            ..NameRecord::default()
+        }
+    }
+
+    fn probed(&mut self, from: usize, to: usize, name: &Name, text: &str) {
+        let client = (self.clients[to], &self.endpoint);
+        let now = self.now();
+        match Probe::read(text).unwrap() {
+            Probe::Ask { round, tickets } => {
+                let waiting: HashSet<Ticket> = {
+                    let world = lock(&self.truth);
+                    let queues = world.locks.iter().flat_map(|lock| &lock.queue);
+                    queues.map(|waiter| waiter.0).collect()
+                };
+                let answer = answer(client.0, client.1, (round, &tickets), |ticket| {
+                    waiting.contains(&ticket)
+                });
+                let text = Probe::Answer(answer).text();
+                self.send(|| Event::Probe(to, from, name.clone(), text.clone()));
+            }
+            Probe::Answer(answer) => {
+                let todos = self.detectors[to].answered(&answer, client, now);
+                self.carry_out(to, todos);
+            }
+            Probe::Search { wait } => {
+                let todos = self.detectors[to].search(wait, client, now);
+                self.carry_out(to, todos);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, member: usize, todos: Vec<Todo>) {
+        for todo in todos {
+            match todo {
+                Todo::Inspect { wait, name } => {
+                    self.send(|| Event::Inspect(member, wait, name.clone()));
+                }
+                Todo::Send {
+                    name,
+                    member: to,
+                    probe,
+                } => {
+                    let to = self.ids.iter().position(|id| *id == to).unwrap();
+                    let text = probe.text();
+                    self.send(|| Event::Probe(member, to, name.clone(), text.clone()));
+                }
+                Todo::Judge(verdict) => self.judge(&verdict),
+            }
+        }
+        let (now, next) = (self.now(), self.detectors[member].next());
+        if let Some(next) = next {
+            self.at(now.until(next), Event::Tick(member));
+        }
+    }
+
+    /// A member has found a deadlock: it must be one.
+    fn judge(&mut self, verdict: &Verdict) {
+        // A member that got its answers late may have been overtaken by one that ended the deadlock.
+        let now = self.now();
+        let lately = |(since, _): &&(Instant, HashSet<Ticket>)| {
+            self.shape.late > 0 && since.until(now) <= Duration::from_secs(3)
+        };
+        let known = self
+            .history
+            .iter()
+            .filter(lately)
+            .map(|(_, stuck)| stuck.clone());
+        let known: Vec<HashSet<Ticket>> = known.chain([self.stuck_holds()]).collect();
+        let steps = &verdict.cycle.steps;
+        let all_in =
+            |stuck: &HashSet<Ticket>| steps.iter().all(|step| stuck.contains(&step.hold.ticket));
+        assert!(
+            known.iter().any(all_in),
+            "seed {:#x}: a false report: {:?}",
+            self.seed,
+            verdict.cycle
+        );
+        let mut tokens: Vec<u64> = verdict
+            .cycle
+            .steps
+            .iter()
+            .map(|step| step.hold.token)
+            .collect();
+        tokens.sort_unstable();
+        assert!(
+            self.reported.insert(tokens),
+            "seed {:#x}: reported twice: {:?}",
+            self.seed,
+            verdict.cycle
+        );
+        self.verdicts += 1;
+        if verdict.wait.mode() == Deadlock::Fail {
+            let error = LockError::Deadlock {
+                cycle: verdict.cycle.hops(),
+            };
+            verdict.wait.fail(error);
+        }
+    }
+
+    /// Tasks whose calls failed release everything and begin again. Returns whether there were any.
+    fn end_failed(&mut self) -> bool {
+        let failed = std::mem::take(&mut lock(&self.truth).failed);
+        let any = !failed.is_empty();
+        for ticket in failed {
+            let mut tasks = self.tasks.iter();
+            let of = |task: &Task| {
+                task.waits
+                    .as_ref()
+                    .is_some_and(|wait| wait.ticket == ticket)
+            };
+            let Some(task) = tasks.position(of) else {
+                continue;
+            };
+            let name = self.tasks[task].waits.take().map(|wait| wait.name);
+            if let Some(name) = name {
+                lock(&self.truth).locks[name]
+                    .queue
+                    .retain(|waiter| waiter.0 != ticket);
+                self.grant(name);
+            }
+            self.release(task);
+        }
+        any
+    }
+
+    /// The task takes its next lock, or releases all it has.
+    fn step(&mut self, task: usize) {
+        if self.tasks[task].waits.is_some() {
+            return;
+        }
+        let Some((name, units)) = self.tasks[task].plan.pop() else {
+            return self.release(task);
+        };
+        let (ticket, member) = (self.dice.ticket(), self.tasks[task].member);
+        let since = self.now();
+        lock(&self.truth).locks[name]
+            .queue
+            .push((ticket, member, units));
+        let mut wait = Pending {
+            name,
+            units,
+            ticket,
+            since,
+            registered: None,
+        };
+        let held = self.tasks[task].held.iter();
+        let held: Vec<Arc<dyn HeldLock>> = held
+            .map(|held| -> Arc<dyn HeldLock> { held.clone() })
+            .collect();
+        if !held.is_empty() {
+            let waiting = Wait {
+                client: self.clients[member],
+                mode: self.shape.mode,
+                name,
+                named: named(name),
+                ticket,
+                units,
+                since,
+                world: self.truth.clone(),
+            };
+            wait.registered = Some(Registered::new(Box::new(waiting), held));
+        }
+        if let Some(registered) = &wait.registered {
+            self.detectors[member].add(registered.wait(), since, AFTER);
+            self.at(AFTER, Event::Tick(member));
+        }
+        self.tasks[task].waits = Some(wait);
+        self.grant(name);
+    }
+
+    /// Grants to the first waiters of a name.
+    fn grant(&mut self, name: usize) {
+        loop {
+            let mut world = lock(&self.truth);
+            let lock = &mut world.locks[name];
+            let used: u32 = lock.holders.iter().map(|holder| holder.2).sum();
+            let Some(&(ticket, member, units)) = lock.queue.first() else {
+                return;
+            };
+            if used + units > lock.capacity {
+                return;
+            }
+            lock.queue.remove(0);
+            lock.holders.push((ticket, member, units));
+            drop(world);
+            let mut tasks = self.tasks.iter();
+            let of = |task: &Task| {
+                task.waits
+                    .as_ref()
+                    .is_some_and(|wait| wait.ticket == ticket)
+            };
+            let task = tasks.position(of).unwrap();
+            let wait = self.tasks[task].waits.take();
+            assert!(wait.is_some_and(|wait| wait.units == units && wait.since <= self.now()));
+            self.token += 1;
+            let held = Held {
+                client: self.clients[member],
+                name,
+                named: named(name),
+                ticket,
+                token: self.token,
+                units,
+                world: self.truth.clone(),
+            };
+            self.tasks[task].held.push(Arc::new(held));
+            let busy = self.millis(400);
+            self.at(busy, Event::Step(task));
+        }
+    }
+
+    fn release(&mut self, task: usize) {
+        for held in std::mem::take(&mut self.tasks[task].held) {
+            let still = |holder: &(Ticket, usize, u32)| holder.0 != held.ticket;
+            lock(&self.truth).locks[held.name].holders.retain(still);
+            self.grant(held.name);
+        }
+        let names = lock(&self.truth).locks.len();
+        self.tasks[task].plan = self.plan(names);
+        let pause = self.millis(300);
+        self.at(pause, Event::Step(task));
+    }
+
+    /// The tasks that can never continue: all that remain when every task that can get what it waits for is finished.
+    fn truly_stuck(&self) -> Vec<usize> {
+        let world = lock(&self.truth);
+        let mut left: HashSet<usize> = (0..self.tasks.len()).collect();
+        loop {
+            let can_end = |task: &usize| {
+                let Some(wait) = &self.tasks[*task].waits else {
+                    return true;
+                };
+                let lock = &world.locks[wait.name];
+                let kept: u32 = left
+                    .iter()
+                    .flat_map(|task| &self.tasks[*task].held)
+                    .filter(|held| held.name == wait.name)
+                    .map(|held| held.units)
+                    .sum();
+                let place = lock.queue.iter().position(|waiter| waiter.0 == wait.ticket);
+                let upto = &lock.queue[..=place.unwrap()];
+                upto.iter().all(|waiter| {
+                    let over = |task: &usize| {
+                        let waits = &self.tasks[*task].waits;
+                        waits.as_ref().is_some_and(|wait| wait.ticket == waiter.0)
+                    };
+                    // Who is finished has had it.
+                    !left.iter().any(over) || kept + waiter.2 <= lock.capacity
+                })
+            };
+            let ended: Vec<usize> = left.iter().filter(|task| can_end(task)).copied().collect();
+            if ended.is_empty() {
+                return left.into_iter().collect();
+            }
+            for task in ended {
+                left.remove(&task);
+            }
+        }
+    }
+
+    /// The holds of these tasks.
+    fn stuck_holds(&self) -> HashSet<Ticket> {
+        let stuck = self.truly_stuck();
+        let holds = stuck.iter().flat_map(|task| &self.tasks[*task].held);
+        holds.map(|held| held.ticket).collect()
+    }
+
+    /// Every deadlock is found in time.
+    fn check_time(&mut self) {
+        let holds = self.stuck_holds();
+        if self.history.last().is_none_or(|(_, last)| *last != holds) {
+            self.history.push((self.now(), holds.clone()));
+        } else if let Some(last) = self.history.last_mut() {
+            last.0 = lock(&self.truth).now;
+        }
+        // A task that gets stuck behind a deadlock later is a part of none.
+        if self.shape.mode == Deadlock::Report && self.verdicts > 0 {
+            return;
+        }
+        let now = self.now();
+        let stuck: HashSet<usize> = self.truly_stuck().into_iter().collect();
+        self.stuck.retain(|task, _| stuck.contains(task));
+        // Time counts from the moment when the last of them got stuck.
+        for task in &stuck {
+            if !self.stuck.contains_key(task) {
+                self.stuck.insert(*task, now);
+                self.stuck.values_mut().for_each(|since| *since = now);
+            }
+        }
+        let calm = self.shape.lost + self.shape.late == 0;
+        let limit = AFTER + Duration::from_secs(if calm { 1 } else { 60 });
+        for (task, since) in &self.stuck {
+            assert!(
+                since.until(now) <= limit,
+                "seed {:#x}: task {task} is deadlocked since {:?}",
+                self.seed,
+                since.until(now)
+            );
+        }
+    }
+}
+
+/// A network that works, and worse ones.
+fn shapes(mode: Deadlock) -> [Shape; 3] {
+    [(0, 30, 0), (0, 10, 5), (20, 20, 10)].map(|(lost, doubled, late)| Shape {
+        ordered: false,
+        lost,
+        doubled,
+        late,
+        mode,
+    })
+}
+
+fn schedules(count: u64, first: u64, shape: Shape) -> usize {
+    let mut verdicts = 0;
+    for seed in first..first + count {
+        let mut world = World::new(seed, shape);
+        world.run(Duration::from_secs(20));
+        verdicts += world.verdicts;
+        if shape.ordered {
+            assert_eq!(world.verdicts, 0, "seed {seed}");
+        }
+    }
+    verdicts
+}
+
+/// How many schedules of each test: `AUTO_MUTEX_RUNS` times this.
+fn runs(count: u64) -> u64 {
+    let times = std::env::var("AUTO_MUTEX_RUNS").ok();
+    count * times.and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
+#[test]
+fn without_a_deadlock_none_is_reported() {
+    for shape in shapes(Deadlock::Report) {
+        let shape = Shape {
+            ordered: true,
+            ..shape
+        };
+        schedules(runs(100), shape.lost << 32, shape);
+    }
+}
+
+#[test]
+fn every_deadlock_is_reported_once() {
+    for shape in shapes(Deadlock::Report) {
+        let found = schedules(runs(60), 1 << 40 | shape.lost << 32, shape);
+        assert!(found > 10, "{found}: these schedules test nothing");
+    }
+}
+
+#[test]
+fn one_call_fails_and_the_others_continue() {
+    for shape in shapes(Deadlock::Fail) {
+        let found = schedules(runs(60), 2 << 40 | shape.lost << 32, shape);
+        assert!(found > 10, "{found}: these schedules test nothing");
+    }
+}

@@ -1,0 +1,111 @@
+//! [`DeadlockHop`]: one call of a deadlock.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::Holder;
+use super::holder::apart;
+
+/// One call of a deadlock: the lock that its task holds, and the lock that it waits for. The next hop of the cycle holds
+/// the latter; after the last hop comes the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeadlockHop {
+    /// The process, and the place in its program where it took the lock that it [`holds`](Self::holds). `None` if
+    /// another library wrote the record.
+    pub holder: Option<Box<Holder>>,
+    /// The lock that the task holds.
+    pub holds: String,
+    /// For how long it has held the lock.
+    pub held: Duration,
+    /// The lock that the task waits for.
+    pub waits_for: String,
+    /// The place in the program that waits: a path, then ` at file:line`. Empty if it is not known.
+    pub waits_at: String,
+    /// For how long it has waited.
+    pub waited: Duration,
+}
+
+impl DeadlockHop {
+    /// A task that waits for a lock that it holds itself.
+    pub(crate) fn alone(name: &str) -> Self {
+        Self {
+            holder: None,
+            holds: name.to_owned(),
+            held: Duration::ZERO,
+            waits_for: name.to_owned(),
+            waits_at: String::new(),
+            waited: Duration::ZERO,
+        }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.holder.is_none() && self.holds == self.waits_for
+    }
+}
+
+/// `7@host (billing::Ledger::close, src/ledger.rs:41) holds A since 12 s, waits for B since 3 s`
+impl fmt::Display for DeadlockHop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.holder {
+            Some(holder) => {
+                write!(f, "{}@{} (", holder.pid, holder.host)?;
+                write_place(f, &holder.site)?;
+                f.write_str(")")?;
+            }
+            None => f.write_str("an unknown process")?,
+        }
+        let Self {
+            holds,
+            held,
+            waits_for,
+            waited,
+            ..
+        } = self;
+        write!(
+            f,
+            " holds {holds} since {}, waits for {waits_for} since {}",
+            Since(*held),
+            Since(*waited)
+        )?;
+        if !self.waits_at.is_empty() {
+            f.write_str(" (")?;
+            write_place(f, &self.waits_at)?;
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+/// `path, file:line`
+fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
+    match apart(site) {
+        Some((path, file, line)) => write!(f, "{path}, {file}:{line}"),
+        None => f.write_str(site),
+    }
+}
+
+/// Whole seconds, and milliseconds for less than ten of them.
+struct Since(Duration);
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_secs() {
+            0..10 => write!(f, "{:.1} s", self.0.as_secs_f64()),
+            seconds => write!(f, "{seconds} s"),
+        }
+    }
+}
+
+/// The text of [`LockError::Deadlock`](super::LockError::Deadlock).
+pub(super) fn described(cycle: &[DeadlockHop]) -> String {
+    let Some(first) = cycle.first() else {
+        return "the call would wait for ever".to_owned();
+    };
+    if cycle.len() == 1 && first.is_alone() {
+        let name = &first.waits_for;
+        return format!("waiting for {name} would never end: its holder waits for this call");
+    }
+    let hops: Vec<String> = cycle.iter().map(DeadlockHop::to_string).collect();
+    format!("deadlock: {}", hops.join("; held by "))
+}

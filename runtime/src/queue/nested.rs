@@ -1,0 +1,157 @@
+//! Waits of tasks that hold other locks, and their holds, as the search for deadlocks sees them.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::hold::Hold;
+use super::lock_queue::{LockQueue, State};
+use super::ticket::Ticket;
+use super::waiter::{Patience, Waiter};
+use crate::clock::Instant;
+use crate::config::Endpoint;
+use crate::deadlock::{Deadlock, HeldLock, Registered, WaitView, Waiting};
+use crate::error::LockError;
+use crate::name::Name;
+use crate::store::{SharedStr, Ticket as TicketId};
+
+/// A waiter whose task holds locks.
+struct NestedWait {
+    queue: Weak<LockQueue>,
+    waiter: Weak<Waiter>,
+    client: u64,
+    endpoint: Endpoint,
+    mode: Deadlock,
+}
+
+impl LockQueue {
+    /// `waiter` begins to wait: lets others find it, if its task holds locks. (A wait for a signal ends without any lock
+    /// being released.)
+    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
+        let want = &waiter.want;
+        let Some(holds) = &want.nested else {
+            return;
+        };
+        let settings = self.member().settings();
+        let queues = matches!(want.patience, Patience::Queue(_)) && want.share.capacity > 0;
+        if !queues || settings.deadlock == Deadlock::Off {
+            return;
+        }
+        let wait = NestedWait {
+            queue: Arc::downgrade(self),
+            waiter: Arc::downgrade(waiter),
+            client: self.member().id(),
+            endpoint: settings.endpoint.clone(),
+            mode: settings.deadlock,
+        };
+        let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
+        let registered = Registered::new(Box::new(wait), holds.iter().map(held).collect());
+        self.member().look_for_deadlock(registered.wait());
+        let _ = waiter.nested.set(registered);
+    }
+
+    /// Whether it has this ticket.
+    pub(super) fn has_ticket(&self, ticket: TicketId) -> bool {
+        self.lock().find(ticket).is_some()
+    }
+
+    /// Whether this ticket waits.
+    pub(super) fn has_waiting(&self, ticket: TicketId) -> bool {
+        let state = self.lock();
+        let found = state.find(ticket).map(|index| &state.tickets[index]);
+        found.is_some_and(|ticket| ticket.waiting().is_some())
+    }
+
+    /// Ends the wait of `waiter` with `error`, if it still waits.
+    fn fail_waiter(self: &Arc<Self>, waiter: &Arc<Waiter>, error: LockError) {
+        self.step(|step| {
+            if let Some(index) = step.state.find_waiter(waiter) {
+                step.state.waiters.remove(index);
+                waiter.fail(error, step.wakes);
+            }
+        });
+    }
+}
+
+impl State {
+    /// The ticket that serves the waiter at `index`, or the last one that serves a waiter before it.
+    fn ticket_up_to(&self, index: usize) -> Option<TicketId> {
+        let waiting = self
+            .tickets
+            .iter()
+            .filter(|ticket| ticket.waiting().is_some());
+        // Waiting tickets are in the order of their waiters.
+        waiting.take(index + 1).last().map(Ticket::id)
+    }
+}
+
+impl Waiting for NestedWait {
+    fn client(&self) -> u64 {
+        self.client
+    }
+
+    fn mode(&self) -> Deadlock {
+        self.mode
+    }
+
+    fn is_at(&self, endpoint: &Endpoint) -> bool {
+        self.endpoint.is_same_store(endpoint)
+    }
+
+    fn view(&self) -> Option<WaitView> {
+        let (queue, waiter) = (self.queue.upgrade()?, self.waiter.upgrade()?);
+        let state = queue.lock();
+        let index = state.find_waiter(&waiter)?;
+        Some(WaitView {
+            name: queue.name().clone(),
+            units: waiter.want.share.units,
+            after: state.ticket_up_to(index),
+            waited: waiter.waited(Instant::now()),
+            meta: waiter.want.meta.clone(),
+        })
+    }
+
+    fn fail(&self, error: LockError) {
+        if let (Some(queue), Some(waiter)) = (self.queue.upgrade(), self.waiter.upgrade()) {
+            queue.fail_waiter(&waiter, error);
+        }
+    }
+}
+
+impl HeldLock for Hold {
+    fn client(&self) -> u64 {
+        self.client_id()
+    }
+
+    fn is_at(&self, endpoint: &Endpoint) -> bool {
+        let settings = self.local().member().settings();
+        settings.endpoint.is_same_store(endpoint)
+    }
+
+    fn name(&self) -> &Name {
+        self.name()
+    }
+
+    fn ticket(&self) -> TicketId {
+        self.grant().ticket
+    }
+
+    fn meta(&self) -> SharedStr {
+        self.grant().meta.clone()
+    }
+
+    fn token(&self) -> u64 {
+        self.grant().token
+    }
+
+    fn units(&self) -> u32 {
+        self.weight()
+    }
+
+    fn held(&self) -> Duration {
+        self.held()
+    }
+
+    fn is_held(&self) -> bool {
+        self.is_valid()
+    }
+}

@@ -1,0 +1,249 @@
+//! Tasks that wait for each other: one call fails, and nobody else does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex::{Client, Deadlock, LockError};
+use auto_mutex_tests::events::soon;
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::Barrier;
+
+/// Soon enough for a test. A search may come to nothing on a busy machine, but not each of them.
+const AFTER: Duration = Duration::from_millis(100);
+
+fn member(store: &dyn TestStore, deadlock: Deadlock) -> Client {
+    let config = store.config().deadlock(deadlock).deadlock_after(AFTER);
+    Client::connect(config).unwrap()
+}
+
+fn members<const N: usize>(store: &dyn TestStore) -> [Client; N] {
+    std::array::from_fn(|_| member(store, Deadlock::Fail))
+}
+
+/// Takes `outer`, waits for the others, then takes `inner`.
+async fn nested(
+    client: Client,
+    outer: &'static str,
+    inner: &'static str,
+    all: Arc<Barrier>,
+) -> Result<(), LockError> {
+    let body = async |_: &_| {
+        all.wait().await;
+        client.mutex(inner).lock().await.map(drop)
+    };
+    client.mutex(outer).synchronize(body).await?
+}
+
+/// What the hops of the only failure say about locks: what each holds, and what it waits for.
+fn only_failure(results: Vec<Result<(), LockError>>) -> Vec<(String, String)> {
+    let mut failed = results.into_iter().filter_map(Result::err);
+    let error = failed.next().expect("a call fails");
+    assert_eq!(
+        failed.next().map(|error| error.to_string()),
+        None,
+        "only one"
+    );
+    let LockError::Deadlock { cycle, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(error.name(), Some(&*cycle[0].waits_for));
+    for (hop, next) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
+        assert_eq!(hop.waits_for, next.holds, "{error}");
+        let holder = hop.holder.as_ref().unwrap();
+        assert_eq!(holder.pid, std::process::id());
+        let place = format!("{}:{}", holder.file().unwrap(), holder.line().unwrap());
+        assert!(error.to_string().contains(&place), "{error}");
+    }
+    let hops = cycle.iter();
+    hops.map(|hop| (hop.holds.clone(), hop.waits_for.clone()))
+        .collect()
+}
+
+fn both(holds: &str, waits_for: &str) -> (String, String) {
+    (format!("suite:{holds}"), format!("suite:{waits_for}"))
+}
+
+/// Each of these tasks holds the first lock and waits for the second.
+async fn circle(
+    clients: &[Client],
+    locks: &[(&'static str, &'static str)],
+) -> Vec<(String, String)> {
+    let all = Arc::new(Barrier::new(locks.len()));
+    let task = |(client, (outer, inner)): (&Client, &(&'static str, &'static str))| {
+        tokio::spawn(nested(client.clone(), outer, inner, all.clone()))
+    };
+    let tasks: Vec<_> = clients.iter().cycle().zip(locks).map(task).collect();
+    let mut results = Vec::new();
+    for task in tasks {
+        results.push(soon("the task", task).await.unwrap());
+    }
+    only_failure(results)
+}
+
+pub(crate) async fn two_members_in_opposite_order(store: &dyn TestStore) {
+    let hops = circle(&members::<2>(store), &[("x", "y"), ("y", "x")]).await;
+    let expected = [both("x", "y"), both("y", "x")];
+    assert!(
+        hops == expected || hops.iter().rev().eq(&expected),
+        "{hops:?}"
+    );
+}
+
+pub(crate) async fn two_tasks_of_one_member(store: &dyn TestStore) {
+    let hops = circle(&members::<1>(store), &[("x", "y"), ("y", "x")]).await;
+    assert_eq!(hops.len(), 2);
+}
+
+pub(crate) async fn a_circle_of_five(store: &dyn TestStore) {
+    let locks = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "a")];
+    assert_eq!(circle(&members::<3>(store), &locks).await.len(), 5);
+}
+
+/// A task that waits behind the circle is a part of none, and gets its lock.
+pub(crate) async fn who_waits_behind_a_deadlock_does_not_fail(store: &dyn TestStore) {
+    let clients = members::<3>(store);
+    let other = clients[2].clone();
+    let all = Arc::new(Barrier::new(1));
+    let behind = async || nested(other.clone(), "z", "x", all.clone()).await;
+    let locks = [("x", "y"), ("y", "x")];
+    let (hops, behind) = tokio::join!(circle(&clients[..2], &locks), behind());
+    assert_eq!(hops.len(), 2);
+    behind.unwrap();
+}
+
+/// A long wait in a chain is no deadlock.
+pub(crate) async fn a_chain_is_none(store: &dyn TestStore) {
+    let [a, b, c] = members(store);
+    let last = c.mutex("z").lock().await.unwrap();
+    let one = Arc::new(Barrier::new(1));
+    let first = tokio::spawn(nested(a, "x", "y", one.clone()));
+    let second = tokio::spawn(nested(b, "y", "z", one));
+    // Time enough for several searches.
+    tokio::time::sleep(AFTER * 8).await;
+    drop(last);
+    soon("the second", second).await.unwrap().unwrap();
+    soon("the first", first).await.unwrap().unwrap();
+}
+
+pub(crate) async fn a_task_may_use_two_clients(store: &dyn TestStore) {
+    let [a, b, c] = members(store);
+    let all = Arc::new(Barrier::new(2));
+    let other = all.clone();
+    let first = tokio::spawn(async move {
+        let body = async |_: &_| {
+            other.wait().await;
+            b.mutex("y").lock().await.map(drop)
+        };
+        a.mutex("x").synchronize(body).await?
+    });
+    let second = tokio::spawn(nested(c, "y", "x", all));
+    let results = vec![
+        soon("the first", first).await.unwrap(),
+        soon("the second", second).await.unwrap(),
+    ];
+    assert_eq!(only_failure(results).len(), 2);
+}
+
+pub(crate) async fn threads_are_tasks_too(store: &dyn TestStore) {
+    let all = Arc::new(std::sync::Barrier::new(2));
+    let threads = members::<2>(store)
+        .into_iter()
+        .zip([("x", "y"), ("y", "x")]);
+    let threads: Vec<_> = threads
+        .map(|(client, (outer, inner))| {
+            let all = all.clone();
+            tokio::task::spawn_blocking(move || {
+                client.mutex(outer).blocking_synchronize(|_| {
+                    all.wait();
+                    client.mutex(inner).blocking_lock().map(drop)
+                })?
+            })
+        })
+        .collect();
+    let mut results = Vec::new();
+    for thread in threads {
+        results.push(soon("the thread", thread).await.unwrap());
+    }
+    assert_eq!(only_failure(results).len(), 2);
+}
+
+/// The writer waits for a reader, who waits for the writer's other lock.
+pub(crate) async fn readers_and_writers(store: &dyn TestStore) {
+    let [a, b] = members(store);
+    let all = Arc::new(Barrier::new(2));
+    let other = all.clone();
+    let reader = tokio::spawn(async move {
+        let body = async |_: &_| {
+            other.wait().await;
+            a.mutex("m").lock().await.map(drop)
+        };
+        a.rw_lock("l").synchronize_read(body).await?
+    });
+    let writer = tokio::spawn(async move {
+        let body = async |_: &_| {
+            all.wait().await;
+            b.rw_lock("l").write().await.map(drop)
+        };
+        b.mutex("m").synchronize(body).await?
+    });
+    let results = vec![
+        soon("the reader", reader).await.unwrap(),
+        soon("the writer", writer).await.unwrap(),
+    ];
+    assert_eq!(only_failure(results).len(), 2);
+}
+
+/// One permit of two is enough, and its holder runs.
+pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
+    let [a, b, c] = members(store);
+    let running = c.semaphore("s", 2).acquire().await.unwrap();
+    let all = Arc::new(Barrier::new(2));
+    let other = all.clone();
+    let first = tokio::spawn(async move {
+        let body = async |_: &_| {
+            other.wait().await;
+            a.mutex("m").lock().await.map(drop)
+        };
+        a.semaphore("s", 2).synchronize(body).await?
+    });
+    let second = tokio::spawn(async move {
+        let body = async |_: &_| {
+            all.wait().await;
+            b.semaphore("s", 2).acquire().await.map(drop)
+        };
+        b.mutex("m").synchronize(body).await?
+    });
+    tokio::time::sleep(AFTER * 8).await;
+    drop(running);
+    soon("the second", second).await.unwrap().unwrap();
+    soon("the first", first).await.unwrap().unwrap();
+}
+
+/// With `Report` nobody fails, and with `Off` nobody is found.
+pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
+    for deadlock in [Deadlock::Report, Deadlock::Off] {
+        let all = Arc::new(Barrier::new(2));
+        let [a, b] = [member(store, deadlock), member(store, Deadlock::Report)];
+        let first = tokio::spawn(nested(a.clone(), "x", "y", all.clone()));
+        let second = tokio::spawn(nested(b, "y", "x", all));
+        tokio::time::sleep(AFTER * 8).await;
+        assert!(!first.is_finished() && !second.is_finished());
+        // Its lock is released.
+        first.abort();
+        soon("the other", second).await.unwrap().unwrap();
+    }
+}
+
+/// The chosen one is the same for all, whoever searches first: the call that may fail.
+pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
+    let all = Arc::new(Barrier::new(2));
+    let [a, b] = [
+        member(store, Deadlock::Fail),
+        member(store, Deadlock::Report),
+    ];
+    let first = tokio::spawn(nested(a, "x", "y", all.clone()));
+    let second = tokio::spawn(nested(b, "y", "x", all));
+    let error = soon("the first", first).await.unwrap().unwrap_err();
+    assert!(matches!(error, LockError::Deadlock { .. }), "{error}");
+    soon("the second", second).await.unwrap().unwrap();
+}
