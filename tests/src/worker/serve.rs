@@ -5,7 +5,7 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use auto_mutex::{Client, Config, LockError};
+use auto_mutex::{Client, Config, Deadlock, LockError};
 use tokio::sync::mpsc;
 
 use super::contest;
@@ -27,12 +27,15 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `store_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// What a word of the command line says: `deadlock=SECONDS` (after which one fails), `store_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
 /// `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
         Some(("store_timeout", seconds)) => config.store_timeout(number(seconds)),
+        Some(("deadlock", seconds)) => config
+            .deadlock(Deadlock::Fail)
+            .deadlock_after(number(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
         None if word == "guarded" => config.restart_guard(true),
         None if word == "unguarded" => config.without_failover_guard(),
