@@ -71,11 +71,9 @@ impl Search {
     }
 
     /// Begins a round with the holds of the task.
-    pub(super) fn begin(&mut self, holds: Vec<(Name, WaitingHold)>) -> Vec<Question> {
+    pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Question> {
         let mut questions = Vec::new();
-        for (name, hold) in holds {
-            // The name tells which of its tickets wait for this hold, and which client is to be told.
-            self.inspect(&name, &mut questions);
+        for hold in holds {
             self.asked.insert(hold.ticket);
             self.learn(hold, &mut questions);
         }

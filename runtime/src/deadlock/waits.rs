@@ -21,7 +21,6 @@ pub(crate) trait HeldLock: Send + Sync {
     fn client(&self) -> u64;
     /// Whether it is in the store at `endpoint`, which other clients of this process may use, too.
     fn is_at(&self, endpoint: &Endpoint) -> bool;
-    fn name(&self) -> &Name;
     fn ticket(&self) -> Ticket;
     /// The place where it was taken, encoded for the store.
     fn meta(&self) -> SharedStr;
@@ -93,13 +92,11 @@ impl TaskWait {
     }
 
     /// The holds of its task in the store of `client`, with their waits there.
-    pub(super) fn holds_at(&self, client: u64, endpoint: &Endpoint) -> Vec<(Name, WaitingHold)> {
+    pub(super) fn holds_at(&self, client: u64, endpoint: &Endpoint) -> Vec<WaitingHold> {
         let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(endpoint);
-        let waiting = self.holds.iter().filter(here).filter_map(|hold| {
-            let waiting = waits_of(hold.client(), endpoint, hold.ticket())?;
-            Some((hold.name().clone(), waiting))
-        });
-        waiting.collect()
+        let holds = self.holds.iter().filter(here);
+        let waiting = |hold: &Arc<dyn HeldLock>| waits_of(hold.client(), endpoint, hold.ticket());
+        holds.filter_map(waiting).collect()
     }
 }
 

@@ -11,7 +11,6 @@ use crate::clock::Instant;
 use crate::config::Endpoint;
 use crate::deadlock::{Deadlock, HeldLock, Registered, WaitView, Waiting};
 use crate::error::LockError;
-use crate::name::Name;
 use crate::store::{SharedStr, Ticket as TicketId};
 
 /// A waiter whose task holds locks.
@@ -127,10 +126,6 @@ impl HeldLock for Hold {
 
     fn is_at(&self, endpoint: &Endpoint) -> bool {
         self.local().is_at(endpoint)
-    }
-
-    fn name(&self) -> &Name {
-        self.name()
     }
 
     fn ticket(&self) -> TicketId {

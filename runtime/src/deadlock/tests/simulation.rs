@@ -57,7 +57,6 @@ struct Pending {
 struct Held {
     client: u64,
     name: usize,
-    named: Name,
     ticket: Ticket,
     token: u64,
     units: u32,
@@ -100,9 +99,6 @@ impl HeldLock for Held {
     }
     fn is_at(&self, _: &Endpoint) -> bool {
         true
-    }
-    fn name(&self) -> &Name {
-        &self.named
     }
     fn ticket(&self) -> Ticket {
         self.ticket
@@ -536,7 +532,6 @@ impl World {
             let held = Held {
                 client: self.clients[member],
                 name,
-                named: named(name),
                 ticket,
                 token: self.token,
                 units,
