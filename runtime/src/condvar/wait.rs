@@ -159,14 +159,14 @@ impl Condvar {
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {
-        owner: Owner::in_store(grant.owner.as_ref()),
+        owner: Owner::in_store(grant.owner()),
         ..Share::of(grant.units, grant.capacity)
     };
     let (terms, patience) = (released.terms(), Patience::Queue(None));
     let meta = Meta::holding(&grant.meta, &task::held(released.client_id()));
     let member = released.local().member();
     let want = Want {
-        owner: grant.owner.clone(),
+        owner: grant.owner().cloned(),
         label: grant.label,
         ..want(released.client_id(), share, terms, patience, meta, blocking)
     };

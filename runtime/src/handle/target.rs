@@ -129,7 +129,7 @@ impl<'a> AcquireTarget<'a> {
             let found = (found.capacity, found.takes);
             return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
-        let shares = match (self.owner, &hold.grant().owner) {
+        let shares = match (self.owner, hold.grant().owner()) {
             (Some(owner), Some(other)) => owner == other,
             _ => reentrant,
         };
