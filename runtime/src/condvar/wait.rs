@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::Condvar;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
-use crate::handle::{Guard, Holding, want};
+use crate::handle::{Guard, Holding, want, within};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::{Call, Watch};
+use crate::observe::{BY_HAND, Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Meta, Owner, Share};
 use crate::task;
@@ -141,16 +141,9 @@ impl Condvar {
             at_least: Duration::ZERO,
         };
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        target.join(&Want {
+        target.join(&mut Want {
             relies: true,
-            ..want(
-                target.client.id(),
-                share,
-                terms,
-                patience,
-                target.meta(),
-                blocking,
-            )
+            ..want(share, terms, patience, target.meta(), BY_HAND, blocking)
         })
     }
 }
@@ -167,8 +160,8 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let member = released.local().member();
     let want = Want {
         owner: grant.owner().cloned(),
-        label: grant.label,
-        ..want(released.client_id(), share, terms, patience, meta, blocking)
+        within: within(released.client_id(), blocking),
+        ..want(share, terms, patience, meta, grant.label, blocking)
     };
     let watch = Watch::begin(member.observer(), || Call {
         labels: grant.labels(),
