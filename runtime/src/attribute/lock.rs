@@ -36,6 +36,7 @@ pub trait Lock: Guard + Sized {
 }
 
 /// A call for one lock. It begins when it is first polled. A call that waits does not keep the request.
+/// Not polled again after its end.
 enum Call<L> {
     Asked(Request<L>),
     Waiting(Acquire),

@@ -44,7 +44,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     Hold::new(local, grant, terms, now)
 }
 
-/// Each call makes them, and copies the hold once. Above 256 bytes, a copy takes twice as long. On a 64-bit machine.
+/// Each call makes them, and copies the hold once. On a 64-bit machine.
 #[test]
 fn what_each_call_makes_stays_small() {
     assert!(size_of::<Hold>() <= 272, "{}", size_of::<Hold>());
