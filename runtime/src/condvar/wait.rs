@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::Condvar;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
-use crate::handle::{Guard, Holding, want};
+use crate::handle::{Guard, Holding, want, within};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::{Call, Watch};
+use crate::observe::{BY_HAND, Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Meta, Owner, Share};
 use crate::task;
@@ -141,16 +141,9 @@ impl Condvar {
             at_least: Duration::ZERO,
         };
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        target.join(&Want {
+        target.join(&mut Want {
             relies: true,
-            ..want(
-                target.client.id(),
-                share,
-                terms,
-                patience,
-                target.meta(),
-                blocking,
-            )
+            ..want(share, terms, patience, target.meta(), BY_HAND, blocking)
         })
     }
 }
@@ -159,16 +152,16 @@ impl Condvar {
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {
-        owner: Owner::in_store(grant.owner.as_ref()),
+        owner: Owner::in_store(grant.owner()),
         ..Share::of(grant.units, grant.capacity)
     };
     let (terms, patience) = (released.terms(), Patience::Queue(None));
     let meta = Meta::holding(&grant.meta, &task::held(released.client_id()));
     let member = released.local().member();
     let want = Want {
-        owner: grant.owner.clone(),
-        label: grant.label,
-        ..want(released.client_id(), share, terms, patience, meta, blocking)
+        owner: grant.owner().cloned(),
+        within: within(released.client_id(), blocking),
+        ..want(share, terms, patience, meta, grant.label, blocking)
     };
     let watch = Watch::begin(member.observer(), || Call {
         labels: grant.labels(),
