@@ -242,7 +242,7 @@ pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
         }
     }
     want.meta = Meta::holding(&want.meta, &names);
-    want.nested = (!holds.is_empty()).then(|| holds.into());
+    want.nested = (!holds.is_empty()).then(|| Arc::new(holds));
 }
 
 /// The request of the calling task, without an owner, and without what it is [`within`].

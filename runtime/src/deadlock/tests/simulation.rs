@@ -21,8 +21,6 @@ use crate::error::LockError;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, SharedStr, Ticket};
 
-const AFTER: Duration = Duration::from_secs(1);
-
 /// What a schedule is like.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -32,6 +30,11 @@ struct Shape {
     lost: u64,
     doubled: u64,
     late: u64,
+    /// The longest way of a message that is not late, and the longest work under a lock, in milliseconds.
+    way: u64,
+    work: u64,
+    /// `deadlock_after`
+    after: Duration,
     mode: Deadlock,
 }
 
@@ -241,7 +244,8 @@ impl World {
     fn plan(&mut self, names: usize) -> Vec<(usize, u32)> {
         let mut all: Vec<usize> = (0..names).collect();
         let mut plan = Vec::new();
-        for _ in 0..usize::from(self.dice.between(1, 3)).min(names) {
+        let most = if self.shape.way > 10 { 2 } else { 3 };
+        for _ in 0..usize::from(self.dice.between(1, most)).min(names) {
             let name = all.swap_remove(self.dice.roll(all.len()));
             let capacity = lock(&self.truth).locks[name].capacity;
             let units = self.dice.of(&[1, 1, capacity, capacity.min(2)]);
@@ -277,7 +281,7 @@ impl World {
         let copies = 1 + u64::from(self.dice.chance(self.shape.doubled));
         for _ in 0..copies {
             let late = self.dice.chance(self.shape.late);
-            let delay = self.millis(if late { 1000 } else { 5 });
+            let delay = self.millis(if late { 1000 } else { self.shape.way });
             self.at(delay, event());
         }
     }
@@ -286,6 +290,8 @@ impl World {
         let ends = Instant::START.after(until);
         while let Some(Reverse((when, number))) = self.events.pop() {
             if when > ends {
+                self.events.push(Reverse((when, number)));
+                lock(&self.truth).now = ends;
                 break;
             }
             lock(&self.truth).now = when;
@@ -497,8 +503,9 @@ impl World {
             wait.registered = Some(Registered::new(Box::new(waiting), held));
         }
         if let Some(registered) = &wait.registered {
-            self.detectors[member].add(registered.wait(), since, AFTER);
-            self.at(AFTER, Event::Tick(member));
+            let after = self.shape.after;
+            self.detectors[member].add(registered.wait(), since, after);
+            self.at(after, Event::Tick(member));
         }
         self.tasks[task].waits = Some(wait);
         self.grant(name);
@@ -538,7 +545,7 @@ impl World {
                 world: self.truth.clone(),
             };
             self.tasks[task].held.push(Arc::new(held));
-            let busy = self.millis(400);
+            let busy = self.millis(self.shape.work);
             self.at(busy, Event::Step(task));
         }
     }
@@ -551,7 +558,7 @@ impl World {
         }
         let names = lock(&self.truth).locks.len();
         self.tasks[task].plan = self.plan(names);
-        let pause = self.millis(300);
+        let pause = self.millis(self.shape.work);
         self.at(pause, Event::Step(task));
     }
 
@@ -622,7 +629,7 @@ impl World {
             }
         }
         let calm = self.shape.lost + self.shape.late == 0;
-        let limit = AFTER + Duration::from_secs(if calm { 1 } else { 60 });
+        let limit = self.shape.after + Duration::from_secs(if calm { 1 } else { 60 });
         for (task, since) in &self.stuck {
             assert!(
                 since.until(now) <= limit,
@@ -641,8 +648,30 @@ fn shapes(mode: Deadlock) -> [Shape; 3] {
         lost,
         doubled,
         late,
+        way: 5,
+        work: 400,
+        after: Duration::from_secs(1),
         mode,
     })
+}
+
+/// While a search is under way, the tasks that it asks about go on.
+#[test]
+fn what_changes_during_a_search_is_no_deadlock() {
+    let [shape, ..] = shapes(Deadlock::Report);
+    let shape = Shape {
+        way: 30,
+        work: 40,
+        after: Duration::from_millis(20),
+        ..shape
+    };
+    for seed in 0..runs(200) {
+        let mut world = World::new(3 << 40 | seed, shape);
+        while world.verdicts == 0 && world.now() < Instant::START.after(Duration::from_secs(20)) {
+            let next = Instant::START.until(world.now()) + Duration::from_millis(50);
+            world.run(next);
+        }
+    }
 }
 
 fn schedules(count: u64, first: u64, shape: Shape) -> usize {

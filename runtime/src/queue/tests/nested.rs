@@ -34,7 +34,7 @@ fn outer(rig: &Rig) -> Arc<Hold> {
 
 fn within(hold: &Arc<Hold>) -> Want {
     Want {
-        nested: Some([hold.clone()].into()),
+        nested: Some(Arc::new(vec![hold.clone()])),
         ..Rig::want()
     }
 }
