@@ -24,8 +24,8 @@ use crate::store::{MemberId, NameRecord, SharedStr, Ticket};
 /// What a schedule is like.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// Tasks take locks in the order of their names, so that there is no deadlock.
-    ordered: bool,
+    /// A task whose wait would make a deadlock gives up instead, so there is none.
+    avoids: bool,
     /// Percent of messages that are lost, that come twice, and that come late.
     lost: u64,
     doubled: u64,
@@ -195,10 +195,15 @@ fn named(number: usize) -> Name {
 impl World {
     fn new(seed: u64, shape: Shape) -> Self {
         let mut dice = Dice(seed);
+        let crowded = shape.way > 10;
         let members = usize::from(dice.between(2, 8));
-        let names = usize::from(dice.between(2, 8));
+        let names = usize::from(if crowded { 3 } else { dice.between(2, 8) });
         let locks = (0..names).map(|_| Lock {
-            capacity: dice.of(&[1, 1, 1, 2, 3, 100]),
+            capacity: if crowded {
+                1
+            } else {
+                dice.of(&[1, 1, 1, 2, 3, 100])
+            },
             ..Lock::default()
         });
         let truth = Truth {
@@ -251,10 +256,6 @@ impl World {
             let units = self.dice.of(&[1, 1, capacity, capacity.min(2)]);
             plan.push((name, units));
         }
-        if self.shape.ordered {
-            plan.sort_unstable();
-        }
-        plan.reverse();
         plan
     }
 
@@ -453,14 +454,7 @@ impl World {
             let Some(task) = tasks.position(of) else {
                 continue;
             };
-            let name = self.tasks[task].waits.take().map(|wait| wait.name);
-            if let Some(name) = name {
-                lock(&self.truth).locks[name]
-                    .queue
-                    .retain(|waiter| waiter.0 != ticket);
-                self.grant(name);
-            }
-            self.release(task);
+            self.withdraw(task);
         }
         any
     }
@@ -509,6 +503,19 @@ impl World {
         }
         self.tasks[task].waits = Some(wait);
         self.grant(name);
+        if self.shape.avoids && !self.truly_stuck().is_empty() {
+            self.withdraw(task);
+        }
+    }
+
+    /// The task gives up waiting, and releases all it has.
+    fn withdraw(&mut self, task: usize) {
+        if let Some(wait) = self.tasks[task].waits.take() {
+            let other = |waiter: &(Ticket, usize, u32)| waiter.0 != wait.ticket;
+            lock(&self.truth).locks[wait.name].queue.retain(other);
+            self.grant(wait.name);
+        }
+        self.release(task);
     }
 
     /// Grants to the first waiters of a name.
@@ -644,7 +651,7 @@ impl World {
 /// A network that works, and worse ones.
 fn shapes(mode: Deadlock) -> [Shape; 3] {
     [(0, 30, 0), (0, 10, 5), (20, 20, 10)].map(|(lost, doubled, late)| Shape {
-        ordered: false,
+        avoids: false,
         lost,
         doubled,
         late,
@@ -655,32 +662,13 @@ fn shapes(mode: Deadlock) -> [Shape; 3] {
     })
 }
 
-/// While a search is under way, the tasks that it asks about go on.
-#[test]
-fn what_changes_during_a_search_is_no_deadlock() {
-    let [shape, ..] = shapes(Deadlock::Report);
-    let shape = Shape {
-        way: 30,
-        work: 40,
-        after: Duration::from_millis(20),
-        ..shape
-    };
-    for seed in 0..runs(200) {
-        let mut world = World::new(3 << 40 | seed, shape);
-        while world.verdicts == 0 && world.now() < Instant::START.after(Duration::from_secs(20)) {
-            let next = Instant::START.until(world.now()) + Duration::from_millis(50);
-            world.run(next);
-        }
-    }
-}
-
 fn schedules(count: u64, first: u64, shape: Shape) -> usize {
     let mut verdicts = 0;
     for seed in first..first + count {
         let mut world = World::new(seed, shape);
         world.run(Duration::from_secs(20));
         verdicts += world.verdicts;
-        if shape.ordered {
+        if shape.avoids {
             assert_eq!(world.verdicts, 0, "seed {seed}");
         }
     }
@@ -695,27 +683,35 @@ fn runs(count: u64) -> u64 {
 
 #[test]
 fn without_a_deadlock_none_is_reported() {
-    for shape in shapes(Deadlock::Report) {
+    let [calm, late, lossy] = shapes(Deadlock::Report);
+    // While a search is under way, the tasks that it asks about go on.
+    let hasty = Shape {
+        way: 20,
+        work: 30,
+        after: Duration::from_millis(10),
+        ..calm
+    };
+    for (number, shape) in [calm, late, lossy, hasty, hasty].into_iter().enumerate() {
         let shape = Shape {
-            ordered: true,
+            avoids: true,
             ..shape
         };
-        schedules(runs(100), shape.lost << 32, shape);
+        schedules(runs(20), (number as u64) << 32, shape);
     }
 }
 
 #[test]
 fn every_deadlock_is_reported_once() {
     for shape in shapes(Deadlock::Report) {
-        let found = schedules(runs(60), 1 << 40 | shape.lost << 32, shape);
-        assert!(found > 10, "{found}: these schedules test nothing");
+        let found = schedules(runs(20), 1 << 40 | shape.lost << 32, shape);
+        assert!(found > 5, "{found}: these schedules test nothing");
     }
 }
 
 #[test]
 fn one_call_fails_and_the_others_continue() {
     for shape in shapes(Deadlock::Fail) {
-        let found = schedules(runs(60), 2 << 40 | shape.lost << 32, shape);
-        assert!(found > 10, "{found}: these schedules test nothing");
+        let found = schedules(runs(20), 2 << 40 | shape.lost << 32, shape);
+        assert!(found > 5, "{found}: these schedules test nothing");
     }
 }
