@@ -1,6 +1,6 @@
 //! [`Graph`]: who waits for whom, as one search has found it, and which waits can never end.
 //!
-//! A pure calculation. A hold is *blocked* if its task waits for another lock, and that wait can never end. A wait can
+//! A pure calculation. A hold is *blocked* if its task waits for other locks, and none of these waits can ever end. A wait can
 //! never end if the units that blocked holds keep leave too few for it, or for a waiter before it in the queue. Whatever is
 //! not known to be blocked counts as something that will end: so missing knowledge hides a deadlock, and never makes one up.
 
