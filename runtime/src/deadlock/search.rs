@@ -31,7 +31,7 @@ pub(super) enum Question {
 #[derive(Debug)]
 pub(super) struct Search {
     root: WaitId,
-    /// In the questions and their answers, so that an answer to another round counts for nothing.
+    /// In the questions and their answers, so that no answer is taken for one to another round.
     round: u64,
     /// The result of the first round.
     first: Option<Graph>,
@@ -93,12 +93,9 @@ impl Search {
         questions
     }
 
-    /// The answer of a client.
+    /// The answer of a client to a question of this round.
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Question> {
         let mut questions = Vec::new();
-        if answer.round != self.round {
-            return questions;
-        }
         for ticket in answer.free {
             self.is_answer(ticket);
         }
