@@ -64,6 +64,9 @@ impl<'a> AcquireTarget<'a> {
         }
         let patience = patience.unwrap_or(own);
         let mut want = self.want(demand, terms, patience, options.label(), blocking)?;
+        if want.within.body && want.patience.waits() {
+            self.note_order(want.label, slice::from_ref(&*self.name));
+        }
         let mut watch = self.watch(&want);
         let recent = LockQueue::recent(self.client.member(), &self.name);
         if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
@@ -74,6 +77,17 @@ impl<'a> AcquireTarget<'a> {
         }
         want.meta = self.holding(&want.meta, &[]);
         Acquire::call(self.join(&want), watch).map(Taking::Waiting)
+    }
+
+    /// Notes in which order the calling task, which is inside a protected call, asks for the locks `names`. Call this for
+    /// calls that may wait: an attempt cannot hang.
+    pub(crate) fn note_order<'n>(
+        &self,
+        label: &'static str,
+        names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
+    ) {
+        let member = self.client.member();
+        member.note_order(label, &self.meta, names.into_iter());
     }
 
     /// Reports a call that begins now, if anybody wants reports.

@@ -124,6 +124,7 @@ pub(crate) fn operation(op: &Op) -> [Label; 1] {
         Op::Delete => "delete",
         Op::Kick { .. } => "kick",
         Op::Inspect => "inspect",
+        Op::Order { .. } => "order",
     };
     [(OPERATION, word)]
 }

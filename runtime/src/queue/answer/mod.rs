@@ -55,7 +55,8 @@ impl Transition<'_> {
             | Op::Raise { .. }
             | Op::Signal { .. }
             | Op::Delete
-            | Op::Inspect => return self.answer_query(request.id, result),
+            | Op::Inspect
+            | Op::Order { .. } => return self.answer_query(request.id, result),
         };
         let asked = Asked {
             counter,
