@@ -66,7 +66,10 @@ if #ARGV > 3 then
       known[field], over[#over + 1] = nil, field
     end
   end
-  for i = 1, #over, 1000 do redis.call('HDEL', key, unpack(over, i, math.min(i + 999, #over))) end
+  for _, field in ipairs(over) do
+    -- A field whose time was over may have been written again.
+    if not known[field] then redis.call('HDEL', key, field) end
+  end
   redis.call('PEXPIRE', key, EDGES_KEPT_MS)
 end
 
