@@ -17,6 +17,8 @@
 //! | `drain SECONDS` | `left NAME` for each lock that is held after such a time, then `drained true`, or `false` |
 //! | `termination [SECONDS]` | `ok`: from now on SIGTERM drains and releases |
 //! | `log` | `ok`: from now on `tracing_subscriber::fmt` hears everything |
+//! | `warnings` | `ok`: from now on each warning is a line, `WARN …` |
+//! | `nest OUTER INNER` | `nested`, when it has taken INNER inside OUTER; their labels are their names |
 //! | `brittle` | `ok`: from now on any panic aborts, even one that would be caught |
 //! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`]; with a pause of up to so long after each turn, and now and then a stay of up to so long |
 //! | `enough` | none: ends the contest, if it has not ended |

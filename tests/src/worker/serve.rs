@@ -136,6 +136,18 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 tracing::info!("from now on");
                 say("ok");
             }
+            ["warnings"] => {
+                tracing_subscriber::fmt()
+                    .with_max_level(tracing::Level::WARN)
+                    .with_ansi(false)
+                    .without_time()
+                    .init();
+                say("ok");
+            }
+            ["nest", outer, inner] => match nest(&client, outer, inner).await {
+                Ok(()) => say("nested"),
+                Err(error) => say(&format!("failed nest {error:?}")),
+            },
             ["brittle"] => {
                 std::panic::set_hook(Box::new(|_| std::process::abort()));
                 say("ok");
@@ -229,6 +241,15 @@ fn start(client: Client, name: &str, line: String, got: Got) {
             Err(error) => say(&format!("failed {name} {error:?}")),
         }
     });
+}
+
+/// Takes `inner` inside `outer`.
+async fn nest(client: &Client, outer: &str, inner: &str) -> Result<(), LockError> {
+    // A label is a constant; a worker uses few.
+    let mutex = |name: &str| client.mutex(name).metrics_label(name.to_owned().leak());
+    let (outer, inner) = (mutex(outer), mutex(inner));
+    let body = async || inner.synchronize(async |_| ()).await;
+    outer.synchronize(async |_| body().await).await?
 }
 
 async fn wait(client: Client, name: String) {

@@ -64,10 +64,16 @@ fn the_script_does_what_the_memory_store_does() {
             let texts: Vec<(String, String)> = (0..dice.below(4))
                 .map(|_| {
                     let [before, after] = [(); 2].map(|()| dice.below(4));
-                    (format!("{before} {after}"), format!("src/a%20b.rs {after} \u{fc}"))
+                    (
+                        format!("{before} {after}"),
+                        format!("src/a%20b.rs {after} \u{fc}"),
+                    )
                 })
                 .collect();
-            let given: Vec<_> = texts.iter().map(|(field, text)| (&**field, &**text)).collect();
+            let given: Vec<_> = texts
+                .iter()
+                .map(|(field, text)| (&**field, &**text))
+                .collect();
             let claims: Vec<String> = (0..dice.below(3)).map(|n| format!(" {n}")).collect();
             let claims: Vec<_> = claims.iter().map(String::as_str).collect();
             let since = dice.of(&[0, now, now - 1_000_000, now + 1]);
@@ -117,7 +123,10 @@ fn reading_writes_nothing() {
     assert_eq!(keys, [KEY]);
     let dumped: Vec<u8> = run(&mut connection, &["DUMP", KEY]);
     let left: u64 = run(&mut connection, &["PTTL", KEY]);
-    assert!((EDGES_KEPT_MS - 60_000..=EDGES_KEPT_MS).contains(&left), "{left}");
+    assert!(
+        (EDGES_KEPT_MS - 60_000..=EDGES_KEPT_MS).contains(&left),
+        "{left}"
+    );
     run::<()>(&mut connection, &["PEXPIRE", KEY, "600000"]);
     let cmd = evaluate(&scripts, member, &name(), &op(0, &[], &[]));
     attempt(&mut connection, &cmd);
@@ -144,7 +153,10 @@ fn a_full_memory_and_a_foreign_key_refuse() {
 #[tokio::test]
 async fn a_user_without_the_optional_right_connects_and_is_refused_here_only() {
     let server = Server::start();
-    let rule = acl_rule("redis://h").unwrap().without_optional().to_string();
+    let rule = acl_rule("redis://h")
+        .unwrap()
+        .without_optional()
+        .to_string();
     let words = format!("ACL SETUSER locks reset on >canary {rule}");
     let words: Vec<_> = words.split(' ').collect();
     run::<()>(&mut server.connection(), &words);
