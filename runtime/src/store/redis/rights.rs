@@ -23,8 +23,9 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// For nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-/// For the operator's command, in addition to the others: to list names, and to find keys that never expire.
-pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
+/// For the operator's command, in addition to the others: to list names, to find keys that never expire, and to read the lock
+/// order.
+pub(crate) const OPERATOR: &[&str] = &["hgetall", "pttl", "scan"];
 /// For sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channel on which sentinels announce a new primary of a service.
