@@ -89,7 +89,7 @@ fn opposite_orders_are_marked_and_are_a_finding() {
         "{dot}"
     );
     assert_eq!(dot.matches(" -> ").count(), 3, "{dot}");
-    assert_eq!(dot.matches("color=red, ").count(), 2, "{dot}");
+    assert_eq!(dot.matches("penwidth=2").count(), 2, "{dot}");
     assert_eq!(dot.matches("subgraph").count(), 1, "{dot}");
     let both = output(&url, &["order", "--dot", "-ojson"]);
     assert_eq!(both.status.code(), Some(2), "{}", text(&both.stderr));
