@@ -112,17 +112,28 @@ impl LockOrder {
             let held = hold.grant().label;
             let before = Label::of(held);
             let pair = Pair { before, after };
-            if known::has(self.client, pair) || !is_class(held) {
+            if known::has(self.client, pair) {
                 return false;
             }
-            // A call that asks for one more permit of the same semaphore, or for the same lock through a handle that
-            // is not reentrant.
-            !names.clone().all(|name| hold.name() == name)
+            // A call that asks for more permits of the same semaphore, or for the same lock through a handle that is not
+            // reentrant.
+            let is_same = || names.clone().all(|name| hold.name() == name);
+            is_class(held) && !is_same() && !self.is_known(pair)
         });
         !unknown.is_empty() && self.learn(label, meta, &unknown)
     }
 
-    /// Looks the pairs up in the client's own table, and adds the edges that are new.
+    /// Looks an edge up that this thread has not seen recently.
+    #[cold]
+    fn is_known(&self, pair: Pair) -> bool {
+        let is_known = lock(&self.state).known.contains(&pair);
+        if is_known {
+            known::put(self.client, pair);
+        }
+        is_known
+    }
+
+    /// Adds the edges from these holds, which no thread has seen yet.
     #[cold]
     fn learn(&self, label: &'static str, meta: &str, held: &[Arc<Hold>]) -> bool {
         let mut state = lock(&self.state);

@@ -303,7 +303,9 @@ mod tests {
         assert_eq!(sent(share.request(NOW, &graph)).0, ["a b"]);
         assert!(share.request(NOW, &graph).is_none());
         assert_eq!(share.due(), Instant::NEVER);
-        assert!(share.answered(reply(&[], &[]), NOW, &mut graph).is_empty());
+        // The answer has the edge of the request, too.
+        let own = records(&["a b"]);
+        assert!(share.answered(reply(&own, &[]), NOW, &mut graph).is_empty());
         let tomorrow = NOW.after(REFRESH);
         assert_eq!(share.due(), tomorrow);
         assert!(share.request(NOW.after(REFRESH / 2), &graph).is_none());

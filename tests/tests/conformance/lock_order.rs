@@ -124,6 +124,9 @@ pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore)
     permit.await.unwrap().unwrap();
     let inside = pool.synchronize(async |_| two.write().await.map(drop));
     inside.await.unwrap().unwrap();
+    // More permits of the same semaphore.
+    let more = pool.synchronize(async |_| pool.acquire_many(2).await.map(drop));
+    more.await.unwrap().unwrap();
     assert_eq!(edges(&client), ["one pool", "one two", "pool two"]);
 }
 

@@ -175,3 +175,29 @@ fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
         ..(**ticket).clone()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_has_the_edges_of_all_nodes_and_the_claims_of_the_first() {
+        let edge = |field: &str, since| OrderRecord {
+            field: field.into(),
+            since,
+            text: "t".into(),
+        };
+        let reply = |now, edges: &[OrderRecord], claimed: bool| Reply::Order {
+            now,
+            edges: edges.to_vec(),
+            claimed: vec![claimed],
+        };
+        let replies = [
+            reply(20, &[edge("a b", 9), edge("c d", 3)], true),
+            reply(10, &[edge("a b", 5)], false),
+            reply(30, &[edge("e f", 7)], false),
+        ];
+        let all = [edge("a b", 5), edge("c d", 3), edge("e f", 7)];
+        assert_eq!(order(replies.iter()), reply(10, &all, true));
+    }
+}
