@@ -25,7 +25,7 @@
 //! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
 //!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
 //!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing),
-//!   [metrics and spans](mod@_guide::observe), [deadlocks](mod@_guide::deadlocks),
+//!   [metrics and spans](mod@_guide::observe), [deadlocks](mod@_guide::deadlocks), [lock order](mod@_guide::lock_order),
 //!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
 //! - The attributes: [`#[auto_mutex]`](macro@auto_mutex) with every option, [`#[auto_semaphore]`](macro@auto_semaphore),
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
@@ -80,6 +80,7 @@ mod mutex;
 mod name;
 mod observe;
 pub mod operator;
+mod order;
 mod process;
 mod queue;
 mod rw_lock;
@@ -94,6 +95,7 @@ mod wire;
 pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+pub use client::{assert_lock_order, lock_order};
 pub use client::{blocking_drain, drain, drain_until};
 pub use client::{blocking_ping, health, is_connected, ping};
 pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
@@ -114,6 +116,7 @@ pub use observe::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use observe::OtelObserver;
 pub use observe::{Metric, MetricKind, Observer};
+pub use order::{OrderClass, OrderEdge, OrderProgram};
 pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};

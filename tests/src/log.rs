@@ -28,6 +28,12 @@ pub fn take_warnings() {
         .init();
 }
 
+/// All that was logged, apart from what [`told`] has taken.
+pub fn so_far() -> String {
+    let log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8_lossy(&log).into_owned()
+}
+
 /// What was logged since the last call.
 pub fn told() -> String {
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);

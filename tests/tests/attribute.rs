@@ -24,6 +24,8 @@ mod keys;
 mod kinds;
 #[path = "attribute/lints.rs"]
 mod lints;
+#[path = "attribute/lock_order.rs"]
+mod lock_order;
 #[path = "attribute/loss.rs"]
 mod loss;
 #[path = "attribute/mixed.rs"]

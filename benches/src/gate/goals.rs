@@ -316,6 +316,17 @@ fn attribute() -> Vec<Goal> {
             AtMost(0.0),
             call(Kind::Unwatched, "allocations"),
         ),
+        time(
+            "S7: ns of a nested call for a known lock order",
+            AtMost(50.0),
+            call(Kind::Ordered, "ns"),
+        ),
+        count(
+            "S7: allocations of a nested call for a known lock order",
+            // The call of the outer lock, shared by all nested calls.
+            AtMost(0.01),
+            call(Kind::Ordered, "allocations"),
+        ),
         count(
             "S7 fn: allocations per call",
             AtMost(1.0),

@@ -20,10 +20,12 @@ pub(crate) enum Kind {
     Handle,
     /// The work of a call for subscribers and observers, without any.
     Unwatched,
+    /// The work of a nested call for the lock order, if the order is known.
+    Ordered,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::PlainSync,
         Self::Sync,
         Self::PlainAsync,
@@ -31,12 +33,13 @@ impl Kind {
         Self::AsyncKey,
         Self::Handle,
         Self::Unwatched,
+        Self::Ordered,
     ];
 
     /// The kind without a lock.
     pub(crate) fn plain(self) -> Self {
         match self {
-            Self::PlainSync | Self::Sync | Self::Unwatched => Self::PlainSync,
+            Self::PlainSync | Self::Sync | Self::Unwatched | Self::Ordered => Self::PlainSync,
             _ => Self::PlainAsync,
         }
     }
@@ -50,6 +53,7 @@ impl Kind {
             Self::AsyncKey => "#[auto_mutex(key)] async fn",
             Self::Handle => "handle: lock, drop",
             Self::Unwatched => "nobody watches",
+            Self::Ordered => "a known lock order",
         }
     }
 }
@@ -93,6 +97,7 @@ pub(crate) struct Caller {
     runtime: Runtime,
     mutex: Mutex,
     held: MutexGuard,
+    outer: Mutex,
 }
 
 impl Caller {
@@ -100,7 +105,11 @@ impl Caller {
         Ok(Self {
             runtime: Builder::new_current_thread().enable_all().build()?,
             mutex: client.mutex("bench:call"),
-            held: client.mutex("bench:held").blocking_lock()?,
+            held: client
+                .mutex("bench:held")
+                .metrics_label("bench:held")
+                .blocking_lock()?,
+            outer: client.mutex("bench:outer").metrics_label("bench:outer"),
         })
     }
 
@@ -113,6 +122,9 @@ impl Caller {
                 (0..times).for_each(|_| auto_mutex::__private::watch(black_box(&self.held)));
                 Ok(())
             }
+            Kind::Ordered => self.outer.blocking_synchronize(|_| {
+                (0..times).for_each(|_| auto_mutex::__private::note_order(black_box(&self.held)));
+            }),
             _ => self.runtime.block_on(self.call_async(kind, times)),
         }
     }

@@ -6,6 +6,7 @@ mod doctor;
 mod kick;
 mod list;
 mod manual;
+mod order;
 mod reads;
 mod rig;
 mod run;

@@ -28,6 +28,7 @@ impl Options {
             keys: self.keys.or(block.keys),
             was: self.was.or(block.was),
             owner: self.owner.or(block.owner),
+            order: self.order.or(block.order),
             permits: self.permits.or(block.permits),
             guard: self.guard.or(block.guard.map(|guard| Guard {
                 inherited: true,

@@ -54,6 +54,8 @@ pub(crate) struct Options {
     key_inherited: bool,
     pub(crate) was: Option<LitStr>,
     pub(crate) owner: Option<Expr>,
+    /// Why the order of its locks is meant.
+    pub(crate) order: Option<LitStr>,
     pub(crate) permits: Option<Count>,
     pub(crate) guard: Option<Guard>,
     pub(crate) client: Option<Expr>,
@@ -119,6 +121,7 @@ impl Options {
             key_inherited: false,
             was: None,
             owner: None,
+            order: None,
             permits: None,
             guard: None,
             client: None,

@@ -139,12 +139,13 @@ impl Options {
             "on_timeout" => self.on_timeout = Some(Handler::parse(&text, value)?),
             "on_error" => self.on_error = Some(Handler::parse(&text, value)?),
             "on_lost" => self.on_lost = Some(OnLost::parse(value)?),
-            "ns" => self.ns = Some(literal(&text, example, &value)?),
-            "name" => self.name = Some(literal(&text, example, &value)?),
+            "ns" => self.ns = Some(literal(&text, example, &value, FIXED)?),
+            "name" => self.name = Some(literal(&text, example, &value, FIXED)?),
             "key" => self.key = Some(Key::parse(value)?),
             "keys" => self.keys = Some(Keys::parse(value)?),
             "was" => self.was = Some(old_name(example, &value)?),
             "owner" => self.owner = Some(value),
+            "order" => self.order = Some(literal(&text, example, &value, REASON)?),
             "guard" => self.guard = Some(Guard::parse(value)?),
             "client" => self.client = Some(value),
             _ => return Err(word::unknown(word, self.kind)),
@@ -166,8 +167,13 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
     tokens
 }
 
-/// A non-empty text.
-fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
+/// What else the error for a value of `ns`, `name` or `was` says.
+const FIXED: &str = "what varies from call to call belongs in `key`";
+/// The same for `order`.
+const REASON: &str = "it says why this order of locks is meant";
+
+/// A non-empty text. The error for another value ends with `hint`.
+fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitStr> {
     let Expr::Lit(ExprLit {
         lit: Lit::Str(text),
         ..
@@ -175,9 +181,7 @@ fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
     else {
         return Err(Error::new_spanned(
             value,
-            format!(
-                "`{option}` takes a text: write `{example}`; what varies from call to call belongs in `key`"
-            ),
+            format!("`{option}` takes a text: write `{example}`; {hint}"),
         ));
     };
     if text.value().is_empty() {
@@ -191,7 +195,7 @@ fn literal(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
 
 /// The value of `was`: a whole name.
 fn old_name(example: &str, value: &Expr) -> Result<LitStr> {
-    let name = literal("was", example, value)?;
+    let name = literal("was", example, value, FIXED)?;
     if !name.value().contains(':') {
         return Err(Error::new(
             name.span(),

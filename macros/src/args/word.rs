@@ -24,6 +24,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("keys", "keys = [from, to]"),
     ("was", "was = \"{namespace}:Ledger:close\""),
     ("owner", "owner = session.id"),
+    ("order", "order = \"accounts before ledger\""),
     ("permits", "permits = 5"),
     ("guard", "guard = lock"),
     ("client", "client = self.locks"),

@@ -34,6 +34,10 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         Some(ns) => quote_spanned!(span=> #private::Some(#ns)),
         None => quote_spanned!(span=> #private::None),
     };
+    let order = match &options.order {
+        Some(order) => quote_spanned!(span=> #private::Some(#order)),
+        None => quote_spanned!(span=> #private::None),
+    };
     let name = function.sig.ident.unraw().to_string();
     let (file, line) = source::place(function.sig.ident.span());
     let parts: Vec<String> = match (&options.key, &options.keys) {
@@ -69,6 +73,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             namespace: #namespace,
             key: &[#(#parts),*],
             options: #text,
+            order: #order,
             lengths: [#(#lengths),*],
             state: #private::State::NEW,
         };

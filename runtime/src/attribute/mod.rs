@@ -28,7 +28,9 @@ pub use answer::{
     Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Reborrowed, Skip, WithSelf, answer, on_error,
     own, panic,
 };
-pub use around::{Locking, Under, enter, finish, locking, run, under, under_finishing, watch};
+pub use around::{
+    Locking, Under, enter, finish, locking, note_order, run, under, under_finishing, watch,
+};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};

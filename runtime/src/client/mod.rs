@@ -3,6 +3,7 @@
 mod drain;
 mod global;
 mod health;
+mod order;
 mod scope;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ pub use global::{blocking_drain, drain, drain_until};
 pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use health::{Health, LastError, ServerHealth};
+pub use order::{assert_lock_order, lock_order};
 
 use crate::config::{Config, Settings};
 use crate::engine;
@@ -113,6 +115,7 @@ impl Client {
 
     fn started(member: Arc<Member>) -> Self {
         process::watch(&member);
+        order::watch(&member);
         if let Some(observer) = member.observer() {
             observer.begin();
         }

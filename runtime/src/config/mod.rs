@@ -118,6 +118,7 @@ pub struct Config {
     credentials: Option<Given>,
     lazily: bool,
     observer: Option<SharedObserver>,
+    allowed_orders: Vec<(String, String)>,
 }
 
 impl Config {
@@ -176,6 +177,7 @@ impl Config {
             credentials: None,
             lazily: false,
             observer: None,
+            allowed_orders: Vec::new(),
         }
     }
 
@@ -490,6 +492,24 @@ impl Config {
     /// ```
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.observer = Some(SharedObserver::new(observer));
+        self
+    }
+
+    /// Allows calls to ask for a lock of the class `after` while they hold one of the class `before`, whatever other calls
+    /// do. So this order contradicts no other order, and is never warned about. May be called several times.
+    ///
+    /// A class is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
+    /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option
+    /// `order` does the same. The chapter [lock order](mod@crate::_guide::lock_order) explains both.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("memory://")?
+    ///     .allow_order("billing:Ledger:close:{month}", "billing:Account:settle:{self.id}");
+    /// # Ok(()) }
+    /// ```
+    pub fn allow_order(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
+        self.allowed_orders.push((before.into(), after.into()));
         self
     }
 

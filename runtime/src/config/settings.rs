@@ -56,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) lazily: bool,
     /// Gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
+    /// The pairs of lock classes whose order is meant.
+    pub(crate) allowed_orders: Vec<(String, String)>,
 }
 
 /// How many replicas must have a grant, and how soon.
@@ -140,6 +142,7 @@ impl Settings {
             replicas,
             lazily: config.lazily,
             observer: config.observer,
+            allowed_orders: config.allowed_orders,
             connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })

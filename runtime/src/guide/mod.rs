@@ -24,6 +24,7 @@ chapters! {
     managed_services: "managed_services.md",
     leader_election: "leader_election.md",
     fencing: "fencing.md",
+    lock_order: "lock_order.md",
     testing: "testing.md",
     observe: "observe.md",
     deadlocks: "deadlocks.md",

@@ -65,6 +65,9 @@ impl<'a> AcquireTarget<'a> {
         let patience = patience.unwrap_or(own);
         let mut want = self.want(demand, terms, patience, options.label(), blocking);
         self.name_owner(&mut want)?;
+        if patience.waits() && task::is_inside(self.client.id()) {
+            self.note_order(want.label, slice::from_ref(&*self.name));
+        }
         let mut watch = self.watch(&want);
         let recent = LockQueue::recent(self.client.member(), &self.name);
         if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
@@ -75,6 +78,17 @@ impl<'a> AcquireTarget<'a> {
         }
         note_holds(&mut want, self.client.id(), &[]);
         Acquire::call(self.join(&mut want), watch).map(Taking::Waiting)
+    }
+
+    /// Notes in which order the calling task, which is inside a protected call, asks for the locks `names`. Call this for
+    /// calls that may wait: an attempt cannot hang.
+    pub(crate) fn note_order<'n>(
+        &self,
+        label: &'static str,
+        names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
+    ) {
+        let member = self.client.member();
+        member.note_order(label, &self.meta, names.into_iter());
     }
 
     /// Reports a call that begins now, if anybody wants reports.

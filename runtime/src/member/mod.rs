@@ -31,8 +31,9 @@ use crate::deadlock::{Detector, WaitId};
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
+use crate::order::LockOrder;
 use crate::process::{self, EndsWithProcess};
-use crate::store::{Answer, Events, GrantBlock, Message, Node, RequestId, Store};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, Op, Request, RequestId, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::{self, lock};
@@ -74,6 +75,8 @@ pub(crate) struct ClientCore<Q> {
     /// The machine, encoded for the store.
     machine: String,
     pid: u32,
+    /// In which order its locks are taken.
+    order: LockOrder,
     /// Notified when a name is no longer in use.
     emptied: (Mutex<()>, Condvar),
 }
@@ -81,8 +84,11 @@ pub(crate) struct ClientCore<Q> {
 impl<Q: NameQueue> ClientCore<Q> {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let (machine, pid) = (machine::machine(), std::process::id());
         Arc::new(Self {
-            id: IDS.fetch_add(1, Ordering::Relaxed),
+            id,
+            order: LockOrder::new(id, &settings, &machine, pid),
             settings,
             store,
             register: Registry::default(),
@@ -99,8 +105,8 @@ impl<Q: NameQueue> ClientCore<Q> {
             engine: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
-            machine: machine::machine(),
-            pid: std::process::id(),
+            machine,
+            pid,
             emptied: Default::default(),
         })
     }
@@ -117,6 +123,40 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     pub(crate) fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// In which order its locks are taken.
+    pub(crate) fn order(&self) -> &LockOrder {
+        &self.order
+    }
+
+    /// A call inside a protected call asks for a lock of the class `label`, and may wait for it: see
+    /// [`LockOrder::note`].
+    #[inline]
+    pub(crate) fn note_order<'a>(
+        &self,
+        label: &'static str,
+        meta: &str,
+        names: impl Iterator<Item = &'a Name> + Clone,
+    ) {
+        if self.order.note(label, meta, names) {
+            self.timers.interrupt();
+        }
+    }
+
+    /// Sends edges of the lock order to the store, if some are due.
+    fn share_order(&self, now: Instant) {
+        let mut is_sent = false;
+        while let Some(op) = self.order.request(now) {
+            let (name, id) = (self.order.name().clone(), self.request_id());
+            match self.store.submit(Request { name, op, id }) {
+                Some(answer) => self.order.answered(answer.result, now),
+                None => is_sent = true,
+            }
+        }
+        if is_sent {
+            self.store.flush();
+        }
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -229,7 +269,12 @@ impl<Q: NameQueue> ClientCore<Q> {
             }
         }
         let search = self.search_for_deadlocks(now);
-        [self.timers.next(), search].into_iter().flatten().min()
+        self.share_order(now);
+        let order = Some(self.order.due()).filter(|due| *due < Instant::NEVER);
+        [self.timers.next(), search, order]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The state of the connections.
@@ -441,6 +486,9 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
             if self.phase.load(Ordering::Acquire) != OPEN {
                 self.emptied.1.notify_all();
             }
+        } else if let Op::Order { .. } = answer.request.op {
+            self.order.answered(answer.result, Instant::now());
+            self.timers.interrupt();
         }
     }
 

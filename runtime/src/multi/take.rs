@@ -24,6 +24,7 @@ use crate::mutex::ONE_OF_ONE;
 use crate::name::write_list;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
+use crate::task;
 
 /// How often a call starts over because it lost a lock while it waited for the rest.
 const MAX_RESTARTS: u32 = 5;
@@ -34,7 +35,9 @@ pub(crate) async fn take(
     options: &Options,
     blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    Call::new(targets, options, blocking)?.run().await
+    let call = Call::new(targets, options, blocking)?;
+    call.note_order();
+    call.run().await
 }
 
 /// Like [`take`], but never waits for a busy lock.
@@ -128,6 +131,21 @@ impl<'a> Call<'a> {
             blocking,
             waits: false,
         })
+    }
+
+    /// Notes in which order the task takes these locks and those that it holds already. The locks of the call are taken
+    /// together, so there is no order among them.
+    fn note_order(&self) {
+        let first = &self.targets[0];
+        if !self.budget.may_wait() || !task::is_inside(first.client.id()) {
+            return;
+        }
+        let slots = self.slots.iter().zip(&self.targets);
+        let missing = slots.filter(|(slot, _)| matches!(slot, Slot::Nothing));
+        let names = missing.map(|(_, target)| &*target.name);
+        if names.clone().next().is_some() {
+            first.note_order(self.label, names);
+        }
     }
 
     async fn run(mut self) -> Result<MultiGuard, LockError> {

@@ -36,6 +36,8 @@ use crate::site::{Site, sites};
 pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
 /// The target of events and spans about held locks.
 pub(crate) const HOLD: &str = "auto_mutex::hold";
+/// The target of events about the order of locks.
+pub(crate) const ORDER: &str = "auto_mutex::order";
 
 /// Gets the metrics of a client's locks: see [`Config::observer`](crate::Config::observer).
 ///

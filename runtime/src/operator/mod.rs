@@ -30,6 +30,7 @@
 mod hold;
 mod lock;
 mod names;
+mod order;
 mod sites;
 mod worker;
 

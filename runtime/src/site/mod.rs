@@ -8,6 +8,7 @@ mod name;
 mod type_name;
 
 use std::fmt;
+use std::ptr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -45,6 +46,9 @@ pub struct Site {
     pub key: &'static [&'static str],
     #[doc(hidden)]
     pub options: &'static str,
+    /// `order = "…"`
+    #[doc(hidden)]
+    pub order: Option<&'static str>,
     /// For each of `expire`, `block`, `at_least` and `interval`: whether it is a literal, and then its seconds and
     /// nanoseconds. Literals compile faster here than as calls.
     #[doc(hidden)]
@@ -177,6 +181,21 @@ impl Site {
         self.state.label.get_or_init(|| self.template())
     }
 
+    /// The site that has this [`label`](Self::label). Searches all sites.
+    pub(crate) fn labelled(label: &'static str) -> Option<&'static Self> {
+        let has = |site: &&Self| {
+            let known = site.state.label.get();
+            known.is_some_and(|known| ptr::eq(known.as_str(), label))
+        };
+        list::all().find(has)
+    }
+
+    /// The package of the annotated crate, or the crate's name.
+    pub(crate) fn package(&self) -> &'static str {
+        let krate = || self.module.split("::").next().unwrap_or_default();
+        self.package.unwrap_or_else(krate)
+    }
+
     /// The kind of the holds of its calls.
     pub(crate) fn hold_kind(&self) -> HoldKind {
         match self.attribute {
@@ -271,6 +290,7 @@ mod tests {
             namespace: None,
             key: &[],
             options: "",
+            order: None,
             lengths: [(false, 0, 0); 4],
             state: State::NEW,
         }

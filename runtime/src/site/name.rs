@@ -51,8 +51,7 @@ impl Site {
         if let Owner::Named(text) = self.owner {
             return NameBuilder::verbatim_in(namespace, text);
         }
-        let krate = || self.module.split("::").next().unwrap_or_default();
-        let package = self.package.unwrap_or_else(krate);
+        let package = self.package();
         let mut name = NameBuilder::new(namespace.unwrap_or(package));
         if namespace.is_some() {
             name.part(package);

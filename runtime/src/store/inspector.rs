@@ -9,7 +9,7 @@ use super::memory;
 use super::open::check_tls;
 use super::quorum;
 use super::redis::{self, Guard, Route, Scripts};
-use super::{NameRecord, cluster};
+use super::{NameRecord, Reply, cluster};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::{SetupError, StoreError};
 use crate::guarantees::Guarantees;
@@ -215,6 +215,49 @@ impl Inspector {
             Self::Server(server) => server.inspect(names).await,
             Self::Cluster(cluster) => cluster.inspect(names).await,
             Self::Quorum(quorum) => quorum.inspect(names).await,
+        }
+    }
+
+    /// The names under which the lock order of each namespace is kept.
+    pub(crate) async fn orders(&mut self) -> Result<Vec<Name>, SetupError> {
+        let mut found = Vec::new();
+        let mut position = Some(Position::start());
+        while let Some(at) = position {
+            self.begin(&at).await?;
+            let Position { server, cursor } = &at;
+            let (page, servers) = match self {
+                Self::Memory(memory) => return Ok(memory.orders()),
+                Self::Server(one) => (one.orders(cursor).await?, 1),
+                Self::Cluster(cluster) => {
+                    let servers = cluster.nodes().count();
+                    match cluster.nodes().nth(*server) {
+                        Some(node) => (node.orders(cursor).await?, servers),
+                        None => (Page::empty(), servers),
+                    }
+                }
+                Self::Quorum(quorum) => {
+                    let page = quorum.orders(*server, cursor).await?;
+                    (page, quorum.nodes().count())
+                }
+            };
+            for name in page.items {
+                if !found.contains(&name) {
+                    found.push(name);
+                }
+            }
+            position = at.after(page.next, servers);
+        }
+        found.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
+        Ok(found)
+    }
+
+    /// The lock order that is kept under this name: a [`Reply::Order`].
+    pub(crate) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.order(name)),
+            Self::Server(server) => server.order(name).await,
+            Self::Cluster(cluster) => cluster.order(name).await,
+            Self::Quorum(quorum) => quorum.order(name).await,
         }
     }
 

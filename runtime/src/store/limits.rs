@@ -17,6 +17,10 @@ pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(30);
 pub(crate) const KEPT_MS: u64 = 600_000;
 /// How long signals are kept.
 pub(crate) const SIGNALS_KEPT_MS: u64 = 86_400_000;
+/// How many edges of the lock order, and claims, a namespace has at most.
+pub(crate) const MOST_EDGES: usize = 4096;
+/// How long an edge or a claim is kept after it was last written.
+pub(crate) const EDGES_KEPT_MS: u64 = 604_800_000;
 /// All tokens are below this: scripts have doubles, which count exactly up to here.
 pub(crate) const TOKENS_END: u64 = 1 << 53;
 /// How many fencing tokens each grant has: the process gives one to each hold that it passes on.

@@ -33,7 +33,7 @@ pub(crate) use self::meta::{Meta, Owner};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
-pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
+pub(crate) use self::reply::{HolderRecord, Message, NameRecord, OrderRecord, Reply, TicketRecord};
 pub(crate) use self::server_state::{LinkState, ServerState};
 pub(crate) use self::shared_str::SharedStr;
 use crate::error::StoreError;

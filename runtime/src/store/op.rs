@@ -133,6 +133,16 @@ pub(crate) enum Op {
     /// Deletes the name, unless it is in use.
     Delete,
     Inspect,
+    /// Shares edges of the lock order, and returns those of others: see `crate::order`. The name is that of the edges of a
+    /// namespace.
+    Order {
+        /// Returns the edges that the store has known since this time, in microseconds.
+        since: u64,
+        /// The field and the text of each edge.
+        edges: Arc<[(Arc<str>, Arc<str>)]>,
+        /// Fields that the first member to write them has to itself.
+        claims: Arc<[Arc<str>]>,
+    },
 }
 
 impl Op {
@@ -150,7 +160,8 @@ impl Op {
             | Self::Refresh { .. }
             | Self::Probe { .. }
             | Self::Delete
-            | Self::Inspect => None,
+            | Self::Inspect
+            | Self::Order { .. } => None,
         }
     }
 }

@@ -105,6 +105,26 @@ pub(crate) fn holds() -> Vec<Arc<Hold>> {
     found.unwrap_or_default()
 }
 
+/// Those holds of this client that the protected calls around the running task have, and that `which` selects. Allocates only
+/// if there are any. `which` must not run other code: the stack is borrowed.
+#[inline]
+pub(crate) fn select(client: u64, mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
+    let found = STACK.try_with(|stack| {
+        let stack = stack.borrow();
+        let task = tokio::task::try_id();
+        let mut found = Vec::new();
+        for frame in stack.iter() {
+            let hold = &frame.hold;
+            let is_own = frame.task == task && hold.client_id() == client;
+            if is_own && !hold.is_released() && which(hold) {
+                found.push(hold.clone());
+            }
+        }
+        found
+    });
+    found.unwrap_or_default()
+}
+
 /// The hold of `name` that a protected call around the running task has, with the bounds of that call. Of several such
 /// holds, returns the innermost for which `suits` and `best` are true. If there is none, the innermost for which
 /// `suits` is true.

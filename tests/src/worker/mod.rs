@@ -8,8 +8,8 @@
 //! | `acquire NAME PERMITS`, `read NAME`, `write NAME` | as `lock NAME`, for a semaphore or a readers-writer lock |
 //! | `wait NAME` | `waits NAME` while it has the mutex NAME and is about to wait for the condition variable NAME; then `woken NAME`, or `failed NAME ERROR` |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
-//! | `nest OUTER INNER` | `inside OUTER`; after `go`, it waits for INNER inside: `got INNER TOKEN`, or `failed INNER ERROR`; then `left OUTER`, or `failed OUTER ERROR` |
-//! | `go` | none: see `nest` |
+//! | `cross OUTER INNER` | `inside OUTER`; after `go`, it waits for INNER inside: `got INNER TOKEN`, or `failed INNER ERROR`; then `left OUTER`, or `failed OUTER ERROR` |
+//! | `go` | none: see `cross` |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
 //! | `check NAME` | `held NAME`, or `lost NAME` |
@@ -19,6 +19,8 @@
 //! | `drain SECONDS` | `left NAME` for each lock that is held after such a time, then `drained true`, or `false` |
 //! | `termination [SECONDS]` | `ok`: from now on SIGTERM drains and releases |
 //! | `log` | `ok`: from now on `tracing_subscriber::fmt` hears everything |
+//! | `warnings` | `ok`: from now on each warning is a line, `WARN …` |
+//! | `nest OUTER INNER` | `nested`, when it has taken INNER inside OUTER; their labels are their names |
 //! | `brittle` | `ok`: from now on any panic aborts, even one that would be caught |
 //! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`]; with a pause of up to so long after each turn, and now and then a stay of up to so long |
 //! | `enough` | none: ends the contest, if it has not ended |

@@ -126,8 +126,8 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["wait", name] => {
                 tokio::spawn(wait(client.clone(), name.to_owned()));
             }
-            ["nest", outer, inner] => {
-                tokio::spawn(nest(client.clone(), outer.to_owned(), inner.to_owned()));
+            ["cross", outer, inner] => {
+                tokio::spawn(cross(client.clone(), outer.to_owned(), inner.to_owned()));
             }
             ["go"] => GO.notify_one(),
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
@@ -143,6 +143,18 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 tracing::info!("from now on");
                 say("ok");
             }
+            ["warnings"] => {
+                tracing_subscriber::fmt()
+                    .with_max_level(tracing::Level::WARN)
+                    .with_ansi(false)
+                    .without_time()
+                    .init();
+                say("ok");
+            }
+            ["nest", outer, inner] => match nest(&client, outer, inner).await {
+                Ok(()) => say("nested"),
+                Err(error) => say(&format!("failed nest {error:?}")),
+            },
             ["brittle"] => {
                 std::panic::set_hook(Box::new(|_| std::process::abort()));
                 say("ok");
@@ -241,7 +253,7 @@ fn start(client: Client, name: &str, line: String, got: Got) {
 /// A nested call goes on.
 static GO: Notify = Notify::const_new();
 
-async fn nest(client: Client, outer: String, inner: String) {
+async fn cross(client: Client, outer: String, inner: String) {
     let body = async |_: &_| {
         say(&format!("inside {outer}"));
         GO.notified().await;
@@ -254,6 +266,15 @@ async fn nest(client: Client, outer: String, inner: String) {
         Ok(()) => say(&format!("left {outer}")),
         Err(error) => say(&format!("failed {outer} {error:?}")),
     }
+}
+
+/// Takes `inner` inside `outer`.
+async fn nest(client: &Client, outer: &str, inner: &str) -> Result<(), LockError> {
+    // A label is a constant; a worker uses few.
+    let mutex = |name: &str| client.mutex(name).metrics_label(name.to_owned().leak());
+    let (outer, inner) = (mutex(outer), mutex(inner));
+    let body = async || inner.synchronize(async |_| ()).await;
+    outer.synchronize(async |_| body().await).await?
 }
 
 async fn wait(client: Client, name: String) {

@@ -14,6 +14,7 @@ mod handover;
 mod hears;
 mod holding;
 mod inquiry;
+mod lock_order;
 mod multi;
 mod names;
 mod nested_expire;
@@ -118,6 +119,20 @@ auto_mutex_tests::conformance! {
         info_shows_holder_waiters_and_token,
         info_describes_everybody,
         asking_changes_nothing;
+    lock_order:
+        a_nested_call_makes_an_edge_once,
+        every_lock_around_a_call_counts,
+        what_cannot_hang_or_has_no_class_makes_none,
+        a_wait_with_an_end_makes_one,
+        readers_and_permits_have_an_order_too,
+        locks_that_are_taken_together_have_no_order,
+        another_key_of_a_class_is_a_finding,
+        a_condition_variable_has_no_order,
+        opposite_orders_are_found_without_a_deadlock,
+        two_clients_know_each_others_orders,
+        clients_of_two_namespaces_do_not,
+        an_allowed_order_contradicts_none,
+        a_thread_has_an_order_like_a_task;
     multi:
         all_are_held_each_by_its_name,
         order_and_repetition_do_not_matter,

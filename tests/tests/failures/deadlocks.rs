@@ -23,7 +23,7 @@ fn workers<const N: usize>(server: &Redis, options: &[&str]) -> [Worker; N] {
 fn circle(workers: &mut [Worker]) {
     let count = workers.len();
     for (number, worker) in workers.iter_mut().enumerate() {
-        worker.say(&format!("nest n{number} n{}", (number + 1) % count));
+        worker.say(&format!("cross n{number} n{}", (number + 1) % count));
         worker.expect(&format!("inside n{number}"));
     }
     for worker in workers {
@@ -79,7 +79,7 @@ fn a_silent_process_is_not_taken_for_a_part() {
     let server = Redis::start();
     let mut workers = workers::<2>(&server, &["deadlock=0.2"]);
     for (number, worker) in workers.iter_mut().enumerate() {
-        worker.say(&format!("nest n{number} n{}", 1 - number));
+        worker.say(&format!("cross n{number} n{}", 1 - number));
         worker.expect(&format!("inside n{number}"));
     }
     let [mut first, mut second] = workers;

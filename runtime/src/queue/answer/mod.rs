@@ -56,7 +56,8 @@ impl Transition<'_> {
             | Op::Signal { .. }
             | Op::Probe { .. }
             | Op::Delete
-            | Op::Inspect => return self.answer_query(request.id, result),
+            | Op::Inspect
+            | Op::Order { .. } => return self.answer_query(request.id, result),
         };
         let asked = Asked {
             counter,

@@ -25,6 +25,24 @@ impl Inspector {
         names.cloned().collect()
     }
 
+    /// The names under which the lock order of a namespace is kept.
+    pub(in crate::store) fn orders(&self) -> Vec<Name> {
+        lock(&self.0.inner).orders.keys().cloned().collect()
+    }
+
+    /// The lock order that is kept under this name: a [`Reply::Order`].
+    pub(in crate::store) fn order(&self, name: &Name) -> Reply {
+        let op = Op::Order {
+            since: 0,
+            edges: [].into(),
+            claims: [].into(),
+        };
+        let mut inner = lock(&self.0.inner);
+        let now = self.0.clock.micros(Instant::now());
+        let table = inner.orders.entry(name.clone()).or_default();
+        table.apply(now, MemberId::random(), &op)
+    }
+
     pub(in crate::store) fn inspect(&self, names: &[Name]) -> Snapshot {
         let mut inner = lock(&self.0.inner);
         let now = self.0.clock.micros(Instant::now());

@@ -5,6 +5,7 @@
 //! file has the map of names, the subscribed members and the clock.
 
 mod inspector;
+pub(crate) mod order;
 mod record;
 pub(crate) mod state;
 #[cfg(repository)]
@@ -19,6 +20,7 @@ use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 pub(super) use self::inspector::Inspector;
+use self::order::OrderTable;
 use self::state::State;
 use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, Store};
 use crate::clock::Instant;
@@ -47,6 +49,8 @@ struct Space {
 #[derive(Debug, Default)]
 struct Inner {
     names: NameMap<State>,
+    /// The lock order of each namespace.
+    orders: NameMap<OrderTable>,
     listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
@@ -128,6 +132,15 @@ impl Store for MemoryStore {
         // Read under the lock: an earlier time than that of the previous operation would look like a clock that was
         // stepped back.
         let now = self.space.clock.micros(Instant::now());
+        if let Op::Order { .. } = request.op {
+            let table = inner.orders.entry(request.name.clone()).or_default();
+            let reply = table.apply(now, self.member, &request.op);
+            drop(inner);
+            return Some(Answer {
+                request,
+                result: Ok(reply),
+            });
+        }
         let Inner {
             names, listeners, ..
         } = &mut *inner;

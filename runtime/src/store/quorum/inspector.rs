@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::merge::merged;
+use super::merge::{merged, order};
 use super::votes::majority;
 use super::wake::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::NameRecord;
 use crate::store::inspector::{Page, Snapshot};
 use crate::store::redis;
+use crate::store::{NameRecord, Reply};
 
 /// How long to wait before another attempt to reach a server.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -110,6 +110,28 @@ impl Inspector {
             names: names.collect(),
             now: now.unwrap_or_default(),
         })
+    }
+
+    /// The next names under which the lock order of a namespace is kept, of the server at `index`.
+    pub(in crate::store) async fn orders(
+        &mut self,
+        index: usize,
+        cursor: &str,
+    ) -> Result<Page<Name>, SetupError> {
+        let page = self
+            .of_one(index, async |node: &mut redis::Inspector| {
+                node.orders(cursor).await
+            })
+            .await?;
+        Ok(page.unwrap_or_else(Page::empty))
+    }
+
+    /// The lock order that is kept under this name, of all servers together.
+    pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
+        let answers = self
+            .of_majority(async |node: &mut redis::Inspector| node.order(name).await)
+            .await?;
+        Ok(order(answers.iter().flatten()))
     }
 
     /// The answers of all servers; an error unless a majority answers.

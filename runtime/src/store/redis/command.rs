@@ -15,6 +15,9 @@ pub(super) const CHANNEL: &str = "auto_mutex:member:";
 /// The infix between the first key of a name and a member, in the name of a shard channel.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
+/// The suffix of the key with the lock order of a namespace: a hash, so that it is none of the keys of a lock.
+pub(super) const EDGES: &str = ":edges";
+
 /// The channel of a member.
 pub(super) fn channel(member: MemberId) -> String {
     format!("{CHANNEL}{member}")
@@ -41,6 +44,29 @@ pub(super) fn evaluate(
     ops: &[&Op],
     opens: u64,
 ) {
+    if let [
+        Op::Order {
+            since,
+            edges,
+            claims,
+        },
+    ] = ops
+    {
+        let digest = scripts.digest(Script::Order);
+        return wire::command(out, |words| {
+            words.texts(&["EVALSHA", digest, "1"]);
+            key_of(words, name, EDGES);
+            words.word(member);
+            words.number(*since);
+            words.number(edges.len() as u64);
+            for (field, text) in edges.iter() {
+                words.texts(&[field, text]);
+            }
+            for claim in claims.iter() {
+                words.text(claim);
+            }
+        });
+    }
     wire::command(out, |words| {
         begin(words, scripts, name);
         words.built(|out| {
@@ -100,7 +126,8 @@ fn code_of(op: &Op) -> u8 {
         Op::Signal { .. } => code::SIGNAL,
         Op::Delete => code::DELETE,
         Op::Probe { .. } => code::PROBE,
-        Op::Inspect => code::INSPECT,
+        // The order of locks has a script of its own.
+        Op::Inspect | Op::Order { .. } => code::INSPECT,
     }
 }
 
@@ -165,7 +192,7 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
         Op::Probe { to, text } => {
             let _ = write!(out, "{to}{}", &**text);
         }
-        Op::Delete | Op::Inspect => {}
+        Op::Delete | Op::Inspect | Op::Order { .. } => {}
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::command::{self, KEY};
+use super::command::{self, EDGES, KEY};
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
 use super::connect::inspect::{self, Opened};
@@ -14,6 +14,7 @@ use super::{error, reply};
 use crate::config::Access;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
+use crate::order::ORDER_NAME;
 use crate::store::inspector::{KeyEnd, Page, Replica, Server, Snapshot};
 use crate::store::{MemberId, NameRecord, Op, Reply};
 use crate::wire::{self, Limits, Value};
@@ -101,6 +102,47 @@ impl Inspector {
                 .collect(),
             next: page.next,
         })
+    }
+
+    /// The next names under which the lock order of a namespace is kept.
+    pub(in crate::store) async fn orders(
+        &mut self,
+        cursor: &str,
+    ) -> Result<Page<Name>, SetupError> {
+        let pattern = format!("{KEY}{ORDER_NAME}*}}{EDGES}");
+        let page = self.scan(&pattern, cursor, &["TYPE", "hash"]).await?;
+        let names = page.items.iter();
+        let names = names.filter_map(|key| name_of(key.strip_suffix(EDGES)?));
+        Ok(Page {
+            items: names.collect(),
+            next: page.next,
+        })
+    }
+
+    /// The lock order that is kept under this name: a [`Reply::Order`].
+    pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
+        let mut answer = self.order_once(name).await?;
+        if matches!(&answer, Err(error) if error.code() == Some("NOSCRIPT")) {
+            // The scripts were flushed. A new connection loads them.
+            self.opened = None;
+            answer = self.order_once(name).await?;
+        }
+        answer.map_err(|error| ConnectError::of(error).at(&self.place()))
+    }
+
+    async fn order_once(&mut self, name: &Name) -> Result<Result<Reply, StoreError>, SetupError> {
+        let op = Op::Order {
+            since: 0,
+            edges: [].into(),
+            claims: [].into(),
+        };
+        let mut question = Vec::new();
+        let nobody = MemberId::random();
+        command::evaluate(&mut question, &self.scripts, nobody, name, &[&op], 0);
+        let mut answer = Ok(Reply::Gone);
+        self.ask(&question, 1, |_, value| answer = reply::parse(value, &op))
+            .await?;
+        Ok(answer)
     }
 
     async fn scan(

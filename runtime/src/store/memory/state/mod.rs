@@ -168,6 +168,8 @@ impl State {
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
             Op::Delete => self.delete(&mut step),
             Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
+            // Not an operation on the state of a name: see `memory/order.rs`.
+            Op::Order { .. } => Reply::Gone,
         }
     }
 }

@@ -4,6 +4,7 @@ mod acl;
 mod difference;
 mod loading;
 mod ops;
+mod order;
 mod scripts;
 pub(super) mod server;
 mod setup;

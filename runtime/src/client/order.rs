@@ -1,0 +1,115 @@
+//! The lock order of one client, and of all clients of the process.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::Client;
+use crate::order::{OrderEdge, check};
+use crate::queue::Member;
+
+/// The clients of this process. Those that are gone are removed when another one is made.
+static CLIENTS: Mutex<Vec<Weak<Member>>> = Mutex::new(Vec::new());
+
+/// Adds a client to those of the process.
+pub(super) fn watch(member: &Arc<Member>) {
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    clients.retain(|client| client.strong_count() > 0);
+    clients.push(Arc::downgrade(member));
+}
+
+fn members() -> Vec<Arc<Member>> {
+    let clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    clients.iter().filter_map(Weak::upgrade).collect()
+}
+
+impl Client {
+    /// In which order the locks of this client are taken: an edge for each class of locks that was asked for while a lock
+    /// of another class was held. Also the orders of other programs of the same namespace, as far as this client knows
+    /// them: it gets them from the store when it has an order of its own to report. The chapter
+    /// [lock order](mod@crate::_guide::lock_order) says which calls count.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use auto_mutex::Client;
+    ///
+    /// let client = Client::connect("memory://")?;
+    /// let [orders, stock] = ["orders", "stock"].map(|name| client.mutex(name).metrics_label(name));
+    /// orders.blocking_synchronize(|_| stock.blocking_synchronize(|_| ()))??;
+    /// let edges = client.lock_order();
+    /// assert_eq!((&*edges[0].before.class, &*edges[0].after.class), ("orders", "stock"));
+    /// assert!(!edges[0].inverted);
+    ///
+    /// stock.blocking_synchronize(|_| orders.blocking_synchronize(|_| ()))??;
+    /// assert!(client.lock_order().iter().all(|edge| edge.inverted));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn lock_order(&self) -> Vec<OrderEdge> {
+        self.member().order().edges()
+    }
+
+    /// Fails a test if this client knows locks that are taken in opposite orders. Nothing need have hung: two calls that run
+    /// one after the other show the fault.
+    ///
+    /// # Panics
+    ///
+    /// If there are such locks. The text names both places.
+    ///
+    /// ```should_panic
+    /// # fn main() {
+    /// use auto_mutex::{Client, LockError, auto_mutex};
+    ///
+    /// #[auto_mutex]
+    /// fn stock(then: impl FnOnce() -> Result<(), LockError>) -> Result<(), LockError> {
+    ///     then()
+    /// }
+    ///
+    /// #[auto_mutex]
+    /// fn orders(then: impl FnOnce() -> Result<(), LockError>) -> Result<(), LockError> {
+    ///     then()
+    /// }
+    ///
+    /// let client = Client::connect("memory://").unwrap();
+    /// client.blocking_scope(|| {
+    ///     orders(|| stock(|| Ok(()))).unwrap();
+    ///     stock(|| orders(|| Ok(()))).unwrap();
+    /// });
+    /// client.assert_lock_order(); // panics
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn assert_lock_order(&self) {
+        check([self.member().clone()]);
+    }
+}
+
+/// The lock order of all clients of this process that still exist: see [`Client::lock_order`].
+#[must_use]
+pub fn lock_order() -> Vec<OrderEdge> {
+    let members = members();
+    members
+        .iter()
+        .flat_map(|member| member.order().edges())
+        .collect()
+}
+
+/// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see
+/// [`Client::assert_lock_order`], which checks only the client of one test.
+///
+/// # Panics
+///
+/// If there are such locks. The text names both places.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let [orders, stock] = ["orders", "stock"].map(|name| client.mutex(name).metrics_label(name));
+/// orders.blocking_synchronize(|_| stock.blocking_synchronize(|_| ()))??;
+/// auto_mutex::assert_lock_order();
+/// # Ok(()) }
+/// ```
+#[track_caller]
+pub fn assert_lock_order() {
+    check(members());
+}

@@ -1,0 +1,82 @@
+//! [`OrderEdge`]: one order in which a program takes two locks.
+
+use std::fmt;
+use std::time::SystemTime;
+
+/// A lock of one class was asked for while a lock of another class was held: see [`lock_order`](crate::lock_order).
+///
+/// Its `Display` output is one line with both places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrderEdge {
+    /// The namespace of the client: see [`Config::namespace`](crate::Config::namespace).
+    pub namespace: Option<String>,
+    /// The lock that was held.
+    pub before: OrderClass,
+    /// The lock that was asked for.
+    pub after: OrderClass,
+    /// The program that has done so. Of several programs, the one that has reported it last.
+    pub program: OrderProgram,
+    /// Since when the order is known.
+    pub since: SystemTime,
+    /// Whether the order contradicts others: it is part of a circle, so calls in both orders may wait for each other for
+    /// ever. Also true if the two classes are the same.
+    pub inverted: bool,
+    /// Why the order is meant: the text of the option `order`, or `Config::allow_order`. Such an order contradicts no
+    /// other.
+    pub allowed: Option<String>,
+}
+
+/// A class of locks, and a place that takes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrderClass {
+    /// The template of the names, as [`Site::name`](crate::Site::name) returns it; or the `metrics_label` of a handle.
+    pub class: String,
+    /// The file, as it was given to the compiler.
+    pub file: String,
+    /// The line: of the function's name, or where the handle was made.
+    pub line: u32,
+}
+
+/// A running program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrderProgram {
+    /// The host name of its machine: see [`Holder::host`](crate::Holder::host).
+    pub host: String,
+    /// Its pod: see [`Holder::pod`](crate::Holder::pod).
+    pub pod: Option<String>,
+    /// Its process id.
+    pub pid: u32,
+    /// The package of the annotated function; for handles, the name of the executable file.
+    pub package: String,
+}
+
+impl fmt::Display for OrderEdge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            before,
+            after,
+            program,
+            ..
+        } = self;
+        write!(f, "{before}, then {after}, by {program}")
+    }
+}
+
+impl fmt::Display for OrderClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` ({}:{})", self.class, self.file, self.line)
+    }
+}
+
+impl fmt::Display for OrderProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {} on {}", self.package, self.pid, self.host)?;
+        if let Some(pod) = &self.pod {
+            write!(f, ", pod {pod}")?;
+        }
+        f.write_str(")")
+    }
+}

@@ -1,0 +1,140 @@
+//! [`Graph`]: the edges that a client knows, its own and those of others.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::edge::{OrderClass, OrderEdge, OrderProgram};
+use super::{circle, report};
+use crate::name::unescape;
+
+/// The class of a held lock, and the class of a lock that is asked for meanwhile.
+pub(super) type Key = (Arc<str>, Arc<str>);
+
+pub(super) fn key(before: &str, after: &str) -> Key {
+    (before.into(), after.into())
+}
+
+/// A place in the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) file: Arc<str>,
+    pub(super) line: u32,
+}
+
+/// An edge, without its classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) before: Place,
+    pub(super) after: Place,
+    /// As [`Meta::machine`](crate::store::Meta::machine) writes it.
+    pub(super) machine: Arc<str>,
+    pub(super) pid: u32,
+    pub(super) package: Arc<str>,
+    pub(super) since: SystemTime,
+    /// Why the order is meant, if the program says so. Such an edge is part of no circle.
+    pub(super) allowed: Option<Arc<str>>,
+    /// This client has seen it itself.
+    pub(super) is_own: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    edges: BTreeMap<Key, Edge>,
+}
+
+impl Graph {
+    pub(super) fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    pub(super) fn insert(&mut self, key: Key, edge: Edge) {
+        self.edges.insert(key, edge);
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Edge> {
+        self.edges.get(key)
+    }
+
+    pub(super) fn is_own(&self, key: &Key) -> bool {
+        self.get(key).is_some_and(|edge| edge.is_own)
+    }
+
+    /// The edges that this client has seen itself.
+    pub(super) fn own(&self) -> impl Iterator<Item = &Key> {
+        let own = self.edges.iter().filter(|(_, edge)| edge.is_own);
+        own.map(|(key, _)| key)
+    }
+
+    /// Adds an edge of another program. An edge of this client stays, since its places are in the code at hand.
+    pub(super) fn learn(&mut self, key: Key, edge: Edge) {
+        if !self.is_own(&key) {
+            self.insert(key, edge);
+        }
+    }
+
+    /// Forgets the edges of others.
+    pub(super) fn forget_others(&mut self) {
+        self.edges.retain(|_, edge| edge.is_own);
+    }
+
+    /// The edges that count for circles.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &Key> {
+        let counted = self.edges.iter().filter(|(_, edge)| edge.allowed.is_none());
+        counted.map(|(key, _)| key)
+    }
+
+    /// The edges from `class` that count for circles.
+    pub(super) fn from<'a>(&'a self, class: &'a Arc<str>) -> impl Iterator<Item = &'a Key> {
+        let first: Key = (class.clone(), "".into());
+        let all = self.edges.range((Bound::Included(first), Bound::Unbounded));
+        all.take_while(move |(key, _)| key.0 == *class)
+            .filter(|(_, edge)| edge.allowed.is_none())
+            .map(|(key, _)| key)
+    }
+
+    /// All edges, those on circles marked.
+    pub(crate) fn edges(&self, namespace: Option<&str>) -> Vec<OrderEdge> {
+        let inverted = circle::inverted(self);
+        let edges = self.edges.iter().map(|(key, edge)| {
+            let class = |class: &str, place: &Place| OrderClass {
+                class: class.to_owned(),
+                file: place.file.to_string(),
+                line: place.line,
+            };
+            OrderEdge {
+                namespace: namespace.map(str::to_owned),
+                before: class(&key.0, &edge.before),
+                after: class(&key.1, &edge.after),
+                program: edge.program(),
+                since: edge.since,
+                inverted: inverted.contains(key),
+                allowed: edge.allowed.as_deref().map(str::to_owned),
+            }
+        });
+        edges.collect()
+    }
+
+    /// A report for each circle, shortest circles first.
+    pub(crate) fn circles(&self) -> Vec<String> {
+        let circles = circle::all(self);
+        let reports = circles.iter().map(|keys| report::text(keys, self));
+        reports.collect()
+    }
+}
+
+impl Edge {
+    pub(super) fn program(&self) -> OrderProgram {
+        let (host, pod) = match self.machine.split_once(',') {
+            Some((host, pod)) => (host, Some(unescape(pod))),
+            None => (&*self.machine, None),
+        };
+        OrderProgram {
+            host: unescape(host),
+            pod,
+            pid: self.pid,
+            package: self.package.to_string(),
+        }
+    }
+}

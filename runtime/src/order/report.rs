@@ -1,0 +1,68 @@
+//! Texts about circles: for the log, and for tests of users.
+
+use std::sync::Arc;
+
+use super::graph::{Graph, Key, Place};
+use crate::observe::ORDER;
+use crate::queue::Member;
+use crate::wait;
+
+/// A circle to warn about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) text: String,
+    /// The circle has one class only.
+    pub(super) is_one_class: bool,
+}
+
+/// The edges of a circle, with their places and programs.
+pub(super) fn text(circle: &[Key], graph: &Graph) -> String {
+    let edges = circle.iter().filter_map(|key| {
+        let edge = graph.get(key)?;
+        let place =
+            |class: &str, place: &Place| format!("`{class}` ({}:{})", place.file, place.line);
+        let (before, after) = (place(&key.0, &edge.before), place(&key.1, &edge.after));
+        Some(format!("{before}, then {after}, by {}", edge.program()))
+    });
+    let mut text = edges.collect::<Vec<_>>().join("; ");
+    if circle.len() == 1 {
+        text.push_str(
+            ": the same class twice, with other keys: take them together with `keys = [..]`",
+        );
+    }
+    text
+}
+
+/// Logs these circles. Call this while no mutex is locked.
+pub(super) fn warn(reports: Vec<Report>) {
+    for Report { text, is_one_class } in reports {
+        wait::tell(move || match is_one_class {
+            true => tracing::warn!(
+                target: ORDER,
+                order = text,
+                "a call takes a lock inside another one of the same class: two such calls may wait for each other for ever"
+            ),
+            false => tracing::warn!(
+                target: ORDER,
+                order = text,
+                "locks are taken in opposite orders: calls may wait for each other for ever"
+            ),
+        });
+    }
+}
+
+/// Panics if one of `clients` knows a circle.
+#[track_caller]
+pub(crate) fn check(clients: impl IntoIterator<Item = Arc<Member>>) {
+    let clients = clients.into_iter();
+    let mut circles: Vec<String> = clients
+        .flat_map(|client| client.order().circles())
+        .collect();
+    circles.sort_unstable();
+    circles.dedup();
+    assert!(
+        circles.is_empty(),
+        "locks are taken in opposite orders, so calls may wait for each other for ever:\n- {}",
+        circles.join("\n- ")
+    );
+}

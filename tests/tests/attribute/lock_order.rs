@@ -1,0 +1,176 @@
+//! The order of annotated functions: their classes are templates, and `order = "…"` allows what is meant.
+
+use auto_mutex::{LockError, OrderEdge, auto_mutex, auto_read, auto_semaphore, auto_write, sites};
+
+use crate::support::{client, scoped_on};
+
+type Then = Result<(), LockError>;
+
+#[auto_mutex(name = "ordered:ledger", key = "{month}")]
+fn ledger(month: u32, then: impl FnOnce() -> Then) -> Then {
+    let _ = month;
+    then()
+}
+
+#[auto_mutex(name = "ordered:account", key = "{id}")]
+async fn account(id: u32, then: impl AsyncFnOnce() -> Then) -> Then {
+    let _ = id;
+    tokio::task::yield_now().await;
+    then().await
+}
+
+#[auto_mutex(name = "ordered:both", keys = [from, to])]
+fn both(from: u32, to: u32, then: impl FnOnce() -> Then) -> Then {
+    let _ = (from, to);
+    then()
+}
+
+/// The same lock as [`ledger`], where the order is meant.
+#[auto_mutex(name = "ordered:ledger", key = "{month}", order = "at start only")]
+fn ledger_at_start(month: u32) -> Then {
+    let _ = month;
+    Ok(())
+}
+
+#[auto_semaphore(name = "ordered:pool", permits = 2, order = "a pool")]
+fn pool() -> Then {
+    Ok(())
+}
+
+#[auto_read(name = "ordered:book", order = "a reader")]
+fn read_book() -> Then {
+    Ok(())
+}
+
+#[auto_write(name = "ordered:page", order = "a writer")]
+fn write_page() -> Then {
+    Ok(())
+}
+
+struct Block;
+
+#[auto_mutex(order = "of the block")]
+impl Block {
+    fn inherits(&self) -> Then {
+        Ok(())
+    }
+}
+
+fn named(edges: &[OrderEdge]) -> Vec<(String, Option<&str>)> {
+    let named = |edge: &OrderEdge| format!("{} > {}", edge.before.class, edge.after.class);
+    edges
+        .iter()
+        .map(|edge| (named(edge), edge.allowed.as_deref()))
+        .collect()
+}
+
+fn line_of(function: &str) -> u32 {
+    let found = sites().into_iter().find(|site| site.function() == function);
+    found.expect("a site").line()
+}
+
+#[test]
+fn a_class_is_the_template_of_the_names() {
+    let client = client();
+    let call = |month| {
+        ledger(month, || {
+            scoped_on(&client, account(month + 5, async || Ok(())))
+        })
+    };
+    client
+        .blocking_scope(|| call(1).and_then(|()| call(2)))
+        .unwrap();
+    let edges = client.lock_order();
+    let expected = "ordered:ledger:{month} > ordered:account:{id}".to_owned();
+    assert_eq!(named(&edges), [(expected, None)]);
+    assert_eq!(
+        (&*edges[0].before.file, &*edges[0].after.file),
+        (file!(), file!())
+    );
+    assert_eq!(edges[0].before.line, line_of("ledger"));
+    assert_eq!(edges[0].after.line, line_of("account"));
+    assert_eq!(edges[0].program.package, env!("CARGO_PKG_NAME"));
+    client.assert_lock_order();
+}
+
+#[test]
+fn opposite_orders_are_found() {
+    let client = client();
+    client
+        .blocking_scope(|| ledger(1, || scoped_on(&client, account(7, async || Ok(())))))
+        .unwrap();
+    scoped_on(&client, account(7, async || ledger(2, || Ok(())))).unwrap();
+    let edges = client.lock_order();
+    assert!(
+        edges.len() == 2 && edges.iter().all(|edge| edge.inverted),
+        "{edges:?}"
+    );
+}
+
+#[test]
+fn another_key_of_the_same_function_is_found_and_keys_is_the_remedy() {
+    let client = client();
+    client
+        .blocking_scope(|| both(1, 2, || ledger(1, || Ok(()))))
+        .unwrap();
+    client.assert_lock_order();
+    // Both again: no new lock.
+    client
+        .blocking_scope(|| both(1, 2, || both(2, 1, || Ok(()))))
+        .unwrap();
+    client.assert_lock_order();
+    client
+        .blocking_scope(|| ledger(1, || ledger(2, || Ok(()))))
+        .unwrap();
+    let edges = client.lock_order();
+    let inverted: Vec<_> = edges.iter().filter(|edge| edge.inverted).collect();
+    assert_eq!(inverted.len(), 1, "{edges:?}");
+    assert_eq!(inverted[0].before, inverted[0].after);
+    // Another lock while one of several is held.
+    client
+        .blocking_scope(|| both(1, 2, || both(2, 3, || Ok(()))))
+        .unwrap();
+    let edges = client.lock_order();
+    assert_eq!(
+        edges.iter().filter(|edge| edge.inverted).count(),
+        2,
+        "{edges:?}"
+    );
+}
+
+#[test]
+fn what_is_meant_is_marked_with_its_reason_and_never_inverted() {
+    let client = client();
+    let start = account(7, async || ledger_at_start(1));
+    scoped_on(&client, start).unwrap();
+    client
+        .blocking_scope(|| ledger(1, || scoped_on(&client, account(7, async || Ok(())))))
+        .unwrap();
+    client.assert_lock_order();
+    let edges = client.lock_order();
+    let marked = "ordered:account:{id} > ordered:ledger:{month}".to_owned();
+    assert!(
+        named(&edges).contains(&(marked, Some("at start only"))),
+        "{edges:?}"
+    );
+    assert!(edges.iter().all(|edge| !edge.inverted));
+}
+
+#[test]
+fn every_attribute_and_a_block_take_the_option() {
+    let client = client();
+    let inside = || {
+        pool()?;
+        read_book()?;
+        write_page()?;
+        Block.inherits()
+    };
+    client.blocking_scope(|| ledger(1, inside)).unwrap();
+    let edges = client.lock_order();
+    let mut reasons: Vec<_> = edges
+        .iter()
+        .filter_map(|edge| edge.allowed.as_deref())
+        .collect();
+    reasons.sort_unstable();
+    assert_eq!(reasons, ["a pool", "a reader", "a writer", "of the block"]);
+}

@@ -1,0 +1,269 @@
+//! The order in which locks are taken: what makes an edge, and what two clients know of each other.
+
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, Mutex, OrderEdge};
+use auto_mutex_tests::events::becomes;
+use auto_mutex_tests::stores::TestStore;
+
+/// A mutex whose class has its name.
+fn mutex(client: &Client, class: &'static str) -> Mutex {
+    client.mutex(class).metrics_label(class)
+}
+
+/// Takes `after` inside `before`.
+async fn nest(client: &Client, before: &'static str, after: &'static str) {
+    let (before, after) = (mutex(client, before), mutex(client, after));
+    let inner = before.synchronize(async |_| after.synchronize(async |_| ()).await);
+    inner.await.unwrap().unwrap();
+}
+
+/// The edges of a client: `before after`, in order.
+fn edges(client: &Client) -> Vec<String> {
+    let text = |edge: &OrderEdge| format!("{} {}", edge.before.class, edge.after.class);
+    let mut edges: Vec<_> = client.lock_order().iter().map(text).collect();
+    edges.sort();
+    edges
+}
+
+fn is_inverted(client: &Client) -> bool {
+    client.lock_order().iter().any(|edge| edge.inverted)
+}
+
+pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
+    let client = store.member();
+    for _ in 0..3 {
+        nest(&client, "a", "b").await;
+    }
+    let known = client.lock_order();
+    assert_eq!(known.len(), 1, "{known:?}");
+    let edge = &known[0];
+    assert_eq!((&*edge.before.class, &*edge.after.class), ("a", "b"));
+    for class in [&edge.before, &edge.after] {
+        assert_eq!(class.file, file!());
+        assert!(class.line > 1, "{class:?}");
+    }
+    assert_eq!(edge.program.pid, std::process::id());
+    assert_eq!(edge.namespace.as_deref(), Some("suite"));
+    assert!(!edge.inverted && edge.allowed.is_none());
+    client.assert_lock_order();
+}
+
+pub(crate) async fn every_lock_around_a_call_counts(store: &dyn TestStore) {
+    let client = store.member();
+    let inner = async || nest(&client, "b", "c").await;
+    mutex(&client, "a")
+        .synchronize(async |_| inner().await)
+        .await
+        .unwrap();
+    assert_eq!(edges(&client), ["a b", "a c", "b c"]);
+}
+
+pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn TestStore) {
+    let client = store.member();
+    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let inside = async {
+        // An attempt.
+        assert!(b.try_lock().await.unwrap().is_some());
+        assert!(b.clone().block(0).lock().await.is_ok());
+        // The same lock again.
+        let again = a.clone().reentrant().lock().await;
+        assert!(again.is_ok());
+        // By hand, with both kinds of handles without a class.
+        assert!(client.mutex("c").lock().await.is_ok());
+        assert!(
+            client
+                .mutex("c")
+                .metrics_label("by_hand")
+                .lock()
+                .await
+                .is_ok()
+        );
+        // Another client.
+        assert!(mutex(&store.member(), "d").lock().await.is_ok());
+        // Another task.
+        let other = mutex(&client, "e");
+        let task = tokio::spawn(async move { other.lock().await.map(drop) });
+        task.await.unwrap().unwrap();
+    };
+    a.synchronize(async |_| inside.await).await.unwrap();
+    // A guard is no body.
+    let guard = a.lock().await.unwrap();
+    assert!(b.lock().await.is_ok());
+    drop(guard);
+    // Nor has a body without a class an order.
+    let unnamed = client.mutex("c");
+    let inner = unnamed.synchronize(async |_| b.lock().await.map(drop));
+    inner.await.unwrap().unwrap();
+    assert_eq!(edges(&client), [""; 0]);
+}
+
+pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
+    let client = store.member();
+    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let b = b.block(Duration::from_secs(30));
+    a.synchronize(async |_| b.lock().await.map(drop))
+        .await
+        .unwrap()
+        .unwrap();
+    let polls = mutex(&client, "c").retries(3, 0.01);
+    a.synchronize(async |_| polls.lock().await.map(drop))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(edges(&client), ["a b", "a c"]);
+}
+
+pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore) {
+    let client = store.member();
+    let [one, two] = ["one", "two"].map(|class| client.rw_lock(class).metrics_label(class));
+    let read = one.synchronize_read(async |_| two.read().await.map(drop));
+    read.await.unwrap().unwrap();
+    let pool = client.semaphore("pool", 5).metrics_label("pool");
+    let permit = one.synchronize_read(async |_| pool.acquire().await.map(drop));
+    permit.await.unwrap().unwrap();
+    let inside = pool.synchronize(async |_| two.write().await.map(drop));
+    inside.await.unwrap().unwrap();
+    // More permits of the same semaphore.
+    let more = pool.synchronize(async |_| pool.acquire_many(2).await.map(drop));
+    more.await.unwrap().unwrap();
+    assert_eq!(edges(&client), ["one pool", "one two", "pool two"]);
+}
+
+pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn TestStore) {
+    let client = store.member();
+    let both = client.multi(["x", "y"]).metrics_label("both");
+    let taken = both.synchronize(async |_| both.clone().reentrant().lock().await.map(drop));
+    taken.await.unwrap().unwrap();
+    assert_eq!(edges(&client), [""; 0]);
+    // From an outer lock, and to an inner one, there is one.
+    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let inner = async || both.synchronize(async |_| b.lock().await.map(drop)).await;
+    a.synchronize(async |_| inner().await)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
+    assert_eq!(edges(&client), ["a b", "a both", "both b"]);
+    // An attempt makes none.
+    let attempt = client.multi(["v", "w"]).metrics_label("attempt");
+    let tried = a.synchronize(async |_| attempt.try_lock().await.map(drop));
+    tried.await.unwrap().unwrap();
+    assert_eq!(edges(&client).len(), 3);
+}
+
+pub(crate) async fn another_key_of_a_class_is_a_finding(store: &dyn TestStore) {
+    let client = store.member();
+    let [one, two] = ["1", "2"].map(|key| client.mutex(key).metrics_label("account"));
+    let again = one.clone().reentrant();
+    one.synchronize(async |_| again.lock().await.map(drop))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(edges(&client), [""; 0]);
+    one.synchronize(async |_| two.lock().await.map(drop))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(edges(&client), ["account account"]);
+    assert!(is_inverted(&client));
+    let panicked = std::panic::catch_unwind(|| client.assert_lock_order()).unwrap_err();
+    let text = panicked.downcast_ref::<String>().unwrap();
+    assert!(
+        text.contains("take them together with `keys = [..]`"),
+        "{text}"
+    );
+}
+
+pub(crate) async fn a_condition_variable_has_no_order(store: &dyn TestStore) {
+    let client = store.member();
+    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let waits = async {
+        let guard = b.lock().await?;
+        let condition = client.condvar("c");
+        condition.wait_timeout(guard, 0.01).await.map(drop)
+    };
+    a.synchronize(async |_| waits.await).await.unwrap().unwrap();
+    assert_eq!(edges(&client), ["a b"]);
+}
+
+pub(crate) async fn opposite_orders_are_found_without_a_deadlock(store: &dyn TestStore) {
+    let client = store.member();
+    nest(&client, "a", "b").await;
+    nest(&client, "b", "c").await;
+    assert!(!is_inverted(&client));
+    nest(&client, "c", "a").await;
+    assert!(client.lock_order().iter().all(|edge| edge.inverted));
+    let panicked = std::panic::catch_unwind(|| client.assert_lock_order()).unwrap_err();
+    let text = panicked.downcast_ref::<String>().unwrap();
+    assert_eq!(text.matches(file!()).count(), 6, "{text}");
+}
+
+pub(crate) async fn two_clients_know_each_others_orders(store: &dyn TestStore) {
+    let [here, there] = [(); 2].map(|()| store.member());
+    nest(&here, "a", "b").await;
+    nest(&there, "b", "a").await;
+    // The one whose edge came second gets the other one.
+    becomes("the orders meet", async || {
+        is_inverted(&here) || is_inverted(&there)
+    })
+    .await;
+    let knows = if is_inverted(&here) { &here } else { &there };
+    assert_eq!(edges(knows), ["a b", "b a"]);
+    assert!(knows.lock_order().iter().all(|edge| edge.inverted));
+}
+
+pub(crate) async fn clients_of_two_namespaces_do_not(store: &dyn TestStore) {
+    let connect = |namespace: &str| Client::connect(store.config().namespace(namespace)).unwrap();
+    let (here, there, third) = (connect("here"), connect("there"), connect("here"));
+    nest(&here, "a", "b").await;
+    nest(&there, "b", "a").await;
+    nest(&third, "b", "a").await;
+    becomes("the orders meet", async || {
+        is_inverted(&here) || is_inverted(&third)
+    })
+    .await;
+    assert_eq!(edges(&there), ["b a"]);
+    assert!(!is_inverted(&there));
+}
+
+pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
+    let allows = Client::connect(store.config().allow_order("b", "a")).unwrap();
+    nest(&allows, "a", "b").await;
+    nest(&allows, "b", "a").await;
+    assert!(!is_inverted(&allows));
+    let marked: Vec<_> = allows
+        .lock_order()
+        .into_iter()
+        .filter(|edge| edge.allowed.is_some())
+        .collect();
+    assert_eq!(marked.len(), 1);
+    assert_eq!(
+        (&*marked[0].before.class, &*marked[0].after.class),
+        ("b", "a")
+    );
+    // Another client gets the mark with the edge.
+    let other = store.member();
+    nest(&other, "a", "b").await;
+    let learnt = async || {
+        // Asks the store again with each new edge.
+        static CLASSES: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+        for class in CLASSES {
+            nest(&other, class, "z").await;
+        }
+        other.lock_order().iter().any(|edge| edge.allowed.is_some())
+    };
+    becomes("the other client knows", learnt).await;
+    assert!(!is_inverted(&other));
+}
+
+pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
+    let client = store.member();
+    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let thread = std::thread::spawn(move || -> Result<(), LockError> {
+        a.blocking_synchronize(|_| b.blocking_lock().map(drop))?
+    });
+    becomes("the thread ends", async || thread.is_finished()).await;
+    thread.join().unwrap().unwrap();
+    assert_eq!(edges(&client), ["a b"]);
+}
