@@ -479,10 +479,10 @@ impl World {
             since,
             registered: None,
         };
-        let held = self.tasks[task].held.iter();
-        let held: Vec<Arc<dyn HeldLock>> = held
-            .map(|held| -> Arc<dyn HeldLock> { held.clone() })
-            .collect();
+        let mut held: Vec<Arc<dyn HeldLock>> = Vec::new();
+        for hold in &self.tasks[task].held {
+            held.push(hold.clone());
+        }
         if !held.is_empty() {
             let waiting = Wait {
                 client: self.clients[member],
