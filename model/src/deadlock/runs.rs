@@ -1,6 +1,8 @@
 //! Which runs there are.
 
-use super::rules::{Rules, Safeguard};
+use super::rules::Rules;
+#[cfg(feature = "checker")]
+use super::rules::Safeguard;
 
 /// Each task in a member of its own.
 const APART: &[u8] = &[0, 1, 2];
@@ -17,6 +19,7 @@ pub struct Run {
 }
 
 /// Rules under which a property does not hold.
+#[cfg(feature = "checker")]
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// What is missing.
