@@ -1,6 +1,6 @@
 //! What the small examples share: which store they use.
 //!
-//! The examples themselves lie beside this folder, one file each; `cluster` has a folder of its own, and
+//! The examples themselves lie beside this folder, one file each; `cluster` and `deadlock` have folders of their own, and
 //! `axum_handler` a package.
 
 #![forbid(unsafe_code)]

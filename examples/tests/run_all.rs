@@ -1,7 +1,7 @@
 //! Runs every example of this package as a user would, and reads what it says.
 //!
 //! `cargo test` builds the examples before it runs this. They run on memory; `cluster` also on a Redis of its own
-//! where redis-server is installed.
+//! where redis-server is installed, and `deadlock` only there.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
@@ -142,6 +142,47 @@ fn cron_job() {
     let said = succeeds(&mut example("cron_job"), &["5 nodes"]);
     assert_eq!(said.matches("cleans up").count(), 3, "{said}");
     assert_eq!(said.matches("ran 1 time(s)").count(), 3, "{said}");
+}
+
+#[test]
+fn deadlock_on_redis() {
+    if !has_redis() {
+        eprintln!("skipped: no redis-server on the PATH");
+        return;
+    }
+    let said = succeeds(
+        &mut example("deadlock"),
+        &[
+            "WARN auto_mutex::acquire: a deadlock: these calls wait for each other",
+            "pay    gives up: lock `",
+            "count  fails, and tries again: deadlock: ",
+        ],
+    );
+    let cycle = [
+        "(deadlock::jobs::count, examples/deadlock/jobs.rs:",
+        "holds deadlock-",
+        "waits for deadlock-",
+        "(deadlock::jobs::look_at, examples/deadlock/jobs.rs:",
+        "; held by ",
+        "(deadlock::jobs::pay, examples/deadlock/jobs.rs:",
+        "(deadlock::jobs::reserve, examples/deadlock/jobs.rs:",
+    ];
+    let is_described = |line: &str| cycle.iter().all(|part| line.contains(part));
+    let is_warning = |line: &&str| line.contains("WARN") && line.contains("fails=false");
+    let mut warnings = said.lines().filter(is_warning);
+    assert!(warnings.next().is_some_and(is_described), "{said}");
+    assert_eq!(warnings.next(), None, "{said}");
+    assert_eq!(said.matches("fails, and tries again").count(), 1, "{said}");
+    assert_eq!(said.matches("is done").count(), 3, "{said}");
+}
+
+#[test]
+fn deadlock_without_redis() {
+    let output = example("deadlock").env("PATH", "/nowhere").output();
+    let output = output.expect("it starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(complaint.contains("no redis-server"), "{complaint}");
 }
 
 /// What the last lines of `cluster` must say, on any store.

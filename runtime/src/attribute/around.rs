@@ -135,7 +135,7 @@ where
             let guard = ready!(acquire.poll(cx));
             lock.acquire.set(None);
             let guard = guard?;
-            *lock.span = BodySpan::of(guard.holds());
+            lock.span.begin(guard.holds());
             *lock.guard = Some(guard);
         }
         let Some(guard) = lock.guard else {
@@ -146,7 +146,7 @@ where
             task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
         };
         if polled.is_ready() {
-            *lock.span = BodySpan::default();
+            lock.span.end();
         }
         polled
     }

@@ -9,6 +9,7 @@ use crate::error::LockError;
 use crate::handle::{Guard, Holding, Taking, log_obtained};
 use crate::multi::{MultiGuard, take};
 use crate::mutex::{MutexGuard, ONE_OF_ONE};
+use crate::queue::Acquire;
 use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
 use crate::semaphore::Permit;
 use crate::wait::block_on;
@@ -34,14 +35,11 @@ pub trait Lock: Guard + Sized {
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
-/// A call for one lock. It begins when it is first polled; after that it does not keep the request.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would cost each call an allocation"
-)]
+/// A call for one lock. It begins when it is first polled. A call that waits does not keep the request.
+/// Not polled again after its end.
 enum Call<L> {
     Asked(Request<L>),
-    Begun(Taking),
+    Waiting(Acquire),
 }
 
 impl<L> Call<L> {
@@ -51,15 +49,23 @@ impl<L> Call<L> {
         start: impl FnOnce(&Request<L>) -> Result<Taking, LockError>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Holding, LockError>> {
-        if let Self::Asked(request) = self {
-            *self = Self::Begun(start(request)?);
-        }
-        let Self::Begun(taking) = self else {
-            return Poll::Pending;
+        let holding = match self {
+            Self::Waiting(acquire) => ready!(Self::wait(acquire, cx))?,
+            Self::Asked(request) => match start(request)? {
+                Taking::Obtained(holding) => holding,
+                Taking::Waiting(mut acquire) => {
+                    let polled = Self::wait(&mut acquire, cx);
+                    *self = Self::Waiting(acquire);
+                    ready!(polled)?
+                }
+            },
         };
-        let holding = ready!(Pin::new(taking).poll(cx))?;
         log_obtained(holding.first());
         Poll::Ready(Ok(holding))
+    }
+
+    fn wait(acquire: &mut Acquire, cx: &mut Context<'_>) -> Poll<Result<Holding, LockError>> {
+        Pin::new(acquire).poll(cx).map_ok(Holding::new)
     }
 }
 

@@ -33,14 +33,59 @@ pub struct Request<L> {
     several: bool,
     /// The `Display` of some part failed.
     key_failed: bool,
+    permits: u32,
+    /// The options of this call, if the site does not say them all. Few calls have any, and each call copies its request
+    /// several times, so they are boxed.
+    given: Option<Box<Given>>,
+    lock: PhantomData<fn() -> L>,
+}
+
+/// The options of a call: those of its site, and those that only the call knows.
+#[derive(Debug)]
+struct Given {
     /// All options except `retries` and `interval`.
     options: Options,
     retries: Option<u32>,
     interval: Option<Duration>,
-    permits: u32,
     was: Option<&'static str>,
     owner: Option<String>,
-    lock: PhantomData<fn() -> L>,
+}
+
+/// The options that the site says, except `retries` and `interval`.
+#[inline]
+fn options_of(site: &'static Site) -> Options {
+    let [expire, block, at_least, _] = site.lengths();
+    Options {
+        expire,
+        block,
+        at_least: at_least.unwrap_or_default(),
+        reentrant: true,
+        label: Some(site.label()),
+        ..Options::default()
+    }
+}
+
+impl Given {
+    /// The options of the site, to add some.
+    fn by(site: &'static Site) -> Self {
+        let [.., interval] = site.lengths();
+        Self {
+            options: options_of(site),
+            retries: None,
+            interval,
+            was: None,
+            owner: None,
+        }
+    }
+
+    /// All options of how the lock is taken.
+    fn options(&self) -> Options {
+        let interval = self.interval.unwrap_or(INTERVAL);
+        Options {
+            retries: self.retries.map(|retries| (retries, interval)),
+            ..self.options
+        }
+    }
 }
 
 impl<L> Request<L> {
@@ -53,7 +98,6 @@ impl<L> Request<L> {
     /// The request of a function of the type `T`.
     #[must_use]
     pub fn of<T: ?Sized>(site: &'static Site) -> Self {
-        let [expire, block, at_least, interval] = site.lengths();
         Self {
             site,
             self_type: std::any::type_name::<T>(),
@@ -61,21 +105,15 @@ impl<L> Request<L> {
             keys: Vec::new(),
             several: false,
             key_failed: false,
-            options: Options {
-                expire,
-                block,
-                at_least: at_least.unwrap_or_default(),
-                reentrant: true,
-                label: Some(site.label()),
-                ..Options::default()
-            },
-            retries: None,
-            interval,
             permits: 0,
-            was: None,
-            owner: None,
+            given: None,
             lock: PhantomData,
         }
+    }
+
+    fn given(&mut self) -> &mut Given {
+        let site = self.site;
+        self.given.get_or_insert_with(|| Box::new(Given::by(site)))
     }
 
     /// `client = …`
@@ -85,28 +123,32 @@ impl<L> Request<L> {
 
     /// `expire = …`, an expression
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
-        self.options.expire = self.options.length("expire", expire.length());
+        let options = &mut self.given().options;
+        options.expire = options.length("expire", expire.length());
     }
 
     /// `block = …`, an expression
     pub fn block<D: IsDuration>(&mut self, block: D) {
-        self.options.block = self.options.length("block", block.block());
+        let options = &mut self.given().options;
+        options.block = options.length("block", block.block());
     }
 
     /// `at_least = …`, an expression
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
-        let at_least = self.options.length("at_least", at_least.length());
-        self.options.at_least = at_least.unwrap_or_default();
+        let options = &mut self.given().options;
+        let at_least = options.length("at_least", at_least.length());
+        options.at_least = at_least.unwrap_or_default();
     }
 
     /// `retries = …`
     pub fn retries(&mut self, retries: u32) {
-        self.retries = Some(retries);
+        self.given().retries = Some(retries);
     }
 
     /// `interval = …`, an expression
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
-        self.interval = self.options.length("interval", interval.length());
+        let given = self.given();
+        given.interval = given.options.length("interval", interval.length());
     }
 
     /// Adds a part to the key.
@@ -132,11 +174,9 @@ impl<L> Request<L> {
             Some(client) => Cow::Owned(client.clone()),
             None => Client::in_force()?,
         };
-        let options = Options {
-            retries: self
-                .retries
-                .map(|retries| (retries, self.interval.unwrap_or(INTERVAL))),
-            ..self.options
+        let options = match &self.given {
+            Some(given) => given.options(),
+            None => options_of(self.site),
         };
         Ok((client, options))
     }
@@ -149,34 +189,40 @@ impl<L> Request<L> {
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
-            _ => Cow::Owned(self.keyed(&client)?),
+            _ => Cow::Owned(self.keyed(known, &client)?),
         };
-        let owner = self.owner.as_deref().map(|owner| Owner::Here(owner.into()));
+        let owner = self.given.as_ref().and_then(|given| given.owner.as_deref());
+        let owner = owner.map(|owner| Owner::Here(owner.into()));
         let meta = self.meta(known, &client);
         let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner.as_ref());
         target.start(&options, demand, None, blocking)
     }
 
-    fn keyed(&self, client: &Client) -> Result<Name, LockError> {
+    fn keyed(&self, known: Option<&OfClient>, client: &Client) -> Result<Name, LockError> {
         let key = self.keys.first().map(Vec::as_slice).unwrap_or_default();
-        self.finish(self.site.keyed(self.scope(client), key))
+        self.finish(self.site.keyed(self.scope(known, client), key))
     }
 
-    fn scope(&self, client: &Client) -> NameBuilder {
-        self.site.called(client.namespace(), self.self_type)
+    /// The name without the key.
+    fn scope(&self, known: Option<&OfClient>, client: &Client) -> NameBuilder {
+        match known.and_then(|known| known.scope.as_ref()) {
+            Some(scope) => scope.clone(),
+            None => self.site.called(client.namespace(), self.self_type),
+        }
     }
 
     /// The site's cache for `client`, if the site was first called with this client.
     #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
-        self.site.of_client(client.id(), || OfClient {
-            id: client.id(),
-            meta: self.write_meta(client).to_string(),
-            name: self
-                .site
-                .is_fixed()
-                .then(|| self.scope(client).finish().ok())
-                .flatten(),
+        self.site.of_client(client.id(), || {
+            let fixed = self.site.is_fixed();
+            let scope = fixed.then(|| self.scope(None, client));
+            OfClient {
+                id: client.id(),
+                meta: self.write_meta(client).to_string(),
+                name: scope.clone().and_then(|scope| scope.finish().ok()),
+                scope,
+            }
         })
     }
 
@@ -210,14 +256,14 @@ impl Request<MutexGuard> {
     /// `owner = …`
     pub fn owner<M, N: OwnerName<M> + ?Sized>(&mut self, owner: &N) {
         // An owner whose `Display` fails is refused like an empty one.
-        self.owner = Some(owner.name().unwrap_or_default());
+        self.given().owner = Some(owner.name().unwrap_or_default());
     }
 }
 
 impl Request<MultiGuard> {
     /// `was = …`
     pub fn was(&mut self, was: &'static str) {
-        self.was = Some(was);
+        self.given().was = Some(was);
     }
 
     /// The name that `was` gives, without the key.
@@ -269,12 +315,13 @@ impl Request<MultiGuard> {
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
-        let scope = self.scope(&client);
-        let meta = self.meta(self.known(&client), &client);
+        let known = self.known(&client);
+        let (scope, meta) = (self.scope(known, &client), self.meta(known, &client));
+        let was = self.given.as_ref().and_then(|given| given.was);
         let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
-            let old = self.was.map(|was| self.old_scope(&client, was).parts(key));
+            let old = was.map(|was| self.old_scope(&client, was).parts(key));
             for name in [Some(new), old].into_iter().flatten() {
                 let name = Cow::Owned(self.finish(name)?);
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));
@@ -299,5 +346,16 @@ impl Request<Permit> {
             });
         }
         semaphore::demand(1, self.permits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An async call copies its request several times. On a 64-bit machine.
+    #[test]
+    fn a_request_stays_small() {
+        assert!(size_of::<Request<MutexGuard>>() <= 72);
     }
 }

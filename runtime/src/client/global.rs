@@ -87,9 +87,13 @@ pub fn client() -> Result<Client, LockError> {
 /// Like [`client`], without cloning the global one.
 #[inline]
 pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
-    let current = scope::current().map(Cow::Owned);
-    let current = current.or_else(|| GLOBAL.get().map(Cow::Borrowed));
-    current.ok_or(LockError::NotSetUp)
+    if let Some(scoped) = scope::current() {
+        return Ok(Cow::Owned(scoped));
+    }
+    match GLOBAL.get() {
+        Some(client) => Ok(Cow::Borrowed(client)),
+        None => Err(LockError::NotSetUp),
+    }
 }
 
 /// Shuts the global client down, if there is one: see [`Client::shutdown`]. After that, [`setup`] cannot make another

@@ -7,6 +7,7 @@ use crate::store::{Op, Reply, Signal, Ticket};
 
 impl Condvar {
     /// Wakes the waiter that has waited longest. Returns `false` if nobody waits. The caller need not hold the mutex.
+    /// (A quorum may also wake a waiter that begins to wait at this moment, and return `false`.)
     ///
     /// If that waiter does not take the notification within two seconds (its process died), the next waiter gets the
     /// notification less than a second later. The next waiter also gets it if the first waiter is dropped, or dies

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::Condvar;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
-use crate::handle::{Guard, Holding, note_holds, want};
+use crate::handle::{Guard, Holding, note_holds, want, within};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::{Call, Watch};
+use crate::observe::{BY_HAND, Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
@@ -140,16 +140,9 @@ impl Condvar {
             at_least: Duration::ZERO,
         };
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        target.join(&Want {
+        target.join(&mut Want {
             relies: true,
-            ..want(
-                target.client.id(),
-                share,
-                terms,
-                patience,
-                target.meta(),
-                blocking,
-            )
+            ..want(share, terms, patience, target.meta(), BY_HAND, blocking)
         })
     }
 }
@@ -158,16 +151,16 @@ impl Condvar {
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {
-        owner: Owner::in_store(grant.owner.as_ref()),
+        owner: Owner::in_store(grant.owner()),
         ..Share::of(grant.units, grant.capacity)
     };
     let (terms, patience) = (released.terms(), Patience::Queue(None));
     let (client, meta) = (released.client_id(), grant.meta.clone());
     let member = released.local().member();
     let mut want = Want {
-        owner: grant.owner.clone(),
-        label: grant.label,
-        ..want(client, share, terms, patience, meta, blocking)
+        owner: grant.owner().cloned(),
+        within: within(client, blocking),
+        ..want(share, terms, patience, meta, grant.label, blocking)
     };
     note_holds(&mut want, client, &[]);
     let watch = Watch::begin(member.observer(), || Call {

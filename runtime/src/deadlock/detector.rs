@@ -240,7 +240,7 @@ impl Detector {
         state: &mut State,
         id: WaitId,
         mut search: Search,
-        holds: Vec<(Name, WaitingHold)>,
+        holds: Vec<WaitingHold>,
         now: Instant,
         todos: &mut Vec<Todo>,
     ) {

@@ -1,6 +1,6 @@
 //! [`Graph`]: who waits for whom, as one search has found it, and which waits can never end.
 //!
-//! A pure calculation. A hold is *blocked* if its task waits for another lock, and that wait can never end. A wait can
+//! A pure calculation. A hold is *blocked* if its task waits for other locks, and none of these waits can ever end. A wait can
 //! never end if the units that blocked holds keep leave too few for it, or for a waiter before it in the queue. Whatever is
 //! not known to be blocked counts as something that will end: so missing knowledge hides a deadlock, and never makes one up.
 
@@ -223,15 +223,16 @@ impl Graph {
         })
     }
 
-    /// The holds that are never released: first takes all holds whose tasks wait, then removes those whose waits can
-    /// end, until none is left to remove.
+    /// The holds that are never released: first takes all holds whose tasks wait, then removes those of which a wait can
+    /// end, until none is left to remove. (One of several branches of a task may be enough for it, as in `select!`. If it
+    /// needs all of them, the deadlock is found when the others have ended.)
     fn blocked(&self) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
         let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
         loop {
             let free = |ticket: &&Ticket| {
                 let waits = &self.holds[*ticket].waits;
-                waits.iter().all(|wait| self.ends(wait, &blocked))
+                waits.iter().any(|wait| self.ends(wait, &blocked))
             };
             let freed: Vec<Ticket> = blocked.iter().filter(free).copied().collect();
             if freed.is_empty() {

@@ -19,6 +19,9 @@ mod waits;
 
 pub(crate) use self::detector::{Detector, Todo, Verdict, answer};
 pub(crate) use self::graph::WaitId;
+#[cfg(repository)]
+#[cfg(test)]
+pub(crate) use self::graph::{Wait, WaitingHold};
 pub(crate) use self::probe::{Answer, Probe};
 pub(crate) use self::waits::{HeldLock, Registered, TaskWait, WaitView, Waiting};
 

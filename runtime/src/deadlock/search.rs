@@ -31,7 +31,7 @@ pub(super) enum Question {
 #[derive(Debug)]
 pub(super) struct Search {
     root: WaitId,
-    /// In the questions and their answers, so that an answer to another round counts for nothing.
+    /// In the questions and their answers, so that no answer is taken for one to another round.
     round: u64,
     /// The result of the first round.
     first: Option<Graph>,
@@ -71,11 +71,9 @@ impl Search {
     }
 
     /// Begins a round with the holds of the task.
-    pub(super) fn begin(&mut self, holds: Vec<(Name, WaitingHold)>) -> Vec<Question> {
+    pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Question> {
         let mut questions = Vec::new();
-        for (name, hold) in holds {
-            // The name tells which of its tickets wait for this hold, and which client is to be told.
-            self.inspect(&name, &mut questions);
+        for hold in holds {
             self.asked.insert(hold.ticket);
             self.learn(hold, &mut questions);
         }
@@ -95,12 +93,9 @@ impl Search {
         questions
     }
 
-    /// The answer of a client.
+    /// The answer of a client to a question of this round.
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Question> {
         let mut questions = Vec::new();
-        if answer.round != self.round {
-            return questions;
-        }
         for ticket in answer.free {
             self.is_answer(ticket);
         }

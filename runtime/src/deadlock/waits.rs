@@ -2,9 +2,9 @@
 //!
 //! A task may hold a lock of one client and wait for a lock of another. So the list belongs to the process.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Deadlock;
@@ -12,6 +12,7 @@ use super::graph::{Wait, WaitId, WaitingHold};
 use crate::config::Endpoint;
 use crate::error::LockError;
 use crate::name::Name;
+use crate::process::forks;
 use crate::store::{SharedStr, Ticket};
 
 /// A lock that a task holds.
@@ -20,7 +21,6 @@ pub(crate) trait HeldLock: Send + Sync {
     fn client(&self) -> u64;
     /// Whether it is in the store at `endpoint`, which other clients of this process may use, too.
     fn is_at(&self, endpoint: &Endpoint) -> bool;
-    fn name(&self) -> &Name;
     fn ticket(&self) -> Ticket;
     /// The place where it was taken, encoded for the store.
     fn meta(&self) -> SharedStr;
@@ -92,13 +92,11 @@ impl TaskWait {
     }
 
     /// The holds of its task in the store of `client`, with their waits there.
-    pub(super) fn holds_at(&self, client: u64, endpoint: &Endpoint) -> Vec<(Name, WaitingHold)> {
+    pub(super) fn holds_at(&self, client: u64, endpoint: &Endpoint) -> Vec<WaitingHold> {
         let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(endpoint);
-        let waiting = self.holds.iter().filter(here).filter_map(|hold| {
-            let waiting = waits_of(hold.client(), endpoint, hold.ticket())?;
-            Some((hold.name().clone(), waiting))
-        });
-        waiting.collect()
+        let holds = self.holds.iter().filter(here);
+        let waiting = |hold: &Arc<dyn HeldLock>| waits_of(hold.client(), endpoint, hold.ticket());
+        holds.filter_map(waiting).collect()
     }
 }
 
@@ -133,12 +131,14 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
 }
 
 /// By the client and the ticket of a hold: the waits of its task.
-type Waits = HashMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
+type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
 
-static WAITS: LazyLock<Mutex<Waits>> = LazyLock::new(Mutex::default);
+/// A forked child has another list than its parent: a thread of the parent may have locked that one at the fork.
+static WAITS: [Mutex<Waits>; 8] = [const { Mutex::new(Waits::new()) }; 8];
 
 fn lock() -> MutexGuard<'static, Waits> {
-    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+    let waits = &WAITS[forks() as usize % WAITS.len()];
+    waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An entry of the list, until it is dropped.

@@ -26,6 +26,7 @@ chapters! {
     fencing: "fencing.md",
     testing: "testing.md",
     observe: "observe.md",
+    deadlocks: "deadlocks.md",
     moving: "moving.md",
     production: "production.md",
     operator: "operator.md" with "top.svg",

@@ -33,7 +33,7 @@ pub(crate) use self::options::{FOREVER, Options, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};
-pub(crate) use self::target::{AcquireTarget, note_holds, want};
+pub(crate) use self::target::{AcquireTarget, note_holds, want, within};
 use crate::client::Client;
 use crate::error::LockError;
 use crate::store::Owner;

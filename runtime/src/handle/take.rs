@@ -1,19 +1,14 @@
 //! Taking a lock of any kind.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use super::{Demand, Handle, Holding, Options};
 use crate::error::LockError;
 use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
 
 /// A call that has begun.
-#[must_use = "futures do nothing unless polled"]
 pub(crate) enum Taking {
-    /// The lock was free, or the calling task holds it already. `None` after the result was taken out.
-    Obtained(Option<Holding>),
+    /// The lock was free, or the calling task holds it already.
+    Obtained(Holding),
     Waiting(Acquire),
 }
 
@@ -22,23 +17,8 @@ impl Taking {
     #[inline]
     pub(crate) fn blocking(self) -> Result<Holding, LockError> {
         match self {
-            Self::Obtained(holding) => holding.ok_or(LockError::ShutDown),
+            Self::Obtained(holding) => Ok(holding),
             Self::Waiting(acquire) => acquire.blocking().map(Holding::new),
-        }
-    }
-}
-
-impl Future for Taking {
-    type Output = Result<Holding, LockError>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Self::Obtained(holding) => match holding.take() {
-                Some(holding) => Poll::Ready(Ok(holding)),
-                None => Poll::Pending,
-            },
-            Self::Waiting(acquire) => Pin::new(acquire).poll(cx).map_ok(Holding::new),
         }
     }
 }
@@ -50,7 +30,11 @@ impl Handle {
         demand: Demand,
     ) -> Result<Holding, LockError> {
         let taking = self.resolve()?.start(options, demand, None, false)?;
-        Ok(self.keep(taking.await?, false))
+        let holding = match taking {
+            Taking::Obtained(holding) => holding,
+            Taking::Waiting(acquire) => Holding::new(acquire.await?),
+        };
+        Ok(self.keep(holding, false))
     }
 
     #[inline]
@@ -70,8 +54,10 @@ impl Handle {
         demand: Demand,
     ) -> Result<Option<Holding>, LockError> {
         let none = Some(Patience::NONE);
-        let taken = match self.resolve()?.start(options, demand, none, false) {
-            Ok(taking) => taking.await,
+        let taking = self.resolve()?.start(options, demand, none, false);
+        let taken = match taking {
+            Ok(Taking::Obtained(holding)) => Ok(holding),
+            Ok(Taking::Waiting(acquire)) => acquire.await.map(Holding::new),
             Err(error) => Err(error),
         };
         unless_taken(taken.map(|holding| self.keep(holding, false)))

@@ -11,7 +11,7 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::member::Caller;
 use crate::name::Name;
-use crate::observe::{BY_HAND, Call, LockLabels, Watch};
+use crate::observe::{Call, LockLabels, Watch};
 use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, Within, home};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
@@ -46,7 +46,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. `store_timeout`, if given, replaces the store timeout of the options.
+    /// Begins a call. `patience`, if given, replaces that of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -60,20 +60,21 @@ impl<'a> AcquireTarget<'a> {
             holding.check()?;
             holding.nest(terms.expire);
             holding.keep(terms.at_least);
-            return Ok(Taking::Obtained(Some(holding)));
+            return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let mut want = self.want(demand, terms, patience, options.label(), blocking)?;
+        let mut want = self.want(demand, terms, patience, options.label(), blocking);
+        self.name_owner(&mut want)?;
         let mut watch = self.watch(&want);
         let recent = LockQueue::recent(self.client.member(), &self.name);
         if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
             if let Some(watch) = &mut watch {
                 watch.granted(slice::from_ref(&hold));
             }
-            return Ok(Taking::Obtained(Some(Holding::new(hold))));
+            return Ok(Taking::Obtained(Holding::new(hold)));
         }
         note_holds(&mut want, self.client.id(), &[]);
-        Acquire::call(self.join(&want), watch).map(Taking::Waiting)
+        Acquire::call(self.join(&mut want), watch).map(Taking::Waiting)
     }
 
     /// Reports a call that begins now, if anybody wants reports.
@@ -121,7 +122,7 @@ impl<'a> AcquireTarget<'a> {
             let found = (found.capacity, found.takes);
             return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
-        let shares = match (self.owner, &hold.grant().owner) {
+        let shares = match (self.owner, hold.grant().owner()) {
             (Some(owner), Some(other)) => owner == other,
             _ => reentrant,
         };
@@ -154,11 +155,13 @@ impl<'a> AcquireTarget<'a> {
         blocking: bool,
         held: &[Arc<Hold>],
     ) -> Result<Acquire, LockError> {
-        let mut want = self.want(demand, terms, patience, label, blocking)?;
+        let mut want = self.want(demand, terms, patience, label, blocking);
+        self.name_owner(&mut want)?;
         note_holds(&mut want, self.client.id(), held);
-        self.join(&want)
+        self.join(&mut want)
     }
 
+    /// The request without the owner.
     #[inline]
     fn want(
         &self,
@@ -167,14 +170,16 @@ impl<'a> AcquireTarget<'a> {
         patience: Patience,
         label: &'static str,
         blocking: bool,
-    ) -> Result<Want, LockError> {
-        let share = demand.share();
+    ) -> Want {
+        let (share, meta) = (demand.share(), self.meta.clone());
+        want(share, terms, patience, meta, label, blocking)
+    }
+
+    /// Makes `want` the request of the owner, if there is one.
+    #[inline]
+    fn name_owner(&self, want: &mut Want) -> Result<(), LockError> {
         let Some(owner) = self.owner else {
-            let meta = self.meta.clone();
-            return Ok(Want {
-                label,
-                ..want(self.client.id(), share, terms, patience, meta, blocking)
-            });
+            return Ok(());
         };
         if owner.name().is_empty() {
             return Err(LockError::InvalidOption {
@@ -182,21 +187,16 @@ impl<'a> AcquireTarget<'a> {
                 reason: "it is empty: name somebody, or leave it out",
             });
         }
-        let share = Share {
-            owner: Owner::in_store(self.owner),
-            ..share
-        };
-        let meta = Meta::owned(&self.meta, owner);
-        Ok(Want {
-            owner: Some(owner.clone()),
-            label,
-            ..want(self.client.id(), share, terms, patience, meta, blocking)
-        })
+        want.share.owner = Owner::in_store(self.owner);
+        want.meta = Meta::owned(&self.meta, owner);
+        want.owner = Some(owner.clone());
+        Ok(())
     }
 
-    /// The request to the queue.
-    pub(crate) fn join(&self, want: &Want) -> Result<Acquire, LockError> {
+    /// The request to the queue. Notes what it is [`within`].
+    pub(crate) fn join(&self, want: &mut Want) -> Result<Acquire, LockError> {
         let member = self.client.member();
+        want.within = within(self.client.id(), want.blocking);
         let entered = member.with_queue(&self.name, |local| local.enter(want))?;
         let nested = || {
             want.within
@@ -204,9 +204,8 @@ impl<'a> AcquireTarget<'a> {
                 .is_some_and(|caller| member.has_taken(caller))
         };
         if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && nested() {
-            let mut want = want.clone();
             want.within.body = true;
-            return member.with_queue(&self.name, |local| local.enter(&want))?;
+            return member.with_queue(&self.name, |local| local.enter(want))?;
         }
         entered
     }
@@ -243,17 +242,17 @@ pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
         }
     }
     want.meta = Meta::holding(&want.meta, &names);
-    want.nested = (!holds.is_empty()).then(|| holds.into());
+    want.nested = (!holds.is_empty()).then(|| Arc::new(holds));
 }
 
-/// The request of the calling task, by hand and without an owner.
+/// The request of the calling task, without an owner, and without what it is [`within`].
 #[inline]
 pub(crate) fn want(
-    client: u64,
     share: Share,
     terms: Terms,
     patience: Patience,
     meta: SharedStr,
+    label: &'static str,
     blocking: bool,
 ) -> Want {
     Want {
@@ -262,15 +261,21 @@ pub(crate) fn want(
         terms,
         patience,
         meta,
-        label: BY_HAND,
+        label,
         home: home(),
         relies: false,
         blocking,
         past: Past::default(),
-        within: Within {
-            body: task::is_inside(client),
-            caller: Caller::current(blocking),
-        },
+        within: Within::default(),
         nested: None,
+    }
+}
+
+/// Whether the calling task is inside a protected call of the client, and who it is. Only for a request that enters the
+/// queue: a name that is lent to a client that is open is granted without it.
+pub(crate) fn within(client: u64, blocking: bool) -> Within {
+    Within {
+        body: task::is_inside(client),
+        caller: Caller::current(blocking),
     }
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::{MutexGuard, ONE_OF_ONE};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Holding, log_obtained, want};
+use crate::handle::{Holding, log_obtained, want, within};
 use crate::lease::Terms;
 use crate::member::Caller;
 use crate::name::Name;
-use crate::queue::{Acquire, Hold, Patience};
+use crate::observe::BY_HAND;
+use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{self, Meta};
 
 /// A text that stands for a held lock: another process can take the lock over with [`Client::adopt`].
@@ -123,11 +124,15 @@ impl Client {
         let patience = Patience::Once { silence: None };
         let meta = Meta::write(member.machine(), member.pid(), ticket.name(), None);
         let share = ONE_OF_ONE.share();
-        let want = want(self.id(), share, terms, patience, meta, blocking);
+        let within = within(self.id(), blocking);
         let nested = |caller| member.has_taken(caller);
-        if member.is_draining() && !want.within.body && !want.within.caller.is_some_and(nested) {
+        if member.is_draining() && !within.body && !within.caller.is_some_and(nested) {
             return Err(LockError::ShutDown);
         }
+        let want = Want {
+            within,
+            ..want(share, terms, patience, meta, BY_HAND, blocking)
+        };
         member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }

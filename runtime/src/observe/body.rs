@@ -40,9 +40,24 @@ impl BodySpan {
     /// For a body that begins now.
     #[inline]
     pub(crate) fn of(holds: &Holds) -> Self {
-        match spans_are_on() {
-            true => Self(span(holds).map(Box::new)),
-            false => Self(None),
+        let mut span = Self::default();
+        span.begin(holds);
+        span
+    }
+
+    /// The body begins now.
+    #[inline]
+    pub(crate) fn begin(&mut self, holds: &Holds) {
+        if spans_are_on() {
+            self.0 = span(holds).map(Box::new);
+        }
+    }
+
+    /// The body has ended.
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        if self.0.is_some() {
+            self.0 = None;
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct Call<'a> {
 
 /// Whether any subscriber may want our spans. If not, a call needs no further check.
 #[inline]
-pub(super) fn spans_are_on() -> bool {
+pub(crate) fn spans_are_on() -> bool {
     LevelFilter::current() >= LevelFilter::DEBUG
 }
 
@@ -119,7 +119,7 @@ impl Watch {
         if !self.span.is_disabled() {
             self.span
                 .record("token", grants().map(|grant| grant.token).max());
-            if let Some(behind) = grants().find_map(|grant| grant.behind.as_ref()) {
+            if let Some(behind) = grants().find_map(|grant| grant.behind()) {
                 self.span.record("holder", display(CallerPlace(behind)));
             }
         }

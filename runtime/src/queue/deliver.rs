@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Grant, Hold};
+use super::hold::{Grant, Hold, Rare};
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Held, TicketState};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
+use crate::observe::spans_are_on;
 use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{SharedStr, Ticket as TicketId};
 
@@ -32,13 +33,13 @@ pub(super) struct Granted {
 }
 
 /// How a caller got its grant.
-pub(super) struct How {
+pub(super) struct How<'a> {
     pub(super) waited: Duration,
     pub(super) attempts: u32,
     /// The grant needed no request to the store.
     pub(super) local: bool,
-    /// The holder while the caller waited, if known.
-    pub(super) behind: Option<SharedStr>,
+    /// The holder while the caller waited, if known and if spans may report it.
+    pub(super) behind: Option<&'a SharedStr>,
 }
 
 impl Transition<'_> {
@@ -77,9 +78,9 @@ impl Transition<'_> {
             waited: waiter.started.until(self.now),
             attempts,
             local: false,
-            behind: holder.map(|holder| holder.meta.clone()),
+            behind: holder.filter(|_| spans_are_on()).map(|holder| &holder.meta),
         };
-        let hold = self.queue.new_hold(want, id, granted, how, self.now);
+        let hold = self.queue.new_hold(want, id, granted, &how, self.now);
         self.share_with_owner(&hold);
         if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
             return false;
@@ -106,13 +107,12 @@ impl Transition<'_> {
 
 impl LockQueue {
     /// The hold that a grant gives to a waiter with the request `want`.
-    #[inline]
     pub(super) fn new_hold(
         self: &Arc<Self>,
         want: &Want,
         ticket: TicketId,
         granted: &Granted,
-        how: How,
+        how: &How<'_>,
         now: Instant,
     ) -> Arc<Hold> {
         let grant = Grant {
@@ -120,8 +120,6 @@ impl LockQueue {
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
             units: want.share.units,
             capacity: want.share.capacity,
-            signal: granted.signal.clone(),
-            owner: want.owner.clone(),
             takes: want.share.takes,
             valid: granted.valid,
             whole: !granted.provisional
@@ -134,8 +132,8 @@ impl LockQueue {
             meta: want.meta.clone(),
             label: want.label,
             local: how.local,
-            behind: how.behind,
             home: want.home,
+            rare: Rare::of(granted.signal.as_ref(), want.owner.as_ref(), how.behind),
         };
         Hold::new(self.clone(), grant, want.terms, now)
     }

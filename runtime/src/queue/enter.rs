@@ -157,13 +157,13 @@ impl Transition<'_> {
 
     fn held_by<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = &'a Arc<Hold>> {
         self.holds()
-            .filter(move |hold| hold.grant().owner.as_ref() == Some(owner) && hold.is_valid())
+            .filter(move |hold| hold.grant().owner() == Some(owner) && hold.is_valid())
     }
 
     /// Delivers `hold` to all waiters of the same owner here. The caller must have a guard of its own. Otherwise the
     /// last guard could be dropped before all waiters are served.
     pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
-        let Some(owner) = &hold.grant().owner else {
+        let Some(owner) = hold.grant().owner() else {
             return;
         };
         let same = |waiter: &Arc<Waiter>| waiter.want.owner.as_ref() == Some(owner);

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Grant, Hold};
+use super::hold::{Grant, Hold, Rare};
 use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
 use super::waiter::Waiter;
-use crate::observe::Metric;
+use crate::observe::{Metric, spans_are_on};
 use crate::store::limits::TOKENS_OF_A_GRANT;
 
 /// A lease with less time left is not handed on.
@@ -62,7 +62,7 @@ impl Transition<'_> {
         held.handed < limit.times
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
-            && before.grant().signal.is_none()
+            && before.grant().signal().is_none()
             && before.given_back().is_none()
             && !held.owned
     }
@@ -79,13 +79,12 @@ impl Transition<'_> {
     /// The hold that `waiter` gets by handoff `number` of the ticket that `before` had.
     fn next_hold(&self, before: &Hold, waiter: &Waiter, number: u32, attempts: u32) -> Arc<Hold> {
         let (grant, want) = (before.grant(), &waiter.want);
+        let behind = spans_are_on().then_some(&grant.meta);
         let next = Grant {
             ticket: grant.ticket,
             token: grant.token - grant.token % TOKENS_OF_A_GRANT + u64::from(number),
             units: grant.units,
             capacity: grant.capacity,
-            signal: None,
-            owner: want.owner.clone(),
             takes: grant.takes,
             valid: before.valid(),
             whole: false,
@@ -94,8 +93,8 @@ impl Transition<'_> {
             meta: want.meta.clone(),
             label: want.label,
             local: true,
-            behind: Some(grant.meta.clone()),
             home: want.home,
+            rare: Rare::of(None, want.owner.as_ref(), behind),
         };
         Hold::new(self.queue.clone(), next, want.terms, self.now)
     }

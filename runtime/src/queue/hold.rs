@@ -35,10 +35,6 @@ pub(crate) struct Grant {
     pub(crate) units: u32,
     /// The capacity of the name.
     pub(crate) capacity: u32,
-    /// The signal that was granted instead of a unit.
-    pub(crate) signal: Option<Arc<str>>,
-    /// The owner that the caller named, if any.
-    pub(crate) owner: Option<Owner>,
     /// Its tickets accept tokens.
     pub(crate) takes: bool,
     pub(crate) valid: Instant,
@@ -52,13 +48,55 @@ pub(crate) struct Grant {
     pub(crate) label: &'static str,
     /// The grant needed no request to the store.
     pub(crate) local: bool,
-    /// The holder while the caller waited, if known here; encoded like `meta`.
-    pub(crate) behind: Option<SharedStr>,
     /// The thread of the single-threaded runtime that the holder's task runs on, if any.
     pub(crate) home: Option<ThreadId>,
+    /// The parts that few grants have. Boxed, because each grant is copied.
+    pub(crate) rare: Option<Box<Rare>>,
+}
+
+/// The parts of a grant that few grants have.
+#[derive(Clone, Debug)]
+pub(crate) struct Rare {
+    signal: Option<Arc<str>>,
+    owner: Option<Owner>,
+    behind: Option<SharedStr>,
+}
+
+impl Rare {
+    /// `None` if the grant has none of them.
+    #[inline]
+    pub(crate) fn of(
+        signal: Option<&Arc<str>>,
+        owner: Option<&Owner>,
+        behind: Option<&SharedStr>,
+    ) -> Option<Box<Self>> {
+        if signal.is_none() && owner.is_none() && behind.is_none() {
+            return None;
+        }
+        Some(Box::new(Self {
+            signal: signal.cloned(),
+            owner: owner.cloned(),
+            behind: behind.cloned(),
+        }))
+    }
 }
 
 impl Grant {
+    /// The signal that was granted instead of a unit.
+    pub(crate) fn signal(&self) -> Option<&Arc<str>> {
+        self.rare.as_ref()?.signal.as_ref()
+    }
+
+    /// The owner that the caller named, if any.
+    pub(crate) fn owner(&self) -> Option<&Owner> {
+        self.rare.as_ref()?.owner.as_ref()
+    }
+
+    /// The holder while the caller waited, encoded like `meta`. Only if it is known here, and spans may report it.
+    pub(crate) fn behind(&self) -> Option<&SharedStr> {
+        self.rare.as_ref()?.behind.as_ref()
+    }
+
     pub(crate) fn kind(&self) -> HoldKind {
         HoldKind::of(self.capacity, self.takes, self.units)
     }
@@ -101,7 +139,8 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    #[inline]
+    // Inlined, so that `grant` is made in its place and not copied there.
+    #[inline(always)]
     pub(crate) fn new(
         queue: Arc<LockQueue>,
         grant: Grant,
@@ -140,11 +179,17 @@ impl Hold {
     /// A caller has the hold now, so the observer counts it as active. Call this while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
-        if let Some(observer) = self.observer()
-            && self
-                .seen
-                .compare_exchange(UNSEEN, ACTIVE, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok()
+        if let Some(observer) = self.observer() {
+            self.begun(observer);
+        }
+    }
+
+    #[cold]
+    fn begun(&self, observer: &SharedObserver) {
+        if self
+            .seen
+            .compare_exchange(UNSEEN, ACTIVE, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
         {
             observer.add(Metric::Active, &self.grant.labels().pairs(), 1);
         }
@@ -153,22 +198,27 @@ impl Hold {
     /// The hold has ended: tells the observer, once. Call this while no mutex is locked.
     #[inline]
     pub(crate) fn finish(&self) {
-        if let Some(end) = self.take_end() {
+        if let Some(observer) = self.observer() {
+            self.finished(observer);
+        }
+    }
+
+    #[cold]
+    fn finished(&self, observer: &SharedObserver) {
+        if let Some(end) = self.take_end(observer) {
             end.tell();
         }
     }
 
     /// Like [`finish`](Self::finish), but tells the observer later, when no mutex is locked.
     fn finish_later(&self, wakes: &mut DeferredWakes) {
-        if let Some(end) = self.take_end() {
+        if let Some(end) = self.observer().and_then(|observer| self.take_end(observer)) {
             wakes.observe(move || end.tell());
         }
     }
 
     /// The report of the end; `None` if it was already made, or nothing is to be reported.
-    #[inline]
-    fn take_end(&self) -> Option<End> {
-        let observer = self.observer()?;
+    fn take_end(&self, observer: &SharedObserver) -> Option<End> {
         let state = self.state.load(Ordering::SeqCst);
         if state == HELD || self.seen.swap(OVER, Ordering::AcqRel) != ACTIVE {
             return None;
@@ -226,7 +276,7 @@ impl Hold {
 
     /// How much of the capacity it uses.
     pub(crate) fn weight(&self) -> u32 {
-        match self.grant.signal {
+        match self.grant.signal() {
             Some(_) => 0,
             None => self.units(),
         }

@@ -235,7 +235,7 @@ impl Transition<'_> {
             return;
         };
         // Names the grant: the ticket may have been granted again since, with another signal, which nobody has used.
-        let used = valid && !returns && hold.grant().signal.is_some();
+        let used = valid && !returns && hold.grant().signal().is_some();
         let leaving = Leaving {
             held: valid,
             used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),

@@ -11,7 +11,6 @@ use crate::clock::Instant;
 use crate::config::Endpoint;
 use crate::deadlock::{Deadlock, HeldLock, Registered, WaitView, Waiting};
 use crate::error::LockError;
-use crate::name::Name;
 use crate::store::{SharedStr, Ticket as TicketId};
 
 /// A waiter whose task holds locks.
@@ -19,7 +18,6 @@ struct NestedWait {
     queue: Weak<LockQueue>,
     waiter: Weak<Waiter>,
     client: u64,
-    endpoint: Endpoint,
     mode: Deadlock,
 }
 
@@ -40,13 +38,16 @@ impl LockQueue {
             queue: Arc::downgrade(self),
             waiter: Arc::downgrade(waiter),
             client: self.member().id(),
-            endpoint: settings.endpoint.clone(),
             mode: settings.deadlock,
         };
         let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
         let registered = Registered::new(Box::new(wait), holds.iter().map(held).collect());
         self.member().look_for_deadlock(registered.wait());
         let _ = waiter.nested.set(registered);
+    }
+
+    fn is_at(&self, endpoint: &Endpoint) -> bool {
+        self.member().settings().endpoint.is_same_store(endpoint)
     }
 
     /// Whether it has this ticket.
@@ -94,7 +95,8 @@ impl Waiting for NestedWait {
     }
 
     fn is_at(&self, endpoint: &Endpoint) -> bool {
-        self.endpoint.is_same_store(endpoint)
+        let queue = self.queue.upgrade();
+        queue.is_some_and(|queue| queue.is_at(endpoint))
     }
 
     fn view(&self) -> Option<WaitView> {
@@ -123,12 +125,7 @@ impl HeldLock for Hold {
     }
 
     fn is_at(&self, endpoint: &Endpoint) -> bool {
-        let settings = self.local().member().settings();
-        settings.endpoint.is_same_store(endpoint)
-    }
-
-    fn name(&self) -> &Name {
-        self.name()
+        self.local().is_at(endpoint)
     }
 
     fn ticket(&self) -> TicketId {

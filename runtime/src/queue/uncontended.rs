@@ -57,7 +57,7 @@ impl LockQueue {
             local: true,
             behind: None,
         };
-        let hold = self.new_hold(want, log.id, &granted, how, now);
+        let hold = self.new_hold(want, log.id, &granted, &how, now);
         let renew = self.next_renewal_after(now);
         self.arm(state, renew.min(hold.deadline()));
         let held = Held::new(hold.clone(), granted.counter, lease, now);

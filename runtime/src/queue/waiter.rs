@@ -78,7 +78,7 @@ pub(crate) struct Want {
     pub(crate) past: Past,
     pub(crate) within: Within,
     /// The locks that the task of the call holds, if any.
-    pub(crate) nested: Option<Arc<[Arc<Hold>]>>,
+    pub(crate) nested: Option<Arc<Vec<Arc<Hold>>>>,
 }
 
 /// Whether a call belongs to a running body under another lock of its client. Such a call may continue while the client

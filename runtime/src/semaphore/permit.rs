@@ -32,7 +32,8 @@ impl Permit {
     /// The [signalled](super::Semaphore::signal) token, if the permit is a token.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
-        self.holding.first().grant().signal.as_deref()
+        let signal = self.holding.first().grant().signal();
+        signal.map(|token| &**token)
     }
 
     /// Releases the permits, waits for the store to confirm, and returns how many permits are free then, tokens

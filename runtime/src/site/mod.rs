@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::error::HoldKind;
-use crate::name::Name;
+use crate::name::{Name, NameBuilder};
 
 pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
@@ -98,6 +98,8 @@ pub(crate) struct OfClient {
     pub(crate) meta: String,
     /// The name without a key, unless it depends on the type of the call.
     pub(crate) name: Option<Name>,
+    /// The same, for a key to be added.
+    pub(crate) scope: Option<NameBuilder>,
 }
 
 impl State {
@@ -163,6 +165,7 @@ impl Site {
 
     /// The cached values for the client `id`, if the function was first called with it. Most programs have only one
     /// client.
+    #[inline]
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.state.of_client.get_or_init(make);
         (first.id == id).then_some(first)
@@ -187,8 +190,11 @@ impl Site {
     /// The values of `expire`, `block`, `at_least` and `interval`, if they are literals.
     #[inline]
     pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
-        self.lengths
-            .map(|(is_literal, seconds, nanos)| is_literal.then(|| Duration::new(seconds, nanos)))
+        let length = |index: usize| {
+            let (is_literal, seconds, nanos) = self.lengths[index];
+            is_literal.then(|| Duration::new(seconds, nanos))
+        };
+        [length(0), length(1), length(2), length(3)]
     }
 
     /// Whether the name is the same in every call, apart from the key.

@@ -8,6 +8,8 @@
 //! | `acquire NAME PERMITS`, `read NAME`, `write NAME` | as `lock NAME`, for a semaphore or a readers-writer lock |
 //! | `wait NAME` | `waits NAME` while it has the mutex NAME and is about to wait for the condition variable NAME; then `woken NAME`, or `failed NAME ERROR` |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
+//! | `nest OUTER INNER` | `inside OUTER`; after `go`, it waits for INNER inside: `got INNER TOKEN`, or `failed INNER ERROR`; then `left OUTER`, or `failed OUTER ERROR` |
+//! | `go` | none: see `nest` |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
 //! | `check NAME` | `held NAME`, or `lost NAME` |

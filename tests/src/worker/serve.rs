@@ -5,8 +5,8 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use auto_mutex::{Client, Config, LockError};
-use tokio::sync::mpsc;
+use auto_mutex::{Client, Config, Deadlock, LockError};
+use tokio::sync::{Notify, mpsc};
 
 use super::contest;
 use super::guards::Held;
@@ -27,12 +27,15 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `store_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
+/// What a word of the command line says: `deadlock=SECONDS` (after which one fails), `store_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
 /// `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
         Some(("store_timeout", seconds)) => config.store_timeout(number(seconds)),
+        Some(("deadlock", seconds)) => config
+            .deadlock(Deadlock::Fail)
+            .deadlock_after(number(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
         None if word == "guarded" => config.restart_guard(true),
         None if word == "unguarded" => config.without_failover_guard(),
@@ -123,6 +126,10 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["wait", name] => {
                 tokio::spawn(wait(client.clone(), name.to_owned()));
             }
+            ["nest", outer, inner] => {
+                tokio::spawn(nest(client.clone(), outer.to_owned(), inner.to_owned()));
+            }
+            ["go"] => GO.notify_one(),
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
             ["drop", name] => ask(&guards, name, Ask::Drop),
             ["check", name] => ask(&guards, name, Ask::Check),
@@ -229,6 +236,24 @@ fn start(client: Client, name: &str, line: String, got: Got) {
             Err(error) => say(&format!("failed {name} {error:?}")),
         }
     });
+}
+
+/// A nested call goes on.
+static GO: Notify = Notify::const_new();
+
+async fn nest(client: Client, outer: String, inner: String) {
+    let body = async |_: &_| {
+        say(&format!("inside {outer}"));
+        GO.notified().await;
+        match client.mutex(&inner).lock().await {
+            Ok(guard) => say(&format!("got {inner} {}", guard.fencing_token())),
+            Err(error) => say(&format!("failed {inner} {error}")),
+        }
+    };
+    match client.mutex(&outer).synchronize(body).await {
+        Ok(()) => say(&format!("left {outer}")),
+        Err(error) => say(&format!("failed {outer} {error:?}")),
+    }
 }
 
 async fn wait(client: Client, name: String) {

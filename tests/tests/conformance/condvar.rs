@@ -194,8 +194,9 @@ pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
     let guard = a.mutex("m").cluster_owner("o").lock().await.unwrap();
     let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
-    becomes("somebody waits", async || {
-        b.condvar("m").notify_one().await.unwrap()
+    // A quorum may wake a waiter that only a minority of the servers has queued so far, and report that nobody waits.
+    becomes("somebody waited", async || {
+        b.condvar("m").notify_one().await.unwrap() || task.is_finished()
     })
     .await;
     let guard = soon("the waiter", task).await.unwrap();

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex::{Client, Deadlock, LockError};
-use auto_mutex_tests::events::soon;
+use auto_mutex::{Client, Deadlock, LockError, auto_mutex};
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
+
+use crate::hears::{DEADLOCK, listen, told};
 
 /// Soon enough for a test. A search may come to nothing on a busy machine, but not each of them.
 const AFTER: Duration = Duration::from_millis(100);
@@ -246,4 +248,67 @@ pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     let error = soon("the first", first).await.unwrap().unwrap_err();
     assert!(matches!(error, LockError::Deadlock { .. }), "{error}");
     soon("the second", second).await.unwrap().unwrap();
+}
+
+/// Takes the other lock while it has its own.
+async fn crossed(
+    client: Client,
+    key: String,
+    first: bool,
+    all: Arc<Barrier>,
+) -> Result<(), LockError> {
+    #[auto_mutex(client = client, name = "billing:close", key = key, block = 20)]
+    async fn close(client: &Client, key: &str, goes_on: Option<&Barrier>) -> Result<(), LockError> {
+        if let Some(all) = goes_on {
+            all.wait().await;
+            Box::pin(post(client, key, None)).await?;
+        }
+        Ok(())
+    }
+
+    #[auto_mutex(client = client, name = "billing:post", key = key, block = 20)]
+    async fn post(client: &Client, key: &str, goes_on: Option<&Barrier>) -> Result<(), LockError> {
+        if let Some(all) = goes_on {
+            all.wait().await;
+            Box::pin(close(client, key, None)).await?;
+        }
+        Ok(())
+    }
+
+    match first {
+        true => close(&client, &key, Some(&all)).await,
+        false => post(&client, &key, Some(&all)).await,
+    }
+}
+
+pub(crate) async fn a_deadlock_is_told_once_with_all_its_places(store: &dyn TestStore) {
+    let key = listen();
+    let told = || told(&[DEADLOCK, &key]);
+    let all = Arc::new(Barrier::new(2));
+    let tasks = [true, false].map(|first| {
+        let client = member(store, Deadlock::Report);
+        tokio::spawn(crossed(client, key.clone(), first, all.clone()))
+    });
+    becomes("it is told", async || !told().is_empty()).await;
+    // Time enough for several searches.
+    tokio::time::sleep(AFTER * 8).await;
+    for task in tasks {
+        task.abort();
+        let _ = task.await;
+    }
+    let told = told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let pid = std::process::id();
+    for part in [
+        &*format!("{pid}@"),
+        "::close, tests/tests/conformance/deadlocks.rs:",
+        "::post, tests/tests/conformance/deadlocks.rs:",
+        &format!(") holds suite:billing:close:{key} since "),
+        &format!(" s, waits for suite:billing:post:{key} since "),
+        "; held by ",
+        &format!(") holds suite:billing:post:{key} since "),
+        "fails=false",
+    ] {
+        assert!(told[0].contains(part), "{part}: {told:?}");
+    }
 }

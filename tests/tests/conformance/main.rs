@@ -11,6 +11,7 @@ mod draining;
 mod exclusion;
 mod executors;
 mod handover;
+mod hears;
 mod holding;
 mod inquiry;
 mod multi;
@@ -63,7 +64,8 @@ auto_mutex_tests::conformance! {
         readers_and_writers,
         a_permit_that_comes_back_is_enough,
         a_report_fails_nobody,
-        who_may_fail_ends_it_for_all;
+        who_may_fail_ends_it_for_all,
+        a_deadlock_is_told_once_with_all_its_places;
     draining:
         who_holds_goes_on_and_who_waits_is_sent_away,
         bodies_take_nested_locks_until_they_end,

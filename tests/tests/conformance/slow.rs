@@ -1,75 +1,16 @@
-//! `Config::slow`: a long wait and a long hold are told, with who, where and since when. The log is taken process-wide; all other
-//! tests leave warnings alone.
+//! `Config::slow`: a long wait and a long hold are told, with who, where and since when.
 
-use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, auto_mutex};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
-use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Metadata, Subscriber, span};
 
-static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-const WAITS: &str = "has been waiting for a lock";
-const HOLDS: &str = "has been held";
-
-struct Hears;
-
-struct Text(String);
-
-impl Visit for Text {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let _ = write!(self.0, "{field}={value:?} ");
-    }
-}
-
-impl Subscriber for Hears {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::WARN
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut text = Text(String::new());
-        event.record(&mut text);
-        if text.0.contains(WAITS) || text.0.contains(HOLDS) {
-            let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-            told.push(text.0);
-        }
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
-
-/// Begins to listen. Returns a name of its own for a test on one store.
-fn listen() -> String {
-    static LISTEN: Once = Once::new();
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    LISTEN.call_once(|| tracing::subscriber::set_global_default(Hears).expect("the only one"));
-    format!("slow-{}", COUNT.fetch_add(1, Ordering::Relaxed))
-}
+use crate::hears::{self, HOLDS, WAITS, listen};
 
 /// What was told of a lock.
 fn told(name: &str, what: &str) -> Vec<String> {
-    let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = format!("name=suite:{name} ");
-    let found = told
-        .iter()
-        .filter(|text| text.contains(&name) && text.contains(what));
-    found.cloned().collect()
+    hears::told(&[&format!("name=suite:{name} "), what])
 }
 
 fn member(store: &dyn TestStore, slow: Duration) -> Client {

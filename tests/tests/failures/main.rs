@@ -5,6 +5,7 @@
 
 mod acl;
 mod bad_values;
+mod deadlocks;
 mod dialer;
 mod em_mutex;
 mod exp_lock;

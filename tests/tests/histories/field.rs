@@ -44,6 +44,8 @@ pub(crate) struct Field {
     workers: Vec<Worker>,
     until: Instant,
     dir: TempDir,
+    /// How many calls failed to end a deadlock.
+    pub(crate) deadlocks: u64,
     /// What was done.
     pub(crate) faults: Vec<&'static str>,
 }
@@ -57,6 +59,7 @@ impl Field {
             witness: Witness::new(),
             workers: Vec::new(),
             dir: tempfile::tempdir().expect("a directory"),
+            deadlocks: 0,
             faults: Vec::new(),
             ground,
             plan,
@@ -74,7 +77,9 @@ impl Field {
     fn launch(&self, index: usize) -> Worker {
         let urls = &self.ground.urls;
         let url = urls[index % urls.len()].clone();
-        Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE).launch()
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
+        let options = vec!["deadlock=0.1".to_owned()];
+        Setup { options, ..setup }.launch()
     }
 
     /// Where everything is written down.
@@ -167,7 +172,8 @@ impl Field {
 
     /// Waits until all are done.
     pub(crate) fn close(&mut self) {
-        for worker in &self.workers {
+        let workers = std::mem::take(&mut self.workers);
+        for worker in &workers {
             eventually_within(PATIENCE, "a worker is done", || {
                 let mut done = false;
                 while let Some(line) = worker.overhear() {
@@ -176,6 +182,9 @@ impl Field {
                     let fault = line.starts_with("violation") || line.starts_with("failed");
                     assert!(!fault || absent, "{line}");
                     done |= line == "done" || absent;
+                    let deadlocks = line.rsplit_once(" deadlocks=");
+                    let deadlocks = deadlocks.map(|(_, count)| count.parse::<u64>());
+                    self.deadlocks += deadlocks.map_or(0, |count| count.expect("a number"));
                 }
                 done
             });

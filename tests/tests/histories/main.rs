@@ -25,7 +25,8 @@ fn seconds() -> Duration {
     Duration::from_secs(seconds.unwrap_or(SHORT))
 }
 
-fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) {
+/// Returns how many calls failed to end a deadlock.
+fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) -> u64 {
     let _alone = alone();
     let plan = Plan {
         test,
@@ -37,6 +38,7 @@ fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) {
         field.trouble();
     }
     is_explained(&mut field);
+    field.deadlocks
 }
 
 #[test]
@@ -57,6 +59,23 @@ fn a_readers_writer_lock_under_faults() {
 #[test]
 fn a_mutex_of_a_quorum_under_faults() {
     survives("a_mutex_of_a_quorum_under_faults", "mutex", Ground::quorum);
+}
+
+/// Tasks hold one of four mutexes and wait for another one. Whoever is chosen fails, and the others continue.
+fn survives_deadlocks(test: &'static str, ground: fn() -> Ground) {
+    let deadlocks = survives(test, "crossed:4", ground);
+    println!("{test}: {deadlocks} calls failed to end a deadlock");
+    assert!(deadlocks > 0, "there was no deadlock");
+}
+
+#[test]
+fn crossed_mutexes_under_faults() {
+    survives_deadlocks("crossed_mutexes_under_faults", Ground::single);
+}
+
+#[test]
+fn crossed_mutexes_of_a_quorum_under_faults() {
+    survives_deadlocks("crossed_mutexes_of_a_quorum_under_faults", Ground::quorum);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::by_hand;
 use crate::config::Config;
 use crate::member::NameQueue;
-use crate::queue::{Holds, Member};
+use crate::queue::{Holds, Member, Want};
 use crate::store::memory::MemoryStore;
 
 fn held() -> Arc<Hold> {
@@ -32,18 +32,24 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,
         local: false,
-        behind: None,
         home: None,
         units,
         capacity,
-        signal: None,
-        owner: None,
+        rare: None,
     };
     let terms = Terms {
         expire: None,
         at_least: Duration::ZERO,
     };
     Hold::new(local, grant, terms, now)
+}
+
+/// Each call makes them, and copies the hold once. On a 64-bit machine.
+#[test]
+fn what_each_call_makes_stays_small() {
+    assert!(size_of::<Hold>() <= 272, "{}", size_of::<Hold>());
+    assert!(size_of::<Grant>() <= 120, "{}", size_of::<Grant>());
+    assert!(size_of::<Want>() <= 248, "{}", size_of::<Want>());
 }
 
 /// In the other order a listener that comes between the two is neither woken nor sees the loss.

@@ -55,14 +55,14 @@ impl Witness {
             seen.served += 1;
             // Those of one owner share a token.
             let grown = grant.token > seen.last_token
-                || grant.token == seen.last_token && grant.owner.is_some();
+                || grant.token == seen.last_token && grant.owner().is_some();
             seen.last_token = grant.token.max(seen.last_token);
             self.check_budget(&mut seen, hold);
             (others, grown)
         };
         // All were granted before the first look; so what is still valid at its own look was valid with all others then.
         let another =
-            |other: &&Arc<Hold>| grant.owner.is_none() || other.grant().owner != grant.owner;
+            |other: &&Arc<Hold>| grant.owner().is_none() || other.grant().owner() != grant.owner();
         let valid = others
             .iter()
             .filter(another)

@@ -84,7 +84,7 @@ impl World {
 
     /// `hold` was used and is released.
     pub(super) fn consume(&mut self, hold: &Hold) {
-        self.signals.consumed.extend(hold.grant().signal.clone());
+        self.signals.consumed.extend(hold.grant().signal().cloned());
     }
 
     /// A writer that becomes a reader.
@@ -103,7 +103,7 @@ impl World {
         let mut signals = HashSet::new();
         let held = valid
             .iter()
-            .filter_map(|(_, hold)| hold.grant().signal.clone());
+            .filter_map(|(_, hold)| hold.grant().signal().cloned());
         for signal in held {
             assert!(signals.insert(signal), "a signal in two hands: {valid:?}");
         }

@@ -8,6 +8,7 @@ mod hints;
 mod home;
 mod late;
 mod lent;
+mod nested;
 mod outage;
 mod owners;
 mod places;

@@ -12,10 +12,14 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are ever readers.
 const READERS: u32 = 1 << 20;
 
-/// `mutex`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`, `partners:PAIRS`.
+/// `mutex`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`, `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
+    /// Two of so many mutexes, in any order, one inside the other: they wait for each other.
+    Crossed {
+        names: u64,
+    },
     /// A mutex that is held for up to so many seconds.
     Long {
         seconds: u64,
@@ -47,6 +51,9 @@ impl FromStr for Kind {
         let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
         Ok(match kind {
             "mutex" => Self::Mutex,
+            "crossed" => Self::Crossed {
+                names: number.parse()?,
+            },
             "long" => Self::Long {
                 seconds: number.parse()?,
             },
@@ -80,7 +87,7 @@ impl Kind {
         let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
             Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),
-            Self::Mutex | Self::HandOver { .. } | Self::Partners { .. } => {
+            Self::Mutex | Self::Crossed { .. } | Self::HandOver { .. } | Self::Partners { .. } => {
                 let mutex = client.mutex(name).block(STARVED);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

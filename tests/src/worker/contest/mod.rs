@@ -2,8 +2,9 @@
 //!
 //! Lines out: `begun`; `violation …` for what must never be; `lost WHO` for a loss that was noticed, with `after a stall` behind
 //! it if this process had stood still for so long that this may be why; at the end `task WHO
-//! turns=… longest_ms=… unavailable=… timeouts=… cancelled=…` for each task, then `done`.
+//! turns=… longest_ms=… unavailable=… timeouts=… cancelled=… deadlocks=…` for each task, then `done`.
 
+mod crossed;
 mod hand_over;
 mod kind;
 mod place;
@@ -148,6 +149,7 @@ impl Contestant {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             LockError::Timeout { .. } => self.tally.timeouts += 1,
+            LockError::Deadlock { cycle, .. } if cycle.len() > 1 => self.tally.deadlocks += 1,
             LockError::Lost { .. } => self.lost(),
             error => self.violation(&format!("{error:?}")),
         }

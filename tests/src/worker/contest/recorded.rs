@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Contestant, Kind};
+use super::{Contestant, Kind, crossed};
 use crate::history::{Cell, Recorder, What, now};
 use crate::witness::Part;
 use crate::worker::guards::Held;
 
-struct Task {
-    own: Contestant,
+pub(super) struct Task {
+    pub(super) own: Contestant,
     kind: Kind,
     recorder: Recorder,
     cell: Cell,
@@ -22,6 +22,10 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind, file: &Path) 
         cell: Cell::at(witness),
         own,
     };
+    if let Kind::Crossed { names } = kind {
+        let recorder = Recorder::open(file, format!("{}/outer", task.own.who));
+        return crossed::run(task, names, recorder).await;
+    }
     while !task.own.is_over() || task.own.tally.turns == 0 {
         task.turn().await;
     }
@@ -29,7 +33,7 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind, file: &Path) 
 }
 
 impl Task {
-    async fn turn(&mut self) {
+    pub(super) async fn turn(&mut self) {
         let own = &mut self.own;
         let patience = own.patience();
         self.recorder.note(now(), What::Ask);

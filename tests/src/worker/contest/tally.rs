@@ -10,6 +10,7 @@ pub(super) struct Tally {
     pub(super) unavailable: u64,
     pub(super) timeouts: u64,
     pub(super) cancelled: u64,
+    pub(super) deadlocks: u64,
 }
 
 impl fmt::Display for Tally {
@@ -20,12 +21,13 @@ impl fmt::Display for Tally {
             unavailable,
             timeouts,
             cancelled,
+            deadlocks,
         } = self;
         let longest = longest.as_millis();
         write!(
             f,
             "turns={turns} longest_ms={longest} unavailable={unavailable} timeouts={timeouts} \
-             cancelled={cancelled}"
+             cancelled={cancelled} deadlocks={deadlocks}"
         )
     }
 }

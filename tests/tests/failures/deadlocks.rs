@@ -1,0 +1,176 @@
+//! Deadlocks of real processes, some of which die, stand still, or lose their server.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use auto_mutex::{Client, Deadlock};
+use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::runtimes::multi_thread;
+use auto_mutex_tests::stores::{OnCluster, OnQuorum, OnRedis, TestStore};
+use auto_mutex_tests::worker::{Setup, Worker};
+use tokio::sync::Barrier;
+
+const LEASE: Duration = Duration::from_secs(2);
+
+fn workers<const N: usize>(server: &Redis, options: &[&str]) -> [Worker; N] {
+    let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), server.url(), LEASE);
+    let options = options.iter().map(|word| (*word).to_owned()).collect();
+    let setup = Setup { options, ..setup };
+    std::array::from_fn(|_| setup.start())
+}
+
+/// Each worker holds a lock, and waits for that of the next one.
+fn circle(workers: &mut [Worker]) {
+    let count = workers.len();
+    for (number, worker) in workers.iter_mut().enumerate() {
+        worker.say(&format!("nest n{number} n{}", (number + 1) % count));
+        worker.expect(&format!("inside n{number}"));
+    }
+    for worker in workers {
+        worker.say("go");
+    }
+}
+
+/// What the worker says of the inner lock: whether it got it, and the whole line.
+fn outcome(worker: &Worker) -> (bool, String) {
+    let line = worker.hear().expect("it says something");
+    assert!(
+        line.starts_with("got ") || line.starts_with("failed "),
+        "{line}"
+    );
+    (line.starts_with("got "), line)
+}
+
+#[test]
+fn one_process_of_a_circle_fails_and_names_all() {
+    let server = Redis::start();
+    let mut workers = workers::<4>(&server, &["deadlock=0.2"]);
+    circle(&mut workers);
+    let outcomes: Vec<_> = workers.iter().map(outcome).collect();
+    let failed: Vec<_> = outcomes.iter().filter(|(got, _)| !got).collect();
+    let [(_, failed)] = &*failed else {
+        panic!("{outcomes:?}");
+    };
+    for worker in &workers {
+        assert!(failed.contains(&format!("{}@", worker.pid())), "{failed}");
+        worker.expect("left");
+    }
+}
+
+/// The dead one's lock is free when its lease ends; nobody needs to fail for that, but one may.
+#[test]
+fn a_dead_process_breaks_the_circle() {
+    let server = Redis::start();
+    let mut workers = workers::<3>(&server, &["deadlock=30"]);
+    circle(&mut workers);
+    let [mut first, second, third] = workers;
+    first.kill9();
+    // The third waits for the lock of the dead one, and the second for that of the third.
+    for worker in [&third, &second] {
+        let (got, line) = outcome(worker);
+        assert!(got, "{line}");
+        worker.expect("left");
+    }
+}
+
+/// A process that stands still answers nothing: it is no part of a deadlock, and its lock ends with its lease.
+#[test]
+fn a_silent_process_is_not_taken_for_a_part() {
+    let server = Redis::start();
+    let mut workers = workers::<2>(&server, &["deadlock=0.2"]);
+    for (number, worker) in workers.iter_mut().enumerate() {
+        worker.say(&format!("nest n{number} n{}", 1 - number));
+        worker.expect(&format!("inside n{number}"));
+    }
+    let [mut first, mut second] = workers;
+    // It holds its lock and never gets to wait for the other.
+    second.stop();
+    first.say("go");
+    let (got, line) = outcome(&first);
+    assert!(got, "{line}");
+    first.expect("left");
+    second.cont();
+    second.say("go");
+    let line = second.hear().expect("it says something");
+    assert!(
+        line.starts_with("failed n1 Lost") || line.starts_with("got n0"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_deadlock_outlives_a_restart_of_the_server() {
+    let server = Redis::start();
+    let mut workers = workers::<2>(&server, &["deadlock=3"]);
+    circle(&mut workers);
+    server.save();
+    server.restart();
+    let outcomes: Vec<_> = workers.iter().map(outcome).collect();
+    let got = outcomes.iter().filter(|(got, _)| *got).count();
+    assert!(got >= 1, "{outcomes:?}");
+    for (got, line) in &outcomes {
+        assert!(
+            *got || line.contains("deadlock: ") || line.contains("lost"),
+            "{line}"
+        );
+    }
+}
+
+/// How long after `deadlock_after` a call of a circle of so many clients fails.
+async fn found_after(clients: &[Client], after: Duration) -> Duration {
+    let all = Arc::new(Barrier::new(clients.len()));
+    let (sender, mut failed) = tokio::sync::mpsc::unbounded_channel();
+    for (number, client) in clients.iter().cloned().enumerate() {
+        let next = format!("n{}", (number + 1) % clients.len());
+        let (all, sender) = (all.clone(), sender.clone());
+        tokio::spawn(async move {
+            let body = async |_: &_| {
+                all.wait().await;
+                let begun = Instant::now();
+                if client.mutex(&next).lock().await.is_err() {
+                    let _ = sender.send(begun.elapsed());
+                }
+            };
+            client
+                .mutex(format!("n{number}"))
+                .synchronize(body)
+                .await
+                .unwrap();
+        });
+    }
+    drop(sender);
+    let first = failed.recv().await.expect("a call fails");
+    assert_eq!(failed.recv().await, None, "only one");
+    first.saturating_sub(after)
+}
+
+#[test]
+#[ignore = "measures, and says nothing is wrong: for docs/evidence.md"]
+fn how_long_it_takes_to_find_a_deadlock() {
+    const AFTER: Duration = Duration::from_millis(100);
+    const ROUNDS: usize = 60;
+    let stores: [(&str, Box<dyn TestStore>); 3] = [
+        ("one server", Box::new(OnRedis::new())),
+        ("a cluster of three", Box::new(OnCluster::new())),
+        ("a quorum of five", Box::new(OnQuorum::new())),
+    ];
+    for (title, store) in stores {
+        for hops in 2..=8 {
+            let config = || {
+                store
+                    .config()
+                    .deadlock(Deadlock::Fail)
+                    .deadlock_after(AFTER)
+            };
+            let clients: Vec<_> = (0..hops)
+                .map(|_| Client::connect(config()).unwrap())
+                .collect();
+            let mut times: Vec<_> = (0..ROUNDS)
+                .map(|_| multi_thread().block_on(found_after(&clients, AFTER)))
+                .collect();
+            times.sort();
+            let (median, late) = (times[ROUNDS / 2], times[ROUNDS * 99 / 100]);
+            println!("{title}, {hops} hops: p50 {median:.1?}, p99 {late:.1?}");
+        }
+    }
+}
