@@ -22,8 +22,6 @@ pub enum Search {
 pub struct Round {
     /// The wait that the search began with.
     pub root: Id,
-    /// The names that the root's task holds.
-    pub own: Vec<usize>,
     /// What the first round has found; in the second one.
     pub first: Option<Graph>,
     /// Whether every question of the first one was answered.
@@ -52,10 +50,7 @@ impl Round {
     #[must_use]
     pub fn to_inspect(&self) -> Vec<usize> {
         let waits: Vec<usize> = self.graph.waits().map(|wait| wait.name).collect();
-        let unknown = |name: &usize| {
-            let matters = self.own.contains(name) || waits.contains(name);
-            matters && self.graph.names[*name].is_none()
-        };
+        let unknown = |name: &usize| waits.contains(name) && self.graph.names[*name].is_none();
         (0..self.graph.names.len()).filter(unknown).collect()
     }
 
@@ -186,7 +181,6 @@ impl World {
         }
         Some(Box::new(Round {
             root: wait.id,
-            own: holds.iter().map(|hold| hold.name).collect(),
             first: None,
             answered: true,
             graph,

@@ -97,11 +97,9 @@ impl Twin {
     fn begin(&mut self, round: &Round) {
         self.names.clear();
         self.tickets.clear();
-        let holds = round.own.iter().zip(&round.graph.answers);
-        let holds = holds.map(|(of, (ticket, answer))| match answer {
-            ModelAnswer::Held { token, units, wait } => {
-                (name(*of), hold(*ticket, *token, *units, wait))
-            }
+        let holds = round.graph.answers.iter();
+        let holds = holds.map(|(ticket, answer)| match answer {
+            ModelAnswer::Held { token, units, wait } => hold(*ticket, *token, *units, wait),
             _ => panic!("the search begins with a hold"),
         });
         let questions = self.search.begin(holds.collect());
@@ -132,6 +130,10 @@ impl Twin {
     }
 
     fn answered(&mut self, of: u16, answer: &ModelAnswer, round: u64) {
+        if round != self.rounds {
+            // The detector finds no search with this number.
+            return;
+        }
         let mut translated = Answer {
             round,
             ..Answer::default()
@@ -143,9 +145,7 @@ impl Twin {
                 translated.holds.push(hold(of, *token, *units, wait));
             }
         }
-        if round == self.rounds {
-            self.tickets.remove(&ticket(of));
-        }
+        self.tickets.remove(&ticket(of));
         let questions = self.search.answered(translated);
         self.asks(questions);
     }
