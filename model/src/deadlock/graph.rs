@@ -129,7 +129,13 @@ impl Graph {
             same.collect()
         };
         let names = self.names.iter().zip(&earlier.names).map(|(now, then)| {
-            let (now, then) = (now.as_ref()?, then.as_ref()?);
+            // Without the rule, what the first round has heard is not asked again.
+            let heard = match rules.keeps(Safeguard::Silence) {
+                true => now,
+                false if now.is_none() => then,
+                false => now,
+            };
+            let (now, then) = (heard.as_ref()?, then.as_ref()?);
             Some(Known {
                 holders: both(&now.holders, &then.holders),
                 waiters: both(&now.waiters, &then.waiters),
@@ -142,7 +148,6 @@ impl Graph {
         };
         let mut answers: Vec<_> = self.answers.iter().filter_map(common).collect();
         if !rules.keeps(Safeguard::Silence) {
-            // What was heard of a ticket before still counts.
             let unheard = |answer: &&(Id, Answer)| self.answer(answer.0).is_none();
             answers.extend(earlier.answers.iter().filter(unheard));
         }
