@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod deadlock;
 pub mod member;
 pub mod network;
 #[cfg(feature = "checker")]

@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         }
     }
     let threads = available_parallelism().map_or(1, usize::from);
-    if auto_mutex_model::runs::report(large, &only, threads) {
+    let protocol = auto_mutex_model::runs::report(large, &only, threads);
+    let deadlocks = auto_mutex_model::deadlock::check::report(&only);
+    if protocol && deadlocks {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -1,6 +1,8 @@
 //! Letting the checker loose on some rules.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{Debug, Display};
+use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
@@ -67,8 +69,22 @@ pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
 }
 
 fn run(rules: Rules, threads: usize, until: HasDiscoveries, depth: Option<usize>) -> Outcome {
+    check(Protocol(rules), threads, until, depth)
+}
+
+/// Lets the checker loose on `model`, `until` it has found these, or up to a depth.
+pub(crate) fn check<M>(
+    model: M,
+    threads: usize,
+    until: HasDiscoveries,
+    depth: Option<usize>,
+) -> Outcome
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    M::Action: Clone + Debug + Display + PartialEq + Send + Sync + 'static,
+{
     let started = Instant::now();
-    let model = Protocol(rules);
     let properties = model.properties();
     let checker = model.checker().threads(threads).finish_when(until);
     let checker = match depth {
