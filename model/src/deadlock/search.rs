@@ -138,7 +138,7 @@ impl World {
                 round.graph.answers.extend(copy);
             }
             Action::EndRound => {
-                self.search = self.end_round(round, rules);
+                self.search = self.end_round(*round, rules);
                 return;
             }
             _ => {}
@@ -146,7 +146,7 @@ impl World {
         self.search = Search::Round(round);
     }
 
-    fn end_round(&self, round: Box<Round>, rules: &Rules) -> Search {
+    fn end_round(&self, round: Round, rules: &Rules) -> Search {
         let answered = round.answered && round.to_inspect().is_empty() && round.to_ask().is_empty();
         if round.first.is_none() && rules.keeps(Safeguard::TwoRounds) {
             let Some(mut second) = self.begin(0, rules) else {
@@ -296,10 +296,7 @@ fn judge(cycle: &Cycle, between: &[Stuck], settled: bool) -> Verdict {
         return Verdict::False;
     }
     let agrees = |stuck: &&Stuck| !settled || stuck.chosen == cycle.chosen;
-    match parts
-        .iter()
-        .all(|part| part.iter().any(|stuck| agrees(stuck)))
-    {
+    match parts.iter().all(|part| part.iter().any(agrees)) {
         true => Verdict::True(cycle.steps.len()),
         false => Verdict::Split,
     }
