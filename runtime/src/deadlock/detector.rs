@@ -38,7 +38,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) enum Todo {
     /// Inspect the name, and report the result with [`Detector::inspected`].
-    Inspect { wait: WaitId, name: Name },
+    Inspect { round: u64, name: Name },
     /// Send a message about the name.
     Send {
         name: Name,
@@ -161,15 +161,15 @@ impl Detector {
         true
     }
 
-    /// The store's answer about a name; without it, the round ends when its time is over.
+    /// The store's answer to a question of this round. Without it, the round ends when its time is over.
     pub(crate) fn inspected(
         &self,
-        wait: WaitId,
+        round: u64,
         (name, record): (&Name, &NameRecord),
         client: (u64, &Endpoint),
         now: Instant,
     ) -> Vec<Todo> {
-        self.advance(wait, client, now, |search| search.inspected(name, record))
+        self.advance(round, client, now, |search| search.inspected(name, record))
     }
 
     /// A client's answer.
@@ -179,39 +179,33 @@ impl Detector {
         client: (u64, &Endpoint),
         now: Instant,
     ) -> Vec<Todo> {
-        let state = lock(&self.state);
-        let searches = state.looks.iter();
-        let found = searches
-            .filter(|(_, look)| {
-                let search = look.search.as_ref();
-                search.is_some_and(|search| search.round() == answer.round)
-            })
-            .map(|(id, _)| *id)
-            .next();
-        drop(state);
-        match found {
-            Some(wait) => self.advance(wait, client, now, |search| search.answered(answer.clone())),
-            None => Vec::new(),
-        }
+        self.advance(answer.round, client, now, |search| {
+            search.answered(answer.clone())
+        })
     }
 
     fn advance(
         &self,
-        id: WaitId,
+        round: u64,
         client: (u64, &Endpoint),
         now: Instant,
         step: impl FnOnce(&mut Search) -> Vec<Question>,
     ) -> Vec<Todo> {
         let mut todos = Vec::new();
         let mut state = lock(&self.state);
-        let search = state
-            .looks
-            .get_mut(&id)
-            .and_then(|look| look.search.as_mut());
-        let Some(search) = search else {
+        let mut searches = state.looks.iter_mut();
+        // The search may be in a later round by now.
+        let found = searches.find_map(|(id, look)| {
+            let search = look
+                .search
+                .as_mut()
+                .filter(|search| search.round() == round);
+            Some((*id, search?))
+        });
+        let Some((id, search)) = found else {
             return todos;
         };
-        todos.extend(questions(id, search.round(), step(search)));
+        todos.extend(questions(round, step(search)));
         if search.is_complete() {
             self.end_round(state, id, client, now, &mut todos);
         }
@@ -245,7 +239,7 @@ impl Detector {
         todos: &mut Vec<Todo>,
     ) {
         let asked = search.begin(holds);
-        todos.extend(questions(id, search.round(), asked));
+        todos.extend(questions(search.round(), asked));
         state.plan(id, now.after(ROUND));
         if let Some(look) = state.looks.get_mut(&id) {
             look.search = Some(search);
@@ -290,6 +284,10 @@ impl Detector {
             state.forget(id);
             return;
         };
+        if holds.is_empty() {
+            state.forget(id);
+            return;
+        }
         match outcome {
             Outcome::Nothing => state.rest(id, complete, now),
             Outcome::Again => self.begin_round(&mut state, id, search, holds, now, todos),
@@ -358,9 +356,9 @@ impl State {
 }
 
 /// The questions of a round, as requests and messages.
-fn questions(wait: WaitId, round: u64, questions: Vec<Question>) -> impl Iterator<Item = Todo> {
+fn questions(round: u64, questions: Vec<Question>) -> impl Iterator<Item = Todo> {
     questions.into_iter().map(move |question| match question {
-        Question::Inspect(name) => Todo::Inspect { wait, name },
+        Question::Inspect(name) => Todo::Inspect { round, name },
         Question::Ask {
             name,
             member,

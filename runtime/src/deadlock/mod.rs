@@ -18,7 +18,6 @@ mod tests;
 mod waits;
 
 pub(crate) use self::detector::{Detector, Todo, Verdict, answer};
-pub(crate) use self::graph::WaitId;
 #[cfg(repository)]
 #[cfg(test)]
 pub(crate) use self::graph::{Wait, WaitingHold};

@@ -42,9 +42,9 @@ impl<Q: NameQueue> ClientCore<Q> {
     fn carry_out(&self, mut todos: Vec<Todo>) {
         while let Some(todo) = todos.pop() {
             match todo {
-                Todo::Inspect { wait, name } => {
+                Todo::Inspect { round, name } => {
                     let id = self.request_id();
-                    wait::lock(&self.inspections).insert(id, wait);
+                    wait::lock(&self.inspections).insert(id, round);
                     let answer = self.send(id, name, Op::Inspect);
                     todos.extend(
                         answer
@@ -115,13 +115,14 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 
     fn inspected(&self, answer: &Answer) -> Vec<Todo> {
-        let wait = wait::lock(&self.inspections).remove(&answer.request.id);
-        let (Some(wait), Ok(Reply::Info(record))) = (wait, &answer.result) else {
+        let round = wait::lock(&self.inspections).remove(&answer.request.id);
+        let (Some(round), Ok(Reply::Info(record))) = (round, &answer.result) else {
             return Vec::new();
         };
         let about = (&answer.request.name, record);
         let client = (self.id, self.endpoint());
-        self.detector.inspected(wait, about, client, Instant::now())
+        self.detector
+            .inspected(round, about, client, Instant::now())
     }
 
     /// A message of another client about `name`.

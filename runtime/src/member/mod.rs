@@ -27,7 +27,7 @@ pub(crate) use self::timers::NAP;
 use self::timers::Timers;
 use crate::clock::Instant;
 use crate::config::Settings;
-use crate::deadlock::{Detector, WaitId};
+use crate::deadlock::Detector;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
@@ -56,8 +56,8 @@ pub(crate) struct ClientCore<Q> {
     links: Links,
     timers: Timers<Q>,
     detector: Detector,
-    /// The requests of the detector that have no answer yet.
-    inspections: Mutex<HashMap<RequestId, WaitId>>,
+    /// The requests of the detector that have no answer yet, with their rounds.
+    inspections: Mutex<HashMap<RequestId, u64>>,
     /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
     pub(crate) failed_releases: Repeated,

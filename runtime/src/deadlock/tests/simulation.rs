@@ -12,10 +12,10 @@ use std::time::Duration;
 use super::probes::record;
 use crate::clock::Instant;
 use crate::config::Endpoint;
+use crate::deadlock::Deadlock;
 use crate::deadlock::detector::{Detector, Todo, Verdict, answer};
 use crate::deadlock::probe::Probe;
 use crate::deadlock::waits::{HeldLock, Registered, WaitView, Waiting};
-use crate::deadlock::{Deadlock, WaitId};
 use crate::dice::Dice;
 use crate::error::LockError;
 use crate::name::Name;
@@ -157,9 +157,9 @@ enum Event {
     /// A task takes its next step.
     Step(usize),
     /// The store inspects a name for a search of a member.
-    Inspect(usize, WaitId, Name),
+    Inspect(usize, u64, Name),
     /// The answer arrives.
-    Inspected(usize, WaitId, Name, Box<NameRecord>),
+    Inspected(usize, u64, Name, Box<NameRecord>),
     /// A message arrives: from, to, about.
     Probe(usize, usize, Name, String),
     Tick(usize),
@@ -302,15 +302,15 @@ impl World {
             let changes = matches!(event, Event::Step(_));
             match event {
                 Event::Step(task) => self.step(task),
-                Event::Inspect(member, wait, name) => {
+                Event::Inspect(member, round, name) => {
                     let record = Box::new(self.inspect(&name));
-                    self.send(|| Event::Inspected(member, wait, name.clone(), record.clone()));
+                    self.send(|| Event::Inspected(member, round, name.clone(), record.clone()));
                 }
-                Event::Inspected(member, wait, name, record) => {
+                Event::Inspected(member, round, name, record) => {
                     let client = (self.clients[member], &self.endpoint);
                     let now = lock(&self.truth).now;
                     let todos =
-                        self.detectors[member].inspected(wait, (&name, &record), client, now);
+                        self.detectors[member].inspected(round, (&name, &record), client, now);
                     self.carry_out(member, todos);
                 }
                 Event::Probe(from, to, name, text) => self.probed(from, to, &name, &text),
@@ -375,8 +375,8 @@ impl World {
     fn carry_out(&mut self, member: usize, todos: Vec<Todo>) {
         for todo in todos {
             match todo {
-                Todo::Inspect { wait, name } => {
-                    self.send(|| Event::Inspect(member, wait, name.clone()));
+                Todo::Inspect { round, name } => {
+                    self.send(|| Event::Inspect(member, round, name.clone()));
                 }
                 Todo::Send {
                     name,
