@@ -1,10 +1,25 @@
 //! The order in which locks are taken: what makes an edge, and what two clients know of each other.
 
+use std::thread;
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, Mutex, OrderEdge};
+use auto_mutex::{Client, Config, LockError, Mutex, OrderEdge};
 use auto_mutex_tests::events::becomes;
 use auto_mutex_tests::stores::TestStore;
+
+/// A namespace of its own for each test: another one may have used the same servers a moment ago, and an edge is shared in
+/// the background.
+fn namespace() -> String {
+    format!("order-{:?}", thread::current().id())
+}
+
+fn config(store: &dyn TestStore) -> Config {
+    store.config().namespace(namespace())
+}
+
+fn member(store: &dyn TestStore) -> Client {
+    Client::connect(config(store)).unwrap()
+}
 
 /// A mutex whose class has its name.
 fn mutex(client: &Client, class: &'static str) -> Mutex {
@@ -31,7 +46,7 @@ fn is_inverted(client: &Client) -> bool {
 }
 
 pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     for _ in 0..3 {
         nest(&client, "a", "b").await;
     }
@@ -44,13 +59,13 @@ pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
         assert!(class.line > 1, "{class:?}");
     }
     assert_eq!(edge.program.pid, std::process::id());
-    assert_eq!(edge.namespace.as_deref(), Some("suite"));
+    assert_eq!(edge.namespace, Some(namespace()));
     assert!(!edge.inverted && edge.allowed.is_none());
     client.assert_lock_order();
 }
 
 pub(crate) async fn every_lock_around_a_call_counts(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let inner = async || nest(&client, "b", "c").await;
     mutex(&client, "a")
         .synchronize(async |_| inner().await)
@@ -60,7 +75,7 @@ pub(crate) async fn every_lock_around_a_call_counts(store: &dyn TestStore) {
 }
 
 pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let inside = async {
         // An attempt.
@@ -80,7 +95,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
                 .is_ok()
         );
         // Another client.
-        assert!(mutex(&store.member(), "d").lock().await.is_ok());
+        assert!(mutex(&member(store), "d").lock().await.is_ok());
         // Another task.
         let other = mutex(&client, "e");
         let task = tokio::spawn(async move { other.lock().await.map(drop) });
@@ -99,7 +114,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
 }
 
 pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let b = b.block(Duration::from_secs(30));
     a.synchronize(async |_| b.lock().await.map(drop))
@@ -115,7 +130,7 @@ pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
 }
 
 pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let [one, two] = ["one", "two"].map(|class| client.rw_lock(class).metrics_label(class));
     let read = one.synchronize_read(async |_| two.read().await.map(drop));
     read.await.unwrap().unwrap();
@@ -131,7 +146,7 @@ pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore)
 }
 
 pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let both = client.multi(["x", "y"]).metrics_label("both");
     let taken = both.synchronize(async |_| both.clone().reentrant().lock().await.map(drop));
     taken.await.unwrap().unwrap();
@@ -153,7 +168,7 @@ pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn Test
 }
 
 pub(crate) async fn another_key_of_a_class_is_a_finding(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let [one, two] = ["1", "2"].map(|key| client.mutex(key).metrics_label("account"));
     let again = one.clone().reentrant();
     one.synchronize(async |_| again.lock().await.map(drop))
@@ -176,7 +191,7 @@ pub(crate) async fn another_key_of_a_class_is_a_finding(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_condition_variable_has_no_order(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let waits = async {
         let guard = b.lock().await?;
@@ -188,7 +203,7 @@ pub(crate) async fn a_condition_variable_has_no_order(store: &dyn TestStore) {
 }
 
 pub(crate) async fn opposite_orders_are_found_without_a_deadlock(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     nest(&client, "a", "b").await;
     nest(&client, "b", "c").await;
     assert!(!is_inverted(&client));
@@ -200,7 +215,7 @@ pub(crate) async fn opposite_orders_are_found_without_a_deadlock(store: &dyn Tes
 }
 
 pub(crate) async fn two_clients_know_each_others_orders(store: &dyn TestStore) {
-    let [here, there] = [(); 2].map(|()| store.member());
+    let [here, there] = [(); 2].map(|()| member(store));
     nest(&here, "a", "b").await;
     nest(&there, "b", "a").await;
     // The one whose edge came second gets the other one.
@@ -228,7 +243,7 @@ pub(crate) async fn clients_of_two_namespaces_do_not(store: &dyn TestStore) {
 }
 
 pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
-    let allows = Client::connect(store.config().allow_order("b", "a")).unwrap();
+    let allows = Client::connect(config(store).allow_order("b", "a")).unwrap();
     nest(&allows, "a", "b").await;
     nest(&allows, "b", "a").await;
     assert!(!is_inverted(&allows));
@@ -243,7 +258,7 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
         ("b", "a")
     );
     // Another client gets the mark with the edge.
-    let other = store.member();
+    let other = member(store);
     nest(&other, "a", "b").await;
     let learnt = async || {
         // Asks the store again with each new edge.
@@ -258,7 +273,7 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
-    let client = store.member();
+    let client = member(store);
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let thread = std::thread::spawn(move || -> Result<(), LockError> {
         a.blocking_synchronize(|_| b.blocking_lock().map(drop))?

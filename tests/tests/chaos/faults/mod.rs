@@ -3,6 +3,7 @@
 mod bytes;
 mod clock;
 mod commands;
+mod deadlocks;
 mod links;
 mod processes;
 mod refusals;
@@ -59,6 +60,7 @@ pub(crate) fn all() -> Vec<Box<dyn Fault>> {
     vec![
         Box::new(processes::Kill),
         Box::new(processes::Suspend),
+        Box::new(deadlocks::Crossed),
         Box::new(links::Cut),
         Box::new(links::Freeze),
         Box::new(links::HalfOpen),

@@ -1,0 +1,93 @@
+//! Others that take the lock, and then wait for each other.
+
+use std::sync::Barrier;
+use std::thread;
+
+use auto_mutex::{Client, Config, Deadlock, LockError};
+
+use super::{Fault, Struck};
+use crate::field::{Field, LEASE};
+
+/// Two clients take the lock and another one in opposite order. Nobody gets the lock until one of the two fails.
+pub(super) struct Crossed;
+
+/// The other lock.
+const ASIDE: &str = "aside";
+/// `Config::deadlock_after`, in seconds.
+const AFTER: f64 = 0.2;
+
+impl Fault for Crossed {
+    fn name(&self) -> &'static str {
+        "a deadlock of two others, of which one fails"
+    }
+
+    fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
+        field.moment();
+        let contest = field.lock.contest;
+        let connect = || {
+            let config = Config::new(field.redis.url()).expect("a good URL");
+            let config = config.namespace("suite").lease(LEASE).longest_lease(LEASE);
+            let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
+            Client::connect(config).expect("a client")
+        };
+        let (one, other) = (connect(), connect());
+        let both = Barrier::new(3);
+        let (since, results) = thread::scope(|scope| {
+            let outside = scope.spawn(|| {
+                one.mutex(ASIDE).blocking_synchronize(|_| {
+                    both.wait();
+                    take_all_of(&one, contest)
+                })?
+            });
+            let inside = scope.spawn(|| {
+                with_some_of(&other, contest, || {
+                    both.wait();
+                    other.mutex(ASIDE).blocking_lock().map(drop)
+                })
+            });
+            both.wait();
+            let since = field.now();
+            let results = [outside, inside].map(|thread| thread.join().expect("no panic"));
+            (since, results)
+        });
+        for client in [one, other] {
+            client.blocking_shutdown();
+        }
+        let failed = |result: &&Result<(), LockError>| result.is_err();
+        let failed: Vec<_> = results.iter().filter(failed).collect();
+        let is_one =
+            matches!(&*failed, [Err(LockError::Deadlock { cycle, .. })] if cycle.len() == 2);
+        assert!(is_one, "{results:?}");
+        Some(Struck {
+            since,
+            alive: field.alive(),
+        })
+    }
+}
+
+/// Runs `body` with a part of the lock of the contest, without which nobody gets all of it.
+fn with_some_of(
+    client: &Client,
+    contest: &str,
+    body: impl FnOnce() -> Result<(), LockError>,
+) -> Result<(), LockError> {
+    match contest {
+        "semaphore:3" => client.semaphore("l", 3).blocking_synchronize(|_| body())?,
+        "rw" => client.rw_lock("l").blocking_synchronize_write(|_| body())?,
+        "multi:3" => {
+            let all = client.multi(["l0", "l1", "l2"]);
+            all.blocking_synchronize(|_| body())?
+        }
+        _ => client.mutex("l").blocking_synchronize(|_| body())?,
+    }
+}
+
+/// Takes all of it.
+fn take_all_of(client: &Client, contest: &str) -> Result<(), LockError> {
+    match contest {
+        "semaphore:3" => client.semaphore("l", 3).blocking_acquire_many(3).map(drop),
+        "rw" => client.rw_lock("l").blocking_write().map(drop),
+        "multi:3" => client.multi(["l0", "l1", "l2"]).blocking_lock().map(drop),
+        _ => client.mutex("l").blocking_lock().map(drop),
+    }
+}
