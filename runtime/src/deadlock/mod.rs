@@ -13,6 +13,7 @@ mod detector;
 mod graph;
 mod probe;
 mod search;
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod waits;

@@ -1,8 +1,6 @@
 //! The calculation, the messages, and the whole search on a virtual clock with a hostile network ([`simulation`]).
 
 mod graphs;
-#[cfg(repository)]
 mod of_model;
 mod probes;
-#[cfg(repository)]
 mod simulation;
