@@ -664,9 +664,11 @@ fn shapes(mode: Deadlock) -> [Shape; 3] {
 
 fn schedules(count: u64, first: u64, shape: Shape) -> usize {
     let mut verdicts = 0;
+    let first = first.wrapping_add(number("AUTO_MUTEX_SEED").unwrap_or(0));
     for seed in first..first + count {
         let mut world = World::new(seed, shape);
-        world.run(Duration::from_secs(20));
+        // Long enough for several searches.
+        world.run(shape.after * 20);
         verdicts += world.verdicts;
         if shape.avoids {
             assert_eq!(world.verdicts, 0, "seed {seed}");
@@ -675,10 +677,13 @@ fn schedules(count: u64, first: u64, shape: Shape) -> usize {
     verdicts
 }
 
-/// How many schedules of each test: `AUTO_MUTEX_RUNS` times this.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// How many schedules of each test: `AUTO_MUTEX_RUNS` times this. They begin with `AUTO_MUTEX_SEED`.
 fn runs(count: u64) -> u64 {
-    let times = std::env::var("AUTO_MUTEX_RUNS").ok();
-    count * times.and_then(|times| times.parse().ok()).unwrap_or(1)
+    count * number("AUTO_MUTEX_RUNS").unwrap_or(1)
 }
 
 #[test]
