@@ -221,6 +221,59 @@ pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     soon("the first", first).await.unwrap().unwrap();
 }
 
+/// A call for several locks holds those that it has got so far.
+pub(crate) async fn a_call_for_several_locks_is_a_part(store: &dyn TestStore) {
+    let [a, b, observer] = members(store);
+    let (all, ready) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (inside, goes_on) = (ready.clone(), all.clone());
+    let outer = tokio::spawn(async move {
+        let body = async |_: &_| {
+            inside.wait().await;
+            goes_on.wait().await;
+            b.mutex("x").lock().await.map(drop)
+        };
+        b.mutex("y").synchronize(body).await?
+    });
+    ready.wait().await;
+    let several = tokio::spawn(async move { a.multi(["x", "y"]).lock().await.map(drop) });
+    becomes("it has the first", async || {
+        observer.mutex("x").is_locked().await.unwrap()
+    })
+    .await;
+    all.wait().await;
+    let results = vec![
+        soon("several", several).await.unwrap(),
+        soon("the other", outer).await.unwrap(),
+    ];
+    assert_eq!(only_failure(results).len(), 2);
+}
+
+/// Tasks of one owner share a hold, and each of them may be a part.
+pub(crate) async fn an_owner_is_a_part_in_each_of_its_tasks(store: &dyn TestStore) {
+    let [a, b] = members(store);
+    let all = Arc::new(Barrier::new(3));
+    let (client, other) = (a.clone(), all.clone());
+    let idle = tokio::spawn(async move {
+        let mutex = client.mutex("x").owner("o");
+        mutex.synchronize(async |_| drop(other.wait().await)).await
+    });
+    let other = all.clone();
+    let waits = tokio::spawn(async move {
+        let body = async |_: &_| {
+            other.wait().await;
+            a.mutex("y").lock().await.map(drop)
+        };
+        a.mutex("x").owner("o").synchronize(body).await?
+    });
+    let outer = tokio::spawn(nested(b, "y", "x", all));
+    soon("the idle one", idle).await.unwrap().unwrap();
+    let results = vec![
+        soon("the owner", waits).await.unwrap(),
+        soon("the other", outer).await.unwrap(),
+    ];
+    assert_eq!(only_failure(results).len(), 2);
+}
+
 /// With `Report` nobody fails, and with `Off` nobody is found.
 pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
     for deadlock in [Deadlock::Report, Deadlock::Off] {

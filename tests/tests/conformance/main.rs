@@ -64,6 +64,8 @@ auto_mutex_tests::conformance! {
         threads_are_tasks_too,
         readers_and_writers,
         a_permit_that_comes_back_is_enough,
+        a_call_for_several_locks_is_a_part,
+        an_owner_is_a_part_in_each_of_its_tasks,
         a_report_fails_nobody,
         who_may_fail_ends_it_for_all,
         a_deadlock_is_told_once_with_all_its_places;
