@@ -255,7 +255,10 @@ pub(crate) async fn an_owner_is_a_part_in_each_of_its_tasks(store: &dyn TestStor
     let (client, other) = (a.clone(), all.clone());
     let idle = tokio::spawn(async move {
         let mutex = client.mutex("x").owner("o");
-        mutex.synchronize(async |_| drop(other.wait().await)).await
+        let body = async |_: &_| {
+            other.wait().await;
+        };
+        mutex.synchronize(body).await
     });
     let other = all.clone();
     let waits = tokio::spawn(async move {
