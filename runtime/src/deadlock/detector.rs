@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::Deadlock;
 use super::graph::{Cycle, WaitId, WaitingHold};
 use super::probe::{Answer, Probe};
 use super::search::{Outcome, Question, Search};
@@ -57,8 +56,11 @@ pub(crate) struct Verdict {
 }
 
 /// See the [module](self).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Detector {
+    /// The client, and where its store is.
+    client: u64,
+    endpoint: Endpoint,
     state: Mutex<State>,
     rounds: AtomicU64,
 }
@@ -67,6 +69,8 @@ pub(crate) struct Detector {
 struct State {
     due: BTreeSet<(Instant, WaitId)>,
     looks: HashMap<WaitId, Look>,
+    /// The searches in progress, by their rounds.
+    searches: HashMap<u64, Search>,
     /// The last questions of others, the newest last.
     questions: VecDeque<(MemberId, u64)>,
 }
@@ -79,7 +83,8 @@ struct Look {
     due: Instant,
     /// The time after this search and before the next one.
     pause: Duration,
-    search: Option<Search>,
+    /// The round of its search, if one is in progress.
+    round: Option<u64>,
     /// How often in a row it was repeated soon.
     repeated: u32,
     /// How many rounds in a row lacked an answer.
@@ -89,6 +94,15 @@ struct Look {
 }
 
 impl Detector {
+    pub(crate) fn new(client: u64, endpoint: Endpoint) -> Self {
+        Self {
+            client,
+            endpoint,
+            state: Mutex::default(),
+            rounds: AtomicU64::new(0),
+        }
+    }
+
     /// `wait` begins, and is looked at `after` this time. Returns when.
     pub(crate) fn add(&self, wait: &Arc<TaskWait>, now: Instant, after: Duration) -> Instant {
         let due = now.after(after);
@@ -96,7 +110,7 @@ impl Detector {
             wait: Arc::downgrade(wait),
             due,
             pause: after,
-            search: None,
+            round: None,
             repeated: 0,
             incomplete: 0,
             reported: HashSet::new(),
@@ -113,37 +127,56 @@ impl Detector {
     }
 
     /// Begins the searches that are due, and ends rounds whose time is over.
-    pub(crate) fn tick(&self, client: u64, endpoint: &Endpoint, now: Instant) -> Vec<Todo> {
+    pub(crate) fn tick(&self, now: Instant) -> Vec<Todo> {
         let mut todos = Vec::new();
         loop {
             let mut state = lock(&self.state);
             let Some((_, id)) = state.due.first().filter(|(due, _)| *due <= now).copied() else {
                 return todos;
             };
-            let Some(look) = state.looks.get(&id) else {
-                state.due.pop_first();
-                continue;
-            };
-            if look.search.is_some() {
-                self.end_round(state, id, (client, endpoint), now, &mut todos);
-                continue;
+            match state.looks.get(&id).map(|look| look.round) {
+                None => drop(state.due.pop_first()),
+                Some(Some(round)) => self.end_round(state, round, now, &mut todos),
+                Some(None) => {
+                    drop(state);
+                    self.begin(id, now, &mut todos);
+                }
             }
-            drop(state);
-            self.begin(id, (client, endpoint), now, &mut todos);
         }
     }
 
     /// Another client has found that `wait` must end a deadlock.
-    pub(crate) fn search(&self, wait: WaitId, client: (u64, &Endpoint), now: Instant) -> Vec<Todo> {
+    pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
         let mut todos = Vec::new();
-        let idle = lock(&self.state)
-            .looks
-            .get(&wait)
-            .is_some_and(|look| look.search.is_none());
-        if idle {
-            self.begin(wait, client, now, &mut todos);
+        let look = |state: &State| state.looks.get(&wait).map(|look| look.round);
+        let is_idle = look(&lock(&self.state)) == Some(None);
+        if is_idle {
+            self.begin(wait, now, &mut todos);
         }
         todos
+    }
+
+    /// The answer to a question of another client. `waits` tells whether a ticket of this client waits for the name.
+    pub(crate) fn answer(
+        &self,
+        round: u64,
+        tickets: &[Ticket],
+        waits: impl Fn(Ticket) -> bool,
+    ) -> Answer {
+        let mut answer = Answer {
+            round,
+            ..Answer::default()
+        };
+        for ticket in tickets {
+            if let Some(hold) = waits_of(self.client, &self.endpoint, *ticket) {
+                answer.holds.push(hold);
+            } else if waits(*ticket) {
+                answer.waiting.push(*ticket);
+            } else {
+                answer.free.push(*ticket);
+            }
+        }
+        answer
     }
 
     /// Whether this is the first copy of a question that `from` asks about `name` in this round. (Each server of a
@@ -165,84 +198,57 @@ impl Detector {
     pub(crate) fn inspected(
         &self,
         round: u64,
-        (name, record): (&Name, &NameRecord),
-        client: (u64, &Endpoint),
+        name: &Name,
+        record: &NameRecord,
         now: Instant,
     ) -> Vec<Todo> {
-        self.advance(round, client, now, |search| search.inspected(name, record))
+        self.advance(round, now, |search| search.inspected(name, record))
     }
 
     /// A client's answer.
-    pub(crate) fn answered(
-        &self,
-        answer: &Answer,
-        client: (u64, &Endpoint),
-        now: Instant,
-    ) -> Vec<Todo> {
-        self.advance(answer.round, client, now, |search| {
-            search.answered(answer.clone())
-        })
+    pub(crate) fn answered(&self, answer: Answer, now: Instant) -> Vec<Todo> {
+        self.advance(answer.round, now, |search| search.answered(answer))
     }
 
+    /// Takes an answer in, unless its round is over.
     fn advance(
         &self,
         round: u64,
-        client: (u64, &Endpoint),
         now: Instant,
         step: impl FnOnce(&mut Search) -> Vec<Question>,
     ) -> Vec<Todo> {
-        let mut todos = Vec::new();
         let mut state = lock(&self.state);
-        let mut searches = state.looks.iter_mut();
-        // The search may be in a later round by now.
-        let found = searches.find_map(|(id, look)| {
-            let search = look
-                .search
-                .as_mut()
-                .filter(|search| search.round() == round);
-            Some((*id, search?))
-        });
-        let Some((id, search)) = found else {
-            return todos;
+        let Some(search) = state.searches.get_mut(&round) else {
+            return Vec::new();
         };
-        todos.extend(questions(round, step(search)));
+        let mut todos: Vec<Todo> = questions(round, step(search)).collect();
         if search.is_complete() {
-            self.end_round(state, id, client, now, &mut todos);
+            self.end_round(state, round, now, &mut todos);
         }
         todos
     }
 
-    /// Begins a search, unless the wait is over.
-    fn begin(&self, id: WaitId, client: (u64, &Endpoint), now: Instant, todos: &mut Vec<Todo>) {
-        let wait = lock(&self.state)
-            .looks
-            .get(&id)
-            .and_then(|look| look.wait.upgrade());
-        // (Asks the queues, so the state must not be locked.)
-        let holds = wait.map(|wait| wait.holds_at(client.0, client.1));
-        let mut state = lock(&self.state);
-        let Some(holds) = holds.filter(|holds| !holds.is_empty()) else {
-            state.forget(id);
-            return;
-        };
-        let search = Search::new(self.round(), id);
-        self.begin_round(&mut state, id, search, holds, now, todos);
+    /// The wait, and the holds of its task. Forgets a wait that is over.
+    fn waiting(&self, id: WaitId) -> Option<(Arc<TaskWait>, Vec<WaitingHold>)> {
+        let look = |state: &State| state.looks.get(&id)?.wait.upgrade();
+        let wait = look(&lock(&self.state));
+        // Asks the queues, so the state must not be locked.
+        let found = wait.map(|wait| {
+            let holds = wait.holds_at(self.client, &self.endpoint);
+            (wait, holds)
+        });
+        let found = found.filter(|(_, holds)| !holds.is_empty());
+        if found.is_none() {
+            lock(&self.state).forget(id);
+        }
+        found
     }
 
-    fn begin_round(
-        &self,
-        state: &mut State,
-        id: WaitId,
-        mut search: Search,
-        holds: Vec<WaitingHold>,
-        now: Instant,
-        todos: &mut Vec<Todo>,
-    ) {
-        let asked = search.begin(holds);
-        todos.extend(questions(search.round(), asked));
-        state.plan(id, now.after(ROUND));
-        if let Some(look) = state.looks.get_mut(&id) {
-            look.search = Some(search);
+    /// Begins a search, unless the wait is over.
+    fn begin(&self, id: WaitId, now: Instant, todos: &mut Vec<Todo>) {
+        if let Some((_, holds)) = self.waiting(id) {
+            let search = Search::new(self.round(), id);
+            todos.extend(lock(&self.state).begin_round(search, holds, now));
         }
     }
 
@@ -250,22 +256,22 @@ impl Detector {
         self.rounds.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The round of `id` is complete, or its time is over.
+    /// The round is complete, or its time is over.
     fn end_round(
         &self,
         mut state: MutexGuard<'_, State>,
-        id: WaitId,
-        client: (u64, &Endpoint),
+        round: u64,
         now: Instant,
         todos: &mut Vec<Todo>,
     ) {
-        let Some(mut search) = state.looks.get_mut(&id).and_then(|look| look.search.take()) else {
+        let Some(mut search) = state.searches.remove(&round) else {
             return;
         };
-        let complete = search.is_complete();
+        let (id, complete) = (search.root(), search.is_complete());
         let Some(look) = state.looks.get_mut(&id) else {
             return;
         };
+        look.round = None;
         look.incomplete = if complete { 0 } else { look.incomplete + 1 };
         // Without an answer, this client may choose another call than the others do. After some rounds, whoever does not
         // answer is gone.
@@ -274,56 +280,66 @@ impl Detector {
         }
         drop(state);
         let outcome = search.end(self.round());
-        let wait = lock(&self.state)
-            .looks
-            .get(&id)
-            .and_then(|look| look.wait.upgrade());
-        let holds = wait.as_ref().map(|wait| wait.holds_at(client.0, client.1));
-        let mut state = lock(&self.state);
-        let (Some(wait), Some(holds)) = (wait, holds) else {
-            state.forget(id);
+        let Some((wait, holds)) = self.waiting(id) else {
             return;
         };
-        if holds.is_empty() {
-            state.forget(id);
-            return;
-        }
+        let mut state = lock(&self.state);
         match outcome {
             Outcome::Nothing => state.rest(id, complete, now),
-            Outcome::Again => self.begin_round(&mut state, id, search, holds, now, todos),
-            Outcome::Found(cycle) => {
-                let own = cycle.chosen.wait.id == id;
-                let chosen = &cycle.chosen;
-                if !own && chosen.wait.mode != Deadlock::Off {
-                    todos.push(Todo::Send {
-                        name: chosen.name.clone(),
-                        member: chosen.member,
-                        probe: Probe::Search {
-                            wait: chosen.wait.id,
-                        },
-                    });
-                }
-                // Repeated soon, because the message to the chosen one may be lost.
-                state.rest(id, own, now);
-                let tokens = cycle.steps.iter().map(|step| step.hold.token);
-                let mut tokens: Vec<u64> = tokens.collect();
-                tokens.sort_unstable();
-                if own
-                    && let Some(look) = state.looks.get_mut(&id)
-                    && look.reported.insert(tokens)
-                {
-                    let cycle = *cycle;
-                    todos.push(Todo::Judge(Verdict { cycle, wait }));
-                }
-            }
+            Outcome::Again => todos.extend(state.begin_round(search, holds, now)),
+            Outcome::Found(cycle) => todos.extend(state.found(wait, *cycle, now)),
         }
     }
 }
 
 impl State {
+    fn begin_round(
+        &mut self,
+        mut search: Search,
+        holds: Vec<WaitingHold>,
+        now: Instant,
+    ) -> impl Iterator<Item = Todo> + use<> {
+        let (id, round) = (search.root(), search.round());
+        let asked = search.begin(holds);
+        self.plan(id, now.after(ROUND));
+        if let Some(look) = self.looks.get_mut(&id) {
+            // Two threads may have begun one at the same time.
+            if let Some(other) = look.round.replace(round) {
+                self.searches.remove(&other);
+            }
+            self.searches.insert(round, search);
+        }
+        questions(round, asked)
+    }
+
+    /// `wait` is a part of a deadlock. Returns what is to do about it, if anything.
+    fn found(&mut self, wait: Arc<TaskWait>, cycle: Cycle, now: Instant) -> Option<Todo> {
+        let (id, chosen) = (wait.id(), &cycle.chosen);
+        let own = chosen.wait.id == id;
+        self.rest(id, own, now);
+        if !own {
+            // Sent again by the next search, because the message may be lost.
+            return Some(Todo::Send {
+                name: chosen.name.clone(),
+                member: chosen.member,
+                probe: Probe::Search {
+                    wait: chosen.wait.id,
+                },
+            });
+        }
+        let tokens = cycle.steps.iter().map(|step| step.hold.token);
+        let mut tokens: Vec<u64> = tokens.collect();
+        tokens.sort_unstable();
+        let is_new = self.looks.get_mut(&id)?.reported.insert(tokens);
+        is_new.then_some(Todo::Judge(Verdict { cycle, wait }))
+    }
+
     fn forget(&mut self, id: WaitId) {
         if let Some(look) = self.looks.remove(&id) {
             self.due.remove(&(look.due, id));
+            if let Some(round) = look.round {
+                self.searches.remove(&round);
+            }
         }
     }
 
@@ -356,7 +372,7 @@ impl State {
 }
 
 /// The questions of a round, as requests and messages.
-fn questions(round: u64, questions: Vec<Question>) -> impl Iterator<Item = Todo> {
+fn questions(round: u64, questions: Vec<Question>) -> impl Iterator<Item = Todo> + use<> {
     questions.into_iter().map(move |question| match question {
         Question::Inspect(name) => Todo::Inspect { round, name },
         Question::Ask {
@@ -369,27 +385,4 @@ fn questions(round: u64, questions: Vec<Question>) -> impl Iterator<Item = Todo>
             probe: Probe::Ask { round, tickets },
         },
     })
-}
-
-/// The answer of `client` to [`Probe::Ask`]. `waits` tells whether one of its tickets for the name waits.
-pub(crate) fn answer(
-    client: u64,
-    endpoint: &Endpoint,
-    (round, tickets): (u64, &[Ticket]),
-    waits: impl Fn(Ticket) -> bool,
-) -> Answer {
-    let mut answer = Answer {
-        round,
-        ..Answer::default()
-    };
-    for ticket in tickets {
-        if let Some(hold) = waits_of(client, endpoint, *ticket) {
-            answer.holds.push(hold);
-        } else if waits(*ticket) {
-            answer.waiting.push(*ticket);
-        } else {
-            answer.free.push(*ticket);
-        }
-    }
-    answer
 }

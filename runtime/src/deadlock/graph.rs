@@ -44,9 +44,9 @@ pub(crate) struct WaitingHold {
     pub(crate) waits: Vec<Wait>,
 }
 
-/// A ticket of a name.
+/// A ticket that holds a name or waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Entry {
     ticket: Ticket,
     member: MemberId,
     units: u32,
@@ -56,9 +56,9 @@ struct Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lock {
     capacity: u32,
-    holders: Vec<Place>,
+    holders: Vec<Entry>,
     /// In order, without those that were silent when it was their turn.
-    waiters: Vec<Place>,
+    waiters: Vec<Entry>,
 }
 
 /// The result of a search.
@@ -108,7 +108,7 @@ impl Graph {
 
     /// The state of a name. Tickets that nobody holds any more (`at_least`) end by themselves.
     pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
-        let place = |ticket: &TicketRecord| Place {
+        let place = |ticket: &TicketRecord| Entry {
             ticket: ticket.ticket,
             member: ticket.member,
             units: ticket.units,
@@ -156,11 +156,11 @@ impl Graph {
             if before.capacity != lock.capacity {
                 continue;
             }
-            let in_both = |now: &[Place], then: &[Place]| {
+            let in_both = |now: &[Entry], then: &[Entry]| {
                 let both = now.iter().filter_map(|place| {
                     let other = then.iter().find(|other| other.ticket == place.ticket)?;
                     let units = place.units.min(other.units);
-                    Some(Place { units, ..*place })
+                    Some(Entry { units, ..*place })
                 });
                 both.collect()
             };
@@ -268,7 +268,7 @@ impl Graph {
     /// The blocked holds that `wait` waits for, in the order of their tokens.
     fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
         let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
-        let keeps = |place: &&Place| {
+        let keeps = |place: &&Entry| {
             place.units > 0
                 && blocked.contains(&place.ticket)
                 && self.holds[&place.ticket].units > 0
@@ -404,7 +404,7 @@ impl Cycle {
 
 impl Lock {
     /// The waiters that are served before `wait`. None if its place is not known.
-    fn before(&self, wait: &Wait) -> &[Place] {
+    fn before(&self, wait: &Wait) -> &[Entry] {
         let place = |after: Ticket| {
             self.waiters
                 .iter()

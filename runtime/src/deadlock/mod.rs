@@ -18,11 +18,14 @@ mod search;
 mod tests;
 mod waits;
 
-pub(crate) use self::detector::{Detector, Todo, Verdict, answer};
+pub(crate) use self::detector::{Detector, Todo, Verdict};
 #[cfg(repository)]
 #[cfg(test)]
 pub(crate) use self::graph::{Wait, WaitingHold};
-pub(crate) use self::probe::{Answer, Probe};
+#[cfg(repository)]
+#[cfg(test)]
+pub(crate) use self::probe::Answer;
+pub(crate) use self::probe::Probe;
 pub(crate) use self::waits::{HeldLock, Registered, TaskWait, WaitView, Waiting};
 
 /// What a client does about deadlocks: see [`Config::deadlock`](crate::Config::deadlock).

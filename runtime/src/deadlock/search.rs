@@ -66,6 +66,11 @@ impl Search {
         }
     }
 
+    /// The wait that the search is for.
+    pub(super) fn root(&self) -> WaitId {
+        self.root
+    }
+
     pub(super) fn round(&self) -> u64 {
         self.round
     }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use super::{ClientCore, NameQueue};
 use crate::clock::Instant;
-use crate::config::Endpoint;
-use crate::deadlock::{Answer as ProbeAnswer, Deadlock, Probe, TaskWait, Todo, Verdict, answer};
+use crate::deadlock::{Deadlock, Probe, TaskWait, Todo, Verdict};
 use crate::error::LockError;
 use crate::name::Name;
 use crate::observe::ACQUIRE;
-use crate::store::{Answer, MemberId, Op, Reply, Request, RequestId, Ticket};
+use crate::store::{Answer, MemberId, Op, Reply, Request};
 use crate::wait;
 
 impl<Q: NameQueue> ClientCore<Q> {
@@ -30,54 +29,40 @@ impl<Q: NameQueue> ClientCore<Q> {
         if next > now {
             return Some(next);
         }
-        let todos = self.detector.tick(self.id, self.endpoint(), now);
+        let todos = self.detector.tick(now);
         self.carry_out(todos);
         self.detector.next()
-    }
-
-    fn endpoint(&self) -> &Endpoint {
-        &self.settings.endpoint
     }
 
     fn carry_out(&self, mut todos: Vec<Todo>) {
         while let Some(todo) = todos.pop() {
             match todo {
                 Todo::Inspect { round, name } => {
-                    let id = self.request_id();
+                    let (id, op) = (self.request_id(), Op::Inspect);
                     wait::lock(&self.inspections).insert(id, round);
-                    let answer = self.send(id, name, Op::Inspect);
-                    todos.extend(
-                        answer
-                            .into_iter()
-                            .flat_map(|answer| self.inspected(&answer)),
-                    );
+                    if let Some(answer) = self.store.submit(Request { name, op, id }) {
+                        todos.extend(self.inspected(&answer).into_iter().flatten());
+                    }
                 }
                 Todo::Send {
                     name,
                     member,
                     probe,
-                } => {
-                    if let Some(own) = self.answer_here(&name, &probe) {
-                        todos.extend(own);
-                        continue;
-                    }
-                    self.probe(name, member, &probe);
-                }
+                } => match self.answer_here(&name, &probe) {
+                    Some(own) => todos.extend(own),
+                    None => self.probe(name, member, &probe),
+                },
                 Todo::Judge(verdict) => judge(&verdict),
             }
         }
         self.store.flush();
     }
 
-    /// Asks the store. The result is an answer that came at once.
-    fn send(&self, id: RequestId, name: Name, op: Op) -> Option<Answer> {
-        self.store.submit(Request { name, op, id })
-    }
-
     fn probe(&self, name: Name, to: MemberId, probe: &Probe) {
-        let text = probe.text().into();
+        let (id, text) = (self.request_id(), probe.text().into());
+        let op = Op::Probe { to, text };
         // A message that is lost is sent again by the next round.
-        let _ = self.send(self.request_id(), name, Op::Probe { to, text });
+        let _ = self.store.submit(Request { name, op, id });
     }
 
     /// Answers a question that this client would ask itself.
@@ -89,63 +74,49 @@ impl<Q: NameQueue> ClientCore<Q> {
         if !tickets.iter().all(|ticket| local.knows(*ticket)) {
             return None;
         }
-        let answer = self.answer_about(Some(&local), *round, tickets);
-        Some(
-            self.detector
-                .answered(&answer, (self.id, self.endpoint()), Instant::now()),
-        )
+        let waits = |ticket| local.waits_with(ticket);
+        let answer = self.detector.answer(*round, tickets, waits);
+        Some(self.detector.answered(answer, Instant::now()))
     }
 
-    fn answer_about(&self, local: Option<&Arc<Q>>, round: u64, tickets: &[Ticket]) -> ProbeAnswer {
-        let waits = |ticket| local.is_some_and(|local| local.waits_with(ticket));
-        answer(self.id, self.endpoint(), (round, tickets), waits)
-    }
-
-    /// Whether the answer belongs to a search. Then it is dealt with.
-    pub(super) fn is_for_search(&self, answer: &Answer) -> bool {
+    /// Takes an answer that belongs to a search; `false` for any other.
+    pub(super) fn takes_for_search(&self, answer: &Answer) -> bool {
         match answer.request.op {
             Op::Probe { .. } => true,
-            Op::Inspect if wait::lock(&self.inspections).contains_key(&answer.request.id) => {
+            Op::Inspect => {
                 let todos = self.inspected(answer);
-                self.carry_out(todos);
-                true
+                todos.map(|todos| self.carry_out(todos)).is_some()
             }
             _ => false,
         }
     }
 
-    fn inspected(&self, answer: &Answer) -> Vec<Todo> {
-        let round = wait::lock(&self.inspections).remove(&answer.request.id);
-        let (Some(round), Ok(Reply::Info(record))) = (round, &answer.result) else {
-            return Vec::new();
+    /// The store has inspected a name; `None`: not for a search.
+    fn inspected(&self, answer: &Answer) -> Option<Vec<Todo>> {
+        let round = wait::lock(&self.inspections).remove(&answer.request.id)?;
+        let Ok(Reply::Info(record)) = &answer.result else {
+            return Some(Vec::new());
         };
-        let about = (&answer.request.name, record);
-        let client = (self.id, self.endpoint());
-        self.detector
-            .inspected(round, about, client, Instant::now())
+        let name = &answer.request.name;
+        Some(self.detector.inspected(round, name, record, Instant::now()))
     }
 
     /// A message of another client about `name`.
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
-        let client = (self.id, self.endpoint());
+        let now = Instant::now();
         match Probe::read(text) {
             Some(Probe::Ask { round, tickets }) => {
                 if !self.detector.is_new(from, round, name) {
                     return;
                 }
                 let local = self.register.find(name);
-                let answer = self.answer_about(local.as_ref(), round, &tickets);
+                let waits = |ticket| local.as_ref().is_some_and(|local| local.waits_with(ticket));
+                let answer = self.detector.answer(round, &tickets, waits);
                 self.probe(name.clone(), from, &Probe::Answer(answer));
                 self.store.flush();
             }
-            Some(Probe::Answer(answer)) => {
-                let todos = self.detector.answered(&answer, client, Instant::now());
-                self.carry_out(todos);
-            }
-            Some(Probe::Search { wait }) => {
-                let todos = self.detector.search(wait, client, Instant::now());
-                self.carry_out(todos);
-            }
+            Some(Probe::Answer(answer)) => self.carry_out(self.detector.answered(answer, now)),
+            Some(Probe::Search { wait }) => self.carry_out(self.detector.search(wait, now)),
             None => wait::tell(|| {
                 tracing::debug!("a message of another client is not valid and was ignored");
             }),

@@ -89,12 +89,12 @@ impl<Q: NameQueue> ClientCore<Q> {
         Arc::new(Self {
             id,
             order: LockOrder::new(id, &settings, &machine, pid),
+            detector: Detector::new(id, settings.endpoint.clone()),
             settings,
             store,
             register: Registry::default(),
             links: Links::default(),
             timers: Timers::default(),
-            detector: Detector::default(),
             inspections: Mutex::default(),
             failed_renewals: Repeated::default(),
             failed_releases: Repeated::default(),
@@ -477,7 +477,11 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
 impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
-        if self.is_for_search(&answer) {
+        if let Op::Order { .. } = answer.request.op {
+            self.order.answered(answer.result, Instant::now());
+            return self.timers.interrupt();
+        }
+        if self.takes_for_search(&answer) {
             return;
         }
         // A missing queue was retired, so nothing waits for the answer.
@@ -486,9 +490,6 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
             if self.phase.load(Ordering::Acquire) != OPEN {
                 self.emptied.1.notify_all();
             }
-        } else if let Op::Order { .. } = answer.request.op {
-            self.order.answered(answer.result, Instant::now());
-            self.timers.interrupt();
         }
     }
 

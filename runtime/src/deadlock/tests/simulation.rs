@@ -13,7 +13,7 @@ use super::probes::record;
 use crate::clock::Instant;
 use crate::config::Endpoint;
 use crate::deadlock::Deadlock;
-use crate::deadlock::detector::{Detector, Todo, Verdict, answer};
+use crate::deadlock::detector::{Detector, Todo, Verdict};
 use crate::deadlock::probe::Probe;
 use crate::deadlock::waits::{HeldLock, Registered, WaitView, Waiting};
 use crate::dice::Dice;
@@ -173,7 +173,6 @@ struct World {
     detectors: Vec<Detector>,
     ids: Vec<MemberId>,
     clients: Vec<u64>,
-    endpoint: Endpoint,
     events: BinaryHeap<Reverse<(Instant, u64)>>,
     kept: HashMap<u64, Event>,
     count: u64,
@@ -211,12 +210,15 @@ impl World {
             now: Instant::START.after(Duration::from_secs(1)),
             failed: Vec::new(),
         };
+        let ids = (0..members).map(|_| dice.member()).collect();
+        let clients: Vec<u64> = (0..members).map(|_| dice.below(u64::MAX)).collect();
+        let endpoint = Endpoint::Memory { shared: None };
+        let detector = |client: &u64| Detector::new(*client, endpoint.clone());
         let mut world = Self {
             tasks: Vec::new(),
-            detectors: (0..members).map(|_| Detector::default()).collect(),
-            ids: (0..members).map(|_| dice.member()).collect(),
-            clients: (0..members).map(|_| dice.below(u64::MAX)).collect(),
-            endpoint: Endpoint::Memory { shared: None },
+            detectors: clients.iter().map(detector).collect(),
+            ids,
+            clients,
             events: BinaryHeap::new(),
             kept: HashMap::new(),
             count: 0,
@@ -307,17 +309,14 @@ impl World {
                     self.send(|| Event::Inspected(member, round, name.clone(), record.clone()));
                 }
                 Event::Inspected(member, round, name, record) => {
-                    let client = (self.clients[member], &self.endpoint);
-                    let now = lock(&self.truth).now;
-                    let todos =
-                        self.detectors[member].inspected(round, (&name, &record), client, now);
+                    let now = self.now();
+                    let todos = self.detectors[member].inspected(round, &name, &record, now);
                     self.carry_out(member, todos);
                 }
                 Event::Probe(from, to, name, text) => self.probed(from, to, &name, &text),
                 Event::Tick(member) => {
                     let now = self.now();
-                    let todos =
-                        self.detectors[member].tick(self.clients[member], &self.endpoint, now);
+                    let todos = self.detectors[member].tick(now);
                     self.carry_out(member, todos);
                 }
             }
@@ -346,7 +345,6 @@ impl World {
     }
 
     fn probed(&mut self, from: usize, to: usize, name: &Name, text: &str) {
-        let client = (self.clients[to], &self.endpoint);
         let now = self.now();
         match Probe::read(text).unwrap() {
             Probe::Ask { round, tickets } => {
@@ -355,18 +353,17 @@ impl World {
                     let queues = world.locks.iter().flat_map(|lock| &lock.queue);
                     queues.map(|waiter| waiter.0).collect()
                 };
-                let answer = answer(client.0, client.1, (round, &tickets), |ticket| {
-                    waiting.contains(&ticket)
-                });
+                let waits = |ticket| waiting.contains(&ticket);
+                let answer = self.detectors[to].answer(round, &tickets, waits);
                 let text = Probe::Answer(answer).text();
                 self.send(|| Event::Probe(to, from, name.clone(), text.clone()));
             }
             Probe::Answer(answer) => {
-                let todos = self.detectors[to].answered(&answer, client, now);
+                let todos = self.detectors[to].answered(answer, now);
                 self.carry_out(to, todos);
             }
             Probe::Search { wait } => {
-                let todos = self.detectors[to].search(wait, client, now);
+                let todos = self.detectors[to].search(wait, now);
                 self.carry_out(to, todos);
             }
         }
