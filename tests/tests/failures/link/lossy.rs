@@ -94,6 +94,10 @@ async fn a_late_copy_of_a_request_takes_nothing() {
         .await;
         if cancel {
             asking.abort();
+            assert!(asking.await.unwrap_err().is_cancelled());
+            // Over the new connection too, so after whatever is left of the cancelled call.
+            let after = soon("another lock", client.mutex("after").lock()).await;
+            assert!(after.unwrap().unlock().await.unwrap());
         } else {
             let guard = soon("granted over the new one", asking)
                 .await
