@@ -247,7 +247,7 @@ impl<'a> AcquireTarget<'a> {
 /// Notes in a request of `client` which locks the task holds: those of the protected calls around it, and `more`.
 #[inline]
 pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
-    let mut holds = task::holds();
+    let mut holds = task::holds(|_| true);
     holds.extend_from_slice(more);
     let mut names: Vec<Name> = Vec::new();
     for hold in &holds {

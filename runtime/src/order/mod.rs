@@ -108,7 +108,10 @@ impl LockOrder {
             return false;
         }
         let after = Label::of(label);
-        let unknown = task::select(self.client, |hold| {
+        let unknown = task::holds(|hold| {
+            if hold.client_id() != self.client {
+                return false;
+            }
             let held = hold.grant().label;
             let before = Label::of(held);
             let pair = Pair { before, after };

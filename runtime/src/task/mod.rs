@@ -84,43 +84,25 @@ pub(crate) fn enter_body(holds: &Holds) -> Body {
     }
 }
 
-/// The locks of all clients that the protected calls around the running task hold, the outermost first.
+/// The locks of all clients that the protected calls around the running task hold, and that `which` selects, the outermost
+/// first. Allocates only if there are any. `which` must not run other code: the stack is borrowed.
 #[inline]
-pub(crate) fn holds() -> Vec<Arc<Hold>> {
+pub(crate) fn holds(mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
+        let mut holds: Vec<Arc<Hold>> = Vec::new();
         if stack.is_empty() {
-            return Vec::new();
+            return holds;
         }
         let task = tokio::task::try_id();
-        let mut holds: Vec<Arc<Hold>> = Vec::new();
         for frame in stack.iter().filter(|frame| frame.task == task) {
-            let known = holds.iter().any(|hold| Arc::ptr_eq(hold, &frame.hold));
-            if !known && !frame.hold.is_released() {
-                holds.push(frame.hold.clone());
+            let hold = &frame.hold;
+            let known = holds.iter().any(|known| Arc::ptr_eq(known, hold));
+            if !known && !hold.is_released() && which(hold) {
+                holds.push(hold.clone());
             }
         }
         holds
-    });
-    found.unwrap_or_default()
-}
-
-/// Those holds of this client that the protected calls around the running task have, and that `which` selects. Allocates only
-/// if there are any. `which` must not run other code: the stack is borrowed.
-#[inline]
-pub(crate) fn select(client: u64, mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
-    let found = STACK.try_with(|stack| {
-        let stack = stack.borrow();
-        let task = tokio::task::try_id();
-        let mut found = Vec::new();
-        for frame in stack.iter() {
-            let hold = &frame.hold;
-            let is_own = frame.task == task && hold.client_id() == client;
-            if is_own && !hold.is_released() && which(hold) {
-                found.push(hold.clone());
-            }
-        }
-        found
     });
     found.unwrap_or_default()
 }
