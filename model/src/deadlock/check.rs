@@ -7,7 +7,7 @@ use stateright::HasDiscoveries;
 use super::properties::Deadlocks;
 use super::rules::Rules;
 use super::runs::{broken, runs};
-use crate::runs::{Outcome, check};
+use crate::runs::{Outcome, check, table};
 
 /// Looks at every state, until some property is broken.
 #[must_use]
@@ -26,42 +26,11 @@ pub fn refute(rules: Rules, property: &'static str) -> Outcome {
 /// be.
 #[must_use]
 pub fn report(only: &str) -> bool {
-    let mut good = true;
-    println!("\nThe search for deadlocks\n");
-    println!("| run | states | different | depth | seconds |");
-    println!("|---|---|---|---|---|");
-    for run in runs().into_iter().filter(|run| run.name.contains(only)) {
-        let outcome = explore(run.rules);
-        println!(
-            "| {} | {} | {} | {} | {:.1} |",
-            run.name,
-            outcome.states,
-            outcome.unique,
-            outcome.depth,
-            outcome.took.as_secs_f64()
-        );
-        good &= outcome.broken.is_empty();
-        for (property, path) in outcome.broken {
-            println!("\n    BROKEN: {property}: {}", path.join("; "));
-        }
-    }
-    println!("\n| without | what breaks | steps | how |");
-    println!("|---|---|---|---|");
-    for run in broken().into_iter().filter(|run| run.name.contains(only)) {
-        let outcome = refute(run.rules, run.property);
-        match outcome.broken.get(run.property) {
-            Some(path) => println!(
-                "| {} | {} | {} | {} |",
-                run.name,
-                run.property,
-                path.len(),
-                path.join("; ")
-            ),
-            None => {
-                good = false;
-                println!("    NOT BROKEN: {}: {}", run.name, run.property);
-            }
-        }
-    }
-    good
+    let chosen = runs().into_iter().filter(|run| run.name.contains(only));
+    let outcomes = chosen.map(|run| (run.name, explore(run.rules)));
+    let holds = table::holding("\nThe search for deadlocks", outcomes);
+    let chosen = broken().into_iter().filter(|run| run.name.contains(only));
+    let outcomes = chosen.map(|run| (run.name, run.property, refute(run.rules, run.property)));
+    let breaks = table::broken("What each safeguard is for", outcomes);
+    holds && breaks
 }

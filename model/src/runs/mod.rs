@@ -9,6 +9,8 @@ mod outcome;
 mod removals;
 #[cfg(feature = "checker")]
 mod report;
+#[cfg(feature = "checker")]
+pub(crate) mod table;
 
 pub use self::holding::{Run, Size, holding};
 #[cfg(feature = "checker")]

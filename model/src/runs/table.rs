@@ -1,0 +1,55 @@
+//! Tables of outcomes.
+
+use super::Outcome;
+
+/// Prints what came of runs in which everything must hold. `false` if something does not.
+#[must_use]
+pub(crate) fn holding(
+    title: &str,
+    outcomes: impl Iterator<Item = (&'static str, Outcome)>,
+) -> bool {
+    println!("{title}\n");
+    println!("| run | states | different | depth | seconds |");
+    println!("|---|---|---|---|---|");
+    let mut good = true;
+    for (run, outcome) in outcomes {
+        let Outcome {
+            states,
+            unique,
+            depth,
+            took,
+            broken,
+            ..
+        } = outcome;
+        let seconds = took.as_secs_f64();
+        println!("| {run} | {states} | {unique} | {depth} | {seconds:.1} |");
+        for (property, path) in broken {
+            good = false;
+            println!("\n    BROKEN: {property}: {}", path.join("; "));
+        }
+    }
+    good
+}
+
+/// Prints what came of runs in which a property must not hold. `false` if it does.
+#[must_use]
+pub(crate) fn broken(
+    title: &str,
+    outcomes: impl Iterator<Item = (&'static str, &'static str, Outcome)>,
+) -> bool {
+    println!("\n{title}\n");
+    println!("| without | what breaks | steps | how |");
+    println!("|---|---|---|---|");
+    let mut good = true;
+    for (run, property, outcome) in outcomes {
+        if let Some(path) = outcome.broken.get(property) {
+            let (steps, how) = (path.len(), path.join("; "));
+            println!("| {run} | {property} | {steps} | {how} |");
+        } else {
+            good = false;
+            let states = outcome.unique;
+            println!("    NOT BROKEN: {run}: {property} ({states} states)");
+        }
+    }
+    good
+}
