@@ -232,7 +232,14 @@ fn of_locks(
         }
     }
     waited.sort_by(|a, b| a.name.cmp(&b.name));
-    for lock in &waited {
+    of_waiters(&waited, args, &mut counts, findings);
+    counts.tell_rest(findings);
+    Ok(is_in_use)
+}
+
+/// Waiters that wait for too long, or for each other.
+fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mut Vec<Finding>) {
+    for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
         if let Some(oldest) = oldest.filter(|wait| wait.waited > args.longest_wait) {
             counts.add(findings, || Finding {
@@ -247,7 +254,7 @@ fn of_locks(
             });
         }
     }
-    for chain in Graph::new(&waited)
+    for chain in Graph::new(waited)
         .chains()
         .iter()
         .filter(|chain| chain.cycle)
@@ -266,8 +273,6 @@ fn of_locks(
             remedy: "take locks in one order everywhere; until then, `auto-mutex tree`, and break one hold by `kick`".to_owned(),
         });
     }
-    counts.tell_rest(findings);
-    Ok(is_in_use)
 }
 
 /// Counts the findings by id. The first ones are listed, the rest is only counted.

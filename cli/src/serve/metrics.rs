@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use auto_mutex::operator::Lock;
+
 use super::snapshot::Snapshot;
 use crate::output::json;
 
@@ -18,17 +20,7 @@ struct Sums {
 }
 
 pub(crate) fn text(snapshot: &Snapshot) -> String {
-    let mut kinds: BTreeMap<&str, Sums> = BTreeMap::new();
-    for lock in &snapshot.locks {
-        let sums = kinds
-            .entry(lock.kind.map_or("other", json::kind))
-            .or_default();
-        sums.locks += 1;
-        sums.holders += lock.holders.len();
-        sums.waiters += lock.waiters.len();
-        sums.oldest_wait = sums.oldest_wait.max(lock.oldest_wait().unwrap_or_default());
-        sums.longest_hold = sums.longest_hold.max(lock.held().unwrap_or_default());
-    }
+    let kinds = sums(&snapshot.locks);
     let mut out = String::new();
     let mut by_kind = |name: &str, help: &str, value: &dyn Fn(&Sums) -> f64| {
         head(&mut out, name, help);
@@ -80,6 +72,22 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
         let _ = writeln!(out, "{name} {value}");
     }
     out
+}
+
+/// The sums of each kind of lock.
+fn sums(locks: &[Lock]) -> BTreeMap<&'static str, Sums> {
+    let mut kinds: BTreeMap<_, Sums> = BTreeMap::new();
+    for lock in locks {
+        let sums = kinds
+            .entry(lock.kind.map_or("other", json::kind))
+            .or_default();
+        sums.locks += 1;
+        sums.holders += lock.holders.len();
+        sums.waiters += lock.waiters.len();
+        sums.oldest_wait = sums.oldest_wait.max(lock.oldest_wait().unwrap_or_default());
+        sums.longest_hold = sums.longest_hold.max(lock.held().unwrap_or_default());
+    }
+    kinds
 }
 
 fn head(out: &mut String, name: &str, help: &str) {

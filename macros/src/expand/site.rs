@@ -21,15 +21,7 @@ use crate::tokens::private;
 pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
-    let owner = if let Some(name) = &options.name {
-        quote_spanned!(span=> Named(#name))
-    } else if let Some(owner) = owner {
-        quote_spanned!(span=> Type(#owner))
-    } else if function.knows_self() {
-        quote_spanned!(span=> SelfType)
-    } else {
-        quote_spanned!(span=> Module)
-    };
+    let owner = owner_of(function, options, owner);
     let namespace = match &options.ns {
         Some(ns) => quote_spanned!(span=> #private::Some(#ns)),
         None => quote_spanned!(span=> #private::None),
@@ -78,5 +70,19 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             state: #private::State::NEW,
         };
         #private::submit! { #private::Listed(&__SITE) }
+    }
+}
+
+/// What the name of the lock begins with.
+fn owner_of(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
+    let span = Span::mixed_site();
+    if let Some(name) = &options.name {
+        quote_spanned!(span=> Named(#name))
+    } else if let Some(owner) = owner {
+        quote_spanned!(span=> Type(#owner))
+    } else if function.knows_self() {
+        quote_spanned!(span=> SelfType)
+    } else {
+        quote_spanned!(span=> Module)
     }
 }

@@ -14,7 +14,7 @@ use crate::clock::Instant;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
-use crate::store::redis::{Guard, Route};
+use crate::store::redis::{Guard, RedisStore, Route};
 use crate::store::{Events, MemberId, Store, redis};
 
 /// How long the driver waits for the other nodes once a majority is connected.
@@ -39,6 +39,35 @@ pub(crate) async fn connect(
     member: MemberId,
     guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
+    let opened = open_majority(nodes, connect_timeout, limit, member, &guard).await?;
+    let (mut stores, mut drivers) = (Vec::new(), Vec::new());
+    for (node, opened) in nodes.iter().zip(opened) {
+        let connected = opened.is_some();
+        let (store, driver) = opened
+            .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
+        stores.push((store as Arc<dyn Store>, connected));
+        drivers.push(driver);
+    }
+    let addresses = nodes.iter().map(|node| node.address.to_string());
+    let connected = stores.iter().map(|(_, connected)| *connected);
+    let servers = addresses.zip(connected).collect();
+    let store = Arc::new(QuorumStore::new(guarantees(&stores), servers));
+    let driver = Driver {
+        store: store.clone(),
+        nodes: stores,
+        drivers,
+    };
+    Ok((store, driver))
+}
+
+/// Opens a majority of the nodes within `limit`, and the others that are open soon after. `None`: not open yet.
+async fn open_majority(
+    nodes: &[RedisEndpoint],
+    connect_timeout: Duration,
+    limit: Duration,
+    member: MemberId,
+    guard: &Guard,
+) -> Result<Vec<Option<(Arc<RedisStore>, redis::Driver)>>, SetupError> {
     let count = nodes.len();
     let mut opening = JoinSet::new();
     for (index, node) in nodes.iter().cloned().enumerate() {
@@ -77,24 +106,7 @@ pub(crate) async fn connect(
             reason: "the servers of the quorum were not connected to".to_owned(),
         }));
     }
-    let (mut stores, mut drivers) = (Vec::new(), Vec::new());
-    for (node, opened) in nodes.iter().zip(opened) {
-        let connected = opened.is_some();
-        let (store, driver) = opened
-            .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
-        stores.push((store as Arc<dyn Store>, connected));
-        drivers.push(driver);
-    }
-    let addresses = nodes.iter().map(|node| node.address.to_string());
-    let connected = stores.iter().map(|(_, connected)| *connected);
-    let servers = addresses.zip(connected).collect();
-    let store = Arc::new(QuorumStore::new(guarantees(&stores), servers));
-    let driver = Driver {
-        store: store.clone(),
-        nodes: stores,
-        drivers,
-    };
-    Ok((store, driver))
+    Ok(opened)
 }
 
 /// The weakest guarantee of the connected nodes counts, since any node may complete a second majority. Unconnected

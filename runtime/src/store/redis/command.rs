@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::scripts::{Script, Scripts, code};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op, Signal, Ticket};
+use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::{self, Words};
 
 /// The prefix of a name in its keys; the hash tag keeps all keys of the name in one slot.
@@ -144,11 +144,7 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
             ..
         } => {
             spoken(out, *counter, *hold, *place);
-            number(out, share.units.into());
-            number(out, share.capacity.into());
-            out.push(share.takes.into());
-            out.extend_from_slice(&(share.owner.len() as u32).to_le_bytes());
-            out.extend_from_slice(share.owner.as_bytes());
+            write_share(out, share);
             out.extend_from_slice(meta.as_bytes());
         }
         Op::Touch {
@@ -202,6 +198,14 @@ fn write_ids(out: &mut Vec<u8>, ticket: Option<Ticket>, member: MemberId) {
         Some(ticket) => write!(out, "{ticket}{member}"),
         None => write!(out, "{:032}{member}", 0),
     };
+}
+
+fn write_share(out: &mut Vec<u8>, share: &Share) {
+    number(out, share.units.into());
+    number(out, share.capacity.into());
+    out.push(share.takes.into());
+    out.extend_from_slice(&(share.owner.len() as u32).to_le_bytes());
+    out.extend_from_slice(share.owner.as_bytes());
 }
 
 fn write_signal(out: &mut Vec<u8>, signal: &Signal) {
