@@ -6,7 +6,7 @@ use std::thread;
 use auto_mutex::{Client, Config, Deadlock, LockError};
 
 use super::{Fault, Struck};
-use crate::field::{Field, LEASE};
+use crate::field::Field;
 
 /// Two clients take the lock and another one in opposite order. Nobody gets the lock until one of the two fails.
 pub(super) struct Crossed;
@@ -15,6 +15,8 @@ pub(super) struct Crossed;
 const ASIDE: &str = "aside";
 /// `Config::deadlock_after`, in seconds.
 const AFTER: f64 = 0.2;
+/// The lease, in seconds.
+const LASTING: u32 = 30;
 
 impl Fault for Crossed {
     fn name(&self) -> &'static str {
@@ -26,7 +28,11 @@ impl Fault for Crossed {
         let contest = field.lock.contest;
         let connect = || {
             let config = Config::new(field.redis.url()).expect("a good URL");
-            let config = config.namespace("suite").lease(LEASE).longest_lease(LEASE);
+            // Neither may lose its part because the machine stands still for a moment: that would end the deadlock.
+            let config = config
+                .namespace("suite")
+                .lease(LASTING)
+                .longest_lease(LASTING);
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
             Client::connect(config).expect("a client")
         };

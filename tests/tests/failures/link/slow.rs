@@ -91,7 +91,13 @@ async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
     // Longer than a call that does not wait has patience.
     rig.proxy.delay(Duration::from_millis(600));
     let multi = client.multi(["a", "b"]);
-    let error = soon("an answer", multi.try_lock()).await.unwrap_err();
+    // If the machine stands still for a moment, the answer may come together with the end of the patience.
+    let error = loop {
+        match soon("an answer", multi.try_lock()).await {
+            Ok(taken) => assert!(taken.expect("free").unlock().await.unwrap()),
+            Err(error) => break error,
+        }
+    };
     assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
     let guard = soon("granted", multi.lock()).await.unwrap();
     assert!(guard.unlock().await.unwrap());
