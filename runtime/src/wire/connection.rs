@@ -4,13 +4,13 @@ use std::future::poll_fn;
 use std::io;
 use std::time::Duration;
 
+use redis::Cmd;
 use tokio::time::Instant;
 
 use super::inbox::Inbox;
 use super::limits::Limits;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
-use super::words::{Words, command};
 use crate::config::{Address, Transport};
 use crate::error::TlsError;
 
@@ -72,13 +72,8 @@ impl Connection {
     }
 
     /// Sends one command, and returns its reply.
-    pub(in super::super) async fn ask(
-        &mut self,
-        write: impl FnOnce(&mut Words<'_>),
-    ) -> io::Result<Value<'_>> {
-        let mut bytes = Vec::new();
-        command(&mut bytes, write);
-        self.send(&bytes).await?;
+    pub(in super::super) async fn ask(&mut self, command: &Cmd) -> io::Result<Value<'_>> {
+        self.send(&command.get_packed_command()).await?;
         self.reply().await
     }
 

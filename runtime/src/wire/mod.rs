@@ -2,7 +2,7 @@
 //!
 //! - `stream/`: opens a socket, plain or TLS, and splits it in two halves. `connection.rs`: requests and replies over
 //!   it; `limits.rs`: the time limits.
-//! - `words.rs`: encodes a command. `outbox.rs`: bytes to send.
+//! - `outbox.rs`: bytes to send. (The redis crate encodes the commands.)
 //! - `inbox.rs`: received bytes; `frame.rs` finds the end of a reply, `value.rs` decodes it.
 
 mod connection;
@@ -17,7 +17,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod value;
-mod words;
 
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
@@ -26,4 +25,3 @@ pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::{Reading, Writing, speaks_tls};
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;
-pub(super) use self::words::{Words, command};

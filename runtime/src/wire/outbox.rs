@@ -3,16 +3,20 @@
 use std::io;
 use std::sync::Arc;
 
+use redis::Cmd;
+
 use super::stream::Writing;
 
 /// The maximum capacity that a buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
 /// The bytes that nobody has taken yet, and those that are being written.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in super::super) struct Outbox {
     socket: Option<Arc<Writing>>,
     filling: Vec<u8>,
+    /// The words of the last command; its memory is used again.
+    command: Cmd,
     /// `None` while a thread writes.
     chunk: Option<Vec<u8>>,
     /// How much of `chunk` is written.
@@ -43,6 +47,17 @@ impl Outbox {
     /// The buffer to append to.
     pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
         &mut self.filling
+    }
+
+    /// Appends a command.
+    pub(in super::super) fn encode(&mut self, build: impl FnOnce(&mut Cmd) -> &mut Cmd) {
+        let before = self.filling.len();
+        build(&mut self.command);
+        self.command.write_packed_command(&mut self.filling);
+        match self.filling.len() - before > KEPT {
+            true => self.command = Cmd::new(),
+            false => self.command.clear(),
+        }
     }
 
     pub(in super::super) fn is_open(&self) -> bool {

@@ -1,12 +1,13 @@
 //! Encodes operations as a command for the server: [`evaluate`]. `scripts/head.lua` describes the encoding of each operation.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::time::Duration;
+
+use redis::{Cmd, RedisWrite as _};
 
 use super::scripts::{Script, Scripts, code};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
-use crate::wire::{self, Words};
 
 /// The prefix of a name in its keys; the hash tag keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
@@ -35,15 +36,15 @@ pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")
 }
 
-/// Appends an EVALSHA that runs operations of `member` in this order. The script grants nothing before `opens`.
-pub(super) fn evaluate(
-    out: &mut Vec<u8>,
+/// Appends the words of an EVALSHA that runs operations of `member` in this order. The script grants nothing before `opens`.
+pub(super) fn evaluate<'a>(
+    cmd: &'a mut Cmd,
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
     ops: &[&Op],
     opens: u64,
-) {
+) -> &'a mut Cmd {
     if let [
         Op::Order {
             since,
@@ -52,62 +53,57 @@ pub(super) fn evaluate(
         },
     ] = ops
     {
-        let digest = scripts.digest(Script::Order);
-        return wire::command(out, |words| {
-            words.texts(&["EVALSHA", digest, "1"]);
-            key_of(words, name, EDGES);
-            words.word(member);
-            words.number(*since);
-            words.number(edges.len() as u64);
-            for (field, text) in edges.iter() {
-                words.texts(&[field, text]);
-            }
-            for claim in claims.iter() {
-                words.text(claim);
-            }
-        });
+        begin(cmd, scripts, Script::Order, name, EDGES);
+        cmd.write_arg_fmt(member);
+        cmd.arg(*since).arg(edges.len());
+        for (field, text) in edges.iter() {
+            cmd.arg(&**field).arg(&**text);
+        }
+        return cmd.arg(claims.iter().map(|claim| &**claim).collect::<Vec<_>>());
     }
-    wire::command(out, |words| {
-        begin(words, scripts, name);
-        words.built(|out| {
-            if opens > 0 {
-                out.push(code::UNTIL);
-            }
-            out.extend(ops.iter().map(|op| code_of(op)));
-        });
-        if opens > 0 {
-            words.built(|out| number(out, opens));
-        }
-        for op in ops {
-            words.built(|out| write(out, member, op));
-        }
-    });
+    begin(cmd, scripts, Script::Locks, name, "");
+    let mut codes = cmd.writer_for_next_arg();
+    if opens > 0 {
+        put(&mut codes, &[code::UNTIL]);
+    }
+    for op in ops {
+        put(&mut codes, &[code_of(op)]);
+    }
+    drop(codes);
+    if opens > 0 {
+        number(&mut cmd.writer_for_next_arg(), opens);
+    }
+    for op in ops {
+        write(&mut cmd.writer_for_next_arg(), member, op);
+    }
+    cmd
 }
 
 /// The same for one operation. After it, all tickets are in the other keys, however few they are.
-pub(super) fn evaluate_spread(
-    out: &mut Vec<u8>,
+pub(super) fn evaluate_spread<'a>(
+    cmd: &'a mut Cmd,
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
     op: &Op,
-) {
-    wire::command(out, |words| {
-        begin(words, scripts, name);
-        words.built(|out| out.extend([code::SPREAD, code_of(op)]));
-        words.text("");
-        words.built(|out| write(out, member, op));
-    });
+) -> &'a mut Cmd {
+    begin(cmd, scripts, Script::Locks, name, "");
+    cmd.arg(&[code::SPREAD, code_of(op)]).arg("");
+    write(&mut cmd.writer_for_next_arg(), member, op);
+    cmd
 }
 
-fn begin(words: &mut Words<'_>, scripts: &Scripts, name: &Name) {
-    words.texts(&["EVALSHA", scripts.digest(Script::Locks), "1"]);
-    key_of(words, name, "");
+fn begin(cmd: &mut Cmd, scripts: &Scripts, script: Script, name: &Name, suffix: &str) {
+    cmd.arg("EVALSHA").arg(scripts.digest(script)).arg("1");
+    key_of(cmd, name, suffix);
 }
 
-/// One of the keys of a name.
-pub(super) fn key_of(words: &mut Words<'_>, name: &Name, suffix: &str) {
-    words.joined(&[KEY, name.as_str(), "}", suffix]);
+/// Appends one of the keys of a name.
+pub(super) fn key_of(cmd: &mut Cmd, name: &Name, suffix: &str) {
+    let mut key = cmd.writer_for_next_arg();
+    for part in [KEY, name.as_str(), "}", suffix] {
+        put(&mut key, part.as_bytes());
+    }
 }
 
 fn code_of(op: &Op) -> u8 {
@@ -132,7 +128,7 @@ fn code_of(op: &Op) -> u8 {
 }
 
 /// Appends the script's arguments for an operation of `member`.
-fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
+fn write(out: &mut impl Write, member: MemberId, op: &Op) {
     write_ids(out, op.ticket(), member);
     match op {
         Op::Acquire {
@@ -145,7 +141,7 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
         } => {
             spoken(out, *counter, *hold, *place);
             write_share(out, share);
-            out.extend_from_slice(meta.as_bytes());
+            put(out, meta.as_bytes());
         }
         Op::Touch {
             counter,
@@ -163,7 +159,7 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
             if !park.is_zero() || *tomb || *used > 0 {
                 number(out, millis(*park));
                 number(out, *used);
-                out.push((*tomb).into());
+                put(out, &[(*tomb).into()]);
             }
         }
         Op::Adopt {
@@ -176,12 +172,12 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
         } => {
             spoken(out, *counter, *hold, *place);
             let _ = write!(out, "{old}");
-            out.extend_from_slice(meta.as_bytes());
+            put(out, meta.as_bytes());
         }
-        Op::Force { owner } => out.extend_from_slice(owner.as_bytes()),
+        Op::Force { owner } => put(out, owner.as_bytes()),
         Op::Refresh { owner, expire } => {
             number(out, millis(*expire));
-            out.extend_from_slice(owner.as_bytes());
+            put(out, owner.as_bytes());
         }
         Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
         Op::Signal { signal, .. } => write_signal(out, signal),
@@ -192,41 +188,45 @@ fn write(out: &mut Vec<u8>, member: MemberId, op: &Op) {
     }
 }
 
-fn write_ids(out: &mut Vec<u8>, ticket: Option<Ticket>, member: MemberId) {
-    // Writing to a Vec cannot fail.
+fn write_ids(out: &mut impl Write, ticket: Option<Ticket>, member: MemberId) {
     let _ = match ticket {
         Some(ticket) => write!(out, "{ticket}{member}"),
         None => write!(out, "{:032}{member}", 0),
     };
 }
 
-fn write_share(out: &mut Vec<u8>, share: &Share) {
+fn write_share(out: &mut impl Write, share: &Share) {
     number(out, share.units.into());
     number(out, share.capacity.into());
-    out.push(share.takes.into());
-    out.extend_from_slice(&(share.owner.len() as u32).to_le_bytes());
-    out.extend_from_slice(share.owner.as_bytes());
+    put(out, &[share.takes.into()]);
+    put(out, &(share.owner.len() as u32).to_le_bytes());
+    put(out, share.owner.as_bytes());
 }
 
-fn write_signal(out: &mut Vec<u8>, signal: &Signal) {
+fn write_signal(out: &mut impl Write, signal: &Signal) {
     match signal {
         Signal::Token(token) => {
-            out.push(0);
-            out.extend_from_slice(token.as_bytes());
+            put(out, &[0]);
+            put(out, token.as_bytes());
         }
-        Signal::One => out.push(1),
-        Signal::All => out.push(2),
+        Signal::One => put(out, &[1]),
+        Signal::All => put(out, &[2]),
     }
 }
 
-fn spoken(out: &mut Vec<u8>, counter: u64, hold: Duration, place: Duration) {
+fn spoken(out: &mut impl Write, counter: u64, hold: Duration, place: Duration) {
     number(out, counter);
     number(out, millis(hold));
     number(out, millis(place));
 }
 
-fn number(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&(number as f64).to_le_bytes());
+/// Writing to a command cannot fail.
+fn put(out: &mut impl Write, bytes: &[u8]) {
+    let _ = out.write_all(bytes);
+}
+
+fn number(out: &mut impl Write, number: u64) {
+    put(out, &(number as f64).to_le_bytes());
 }
 
 /// Whole milliseconds on the wire.

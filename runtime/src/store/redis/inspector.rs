@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use redis::Cmd;
+
 use super::command::{self, EDGES, KEY};
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
@@ -17,7 +19,7 @@ use crate::name::Name;
 use crate::order::ORDER_NAME;
 use crate::store::inspector::{KeyEnd, Page, Replica, Server, Snapshot};
 use crate::store::{MemberId, NameRecord, Op, Reply};
-use crate::wire::{self, Limits, Value};
+use crate::wire::{ErrorReply, Limits, Value};
 
 /// How many keys the server reads for one page of a scan.
 const PAGE: u64 = 1000;
@@ -88,7 +90,9 @@ impl Inspector {
         let page = self.scan(ALL_KEYS, cursor, &[]).await?;
         let mut questions = Vec::new();
         for key in &page.items {
-            wire::command(&mut questions, |words| words.texts(&["PTTL", key]));
+            redis::cmd("PTTL")
+                .arg(key)
+                .write_packed_command(&mut questions);
         }
         let ends = self.numbers(&questions, page.items.len()).await?;
         let keys = page.items.into_iter().zip(ends);
@@ -136,12 +140,14 @@ impl Inspector {
             edges: [].into(),
             claims: [].into(),
         };
-        let mut question = Vec::new();
+        let mut question = Cmd::new();
         let nobody = MemberId::random();
         command::evaluate(&mut question, &self.scripts, nobody, name, &[&op], 0);
         let mut answer = Ok(Reply::Gone);
-        self.ask(&question, 1, |_, value| answer = reply::parse(value, &op))
-            .await?;
+        self.ask(&question.get_packed_command(), 1, |_, value| {
+            answer = reply::parse(value, &op)
+        })
+        .await?;
         Ok(answer)
     }
 
@@ -151,15 +157,14 @@ impl Inspector {
         cursor: &str,
         more: &[&str],
     ) -> Result<Page<String>, SetupError> {
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            words.texts(&["SCAN", cursor, "MATCH", pattern, "COUNT"]);
-            words.number(PAGE);
-            words.texts(more);
-        });
+        let mut question = redis::cmd("SCAN");
+        question.arg(cursor).arg("MATCH").arg(pattern);
+        question.arg("COUNT").arg(PAGE).arg(more);
         let mut found = Err(ConnectError::nonsense());
-        self.ask(&question, 1, |_, value| found = page(value))
-            .await?;
+        self.ask(&question.get_packed_command(), 1, |_, value| {
+            found = page(value)
+        })
+        .await?;
         found.map_err(|error| error.at(&self.place()))
     }
 
@@ -170,10 +175,9 @@ impl Inspector {
     ) -> Result<Vec<bool>, SetupError> {
         let mut questions = Vec::new();
         for name in names {
-            wire::command(&mut questions, |words| {
-                words.text("EXISTS");
-                command::key_of(words, name, "");
-            });
+            let mut exists = redis::cmd("EXISTS");
+            command::key_of(&mut exists, name, "");
+            exists.write_packed_command(&mut questions);
         }
         let known = self.numbers(&questions, names.len()).await?;
         Ok(known.into_iter().map(|count| count == 1).collect())
@@ -211,11 +215,12 @@ impl Inspector {
 
     async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
         let mut questions = Vec::new();
-        wire::command(&mut questions, |words| words.text("TIME"));
+        redis::cmd("TIME").write_packed_command(&mut questions);
         let nobody = MemberId::random();
         for name in names {
             let ops = [&Op::Inspect];
-            command::evaluate(&mut questions, &self.scripts, nobody, name, &ops, 0);
+            command::evaluate(&mut Cmd::new(), &self.scripts, nobody, name, &ops, 0)
+                .write_packed_command(&mut questions);
         }
         let mut now = Err(ConnectError::nonsense());
         let mut states = vec![Ok(NameRecord::default()); names.len()];
@@ -260,7 +265,7 @@ impl Inspector {
         let lag = term::lag(&connection.reply().await?);
         let facts = Facts::ask(connection, lag).await?;
         let asked = SystemTime::now();
-        let now = micros(&connection.ask(|words| words.text("TIME")).await?);
+        let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
         let round_trip = asked.elapsed().unwrap_or_default();
         let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
         let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
@@ -349,7 +354,7 @@ fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
 fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
     match reply::parse(value, &Op::Inspect)? {
         Reply::Info(record) => Ok(record),
-        _ => Err(error::of_server(&wire::ErrorReply::new(
+        _ => Err(error::of_server(&ErrorReply::new(
             b"ERR the reply is not that of an inspection",
         ))),
     }

@@ -13,7 +13,7 @@ use crate::config::Settings;
 use crate::store::grant_block::{Cause, GrantBlock};
 use crate::sync::Mutex;
 use crate::wait::lock;
-use crate::wire::{self, Connection, ErrorReply, Value};
+use crate::wire::{Connection, ErrorReply, Value};
 
 /// The key in which the clients of a server note its term.
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
@@ -210,9 +210,9 @@ impl Term {
 
 /// Appends the query for the configured lag.
 pub(super) fn ask_lag(out: &mut Vec<u8>) {
-    wire::command(out, |words| {
-        words.texts(&["CONFIG", "GET", "min-replicas-max-lag"]);
-    });
+    let mut get = redis::cmd("CONFIG");
+    get.arg("GET").arg("min-replicas-max-lag");
+    get.write_packed_command(out);
 }
 
 /// Reads the reply to [`ask_lag`]; the server's default if the server does not say.
@@ -241,25 +241,20 @@ pub(super) fn ask(
         (_, None) => return false,
         (_, Some(_)) => {}
     }
-    wire::command(out, |words| {
-        words.texts(&["EVALSHA", scripts.digest(Script::Term)]);
-        match &key {
-            Some(key) => words.texts(&["1", key]),
-            None => words.text("0"),
-        }
-        words.number(millis(guard.longest_lease));
-        words.number(millis(lag.saturating_add(SLACK)));
-        words.number(match (guard.restart, guard.replicated) {
-            (false, _) => 0,
-            (true, false) => 1,
-            (true, true) => 2,
-        });
-        words.number(u64::from(guard.failover));
-        words.text(&notes.term);
-        words.number(notes.since);
-        words.number(notes.lease_ms);
-        words.number(notes.turn);
-    });
+    let restart = match (guard.restart, guard.replicated) {
+        (false, _) => 0,
+        (true, false) => 1,
+        (true, true) => 2,
+    };
+    let mut evaluate = redis::cmd("EVALSHA");
+    evaluate.arg(scripts.digest(Script::Term));
+    evaluate.arg(usize::from(key.is_some())).arg(&key);
+    evaluate.arg(millis(guard.longest_lease));
+    evaluate.arg(millis(lag.saturating_add(SLACK)));
+    evaluate.arg(restart).arg(u8::from(guard.failover));
+    evaluate.arg(&notes.term).arg(notes.since);
+    evaluate.arg(notes.lease_ms).arg(notes.turn);
+    evaluate.write_packed_command(out);
     true
 }
 

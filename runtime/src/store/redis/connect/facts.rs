@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::super::term::Guard;
 use super::setting::{self, Withheld};
 use crate::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees};
-use crate::wire::{self, Connection};
+use crate::wire::Connection;
+#[cfg(any(test, fuzzing))]
+use crate::wire::Value;
 
 /// Settings that INFO does not show.
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
@@ -29,9 +31,12 @@ impl Facts {
         lag: Duration,
     ) -> io::Result<Self> {
         let mut question = Vec::new();
-        wire::command(&mut question, |words| words.text("INFO"));
+        redis::cmd("INFO").write_packed_command(&mut question);
         for name in SETTINGS {
-            wire::command(&mut question, |words| words.texts(&["CONFIG", "GET", name]));
+            redis::cmd("CONFIG")
+                .arg("GET")
+                .arg(name)
+                .write_packed_command(&mut question);
         }
         connection.send(&question).await?;
         let info = setting::text(&connection.reply().await?);
@@ -48,8 +53,8 @@ impl Facts {
 
     /// Reads the facts from replies to INFO and to the settings.
     #[cfg(any(test, fuzzing))]
-    pub(in super::super) fn of(said: &[wire::Value<'_>], lag: Duration) -> Self {
-        let said = |index| said.get(index).unwrap_or(&wire::Value::Nil);
+    pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
+        let said = |index| said.get(index).unwrap_or(&Value::Nil);
         Self {
             info: setting::text(said(0)),
             settings: std::array::from_fn(|index| setting::config(said(index + 1))),
@@ -143,7 +148,7 @@ mod tests {
     use super::*;
     use crate::guarantees::Weakness;
     use crate::store::redis::term::TermKeys;
-    use crate::wire::{ErrorReply, Value};
+    use crate::wire::ErrorReply;
 
     fn found(info: &str, setting: Value<'_>) -> Guarantees {
         let guard = Guard {

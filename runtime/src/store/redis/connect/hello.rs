@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redis::Cmd;
 use tokio::time::Instant;
 
 use super::super::error;
@@ -9,7 +10,7 @@ use super::error::ConnectError;
 use super::unsuitable;
 use crate::config::{Access, Address, Login, Transport};
 use crate::credentials::Granted;
-use crate::wire::{self, Connection, ErrorReply, Limits, Value, Words};
+use crate::wire::{Connection, ErrorReply, Limits, Value};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
@@ -25,23 +26,22 @@ pub(super) struct Greeted {
     pub(super) granted: Granted,
 }
 
-/// Connects and sends HELLO, with the words that `more` adds. Fails if a cluster node is expected and the server is
+/// Connects and sends HELLO, with a `name` for `CLIENT LIST`. Fails if a cluster node is expected and the server is
 /// none, or if a single server is expected and it is a cluster node.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
-    more: impl FnOnce(&mut Words<'_>),
+    name: Option<&str>,
     limits: Limits,
 ) -> Result<Greeted, ConnectError> {
     let (mut connection, granted) =
         dial(address, &access.login, access.transport(), limits).await?;
-    let mut hello = Vec::new();
-    wire::command(&mut hello, |words| {
-        write(words, &granted);
-        more(words);
-    });
-    connection.send(&hello).await?;
+    let mut hello = command(&granted);
+    if let Some(name) = name {
+        hello.arg("SETNAME").arg(name);
+    }
+    connection.send(&hello.get_packed_command()).await?;
     let reply = connection.reply().await;
     let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
         Some(error) => ConnectError::Unreachable(error),
@@ -77,20 +77,29 @@ fn time_to_grant(limits: Limits) -> Duration {
     left.mul_f64(0.9)
 }
 
-/// Writes the start of HELLO: the protocol version and the login.
-pub(in super::super) fn write(words: &mut Words<'_>, who: &Granted) {
-    words.texts(&["HELLO", "3"]);
-    write_auth(words, who);
+/// HELLO, with the protocol version and the login.
+pub(in super::super) fn command(who: &Granted) -> Cmd {
+    let mut hello = redis::cmd("HELLO");
+    hello.arg("3");
+    log_in(&mut hello, who);
+    hello
 }
 
-/// Writes the login, in HELLO or as the command AUTH, which needs no right.
-pub(in super::super) fn write_auth(words: &mut Words<'_>, who: &Granted) {
+/// The command AUTH with the login. It needs no right.
+pub(in super::super) fn auth(who: &Granted) -> Cmd {
+    let mut auth = Cmd::new();
+    log_in(&mut auth, who);
+    auth
+}
+
+/// Appends the login.
+pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
     if let Some(password) = &who.password {
-        words.text("AUTH");
         let user = who.user.as_ref();
-        words.text(user.map_or("default", |user| user.expose()));
-        words.text(password.expose());
+        let user = user.map_or("default", |user| user.expose());
+        cmd.arg("AUTH").arg(user).arg(password.expose());
     }
+    cmd
 }
 
 /// Checks version and mode in the reply to HELLO, which every user may send, and returns the role.

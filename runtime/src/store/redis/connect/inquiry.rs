@@ -1,10 +1,12 @@
 //! [`inquire`]: sends a few queries to a node of a cluster, on a separate connection.
 
+use redis::Cmd;
+
 use super::error::{ConnectError, accept};
 use super::hello;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
-use crate::wire::{self, Limits, Value};
+use crate::wire::{Limits, Value};
 
 /// Sends `questions` to the node and passes the replies to `read` in order, within `limits`. The first error ends it.
 pub(in crate::store) async fn inquire(
@@ -18,11 +20,11 @@ pub(in crate::store) async fn inquire(
     } = endpoint;
     let asked = limits.within(async {
         // Any role is accepted, because replicas know the topology too.
-        let greeted = hello::open(address, access, true, |_| {}, limits).await?;
+        let greeted = hello::open(address, access, true, None, limits).await?;
         let mut connection = greeted.connection;
         let mut bytes = Vec::new();
         for question in questions {
-            wire::command(&mut bytes, |words| words.texts(question));
+            Cmd::new().arg(question).write_packed_command(&mut bytes);
         }
         connection.send(&bytes).await?;
         for index in 0..questions.len() {

@@ -7,7 +7,7 @@ use super::error::{ConnectError, accept};
 use super::{hello, loading};
 use crate::config::{Access, Address};
 use crate::store::MemberId;
-use crate::wire::{self, Connection, Limits, Words};
+use crate::wire::{Connection, Limits};
 
 /// The name of such a connection in `CLIENT LIST`.
 const NAME: &str = "auto_mutex:operator";
@@ -28,17 +28,15 @@ pub(in super::super) async fn open(
     limits: Limits,
 ) -> Result<Opened, ConnectError> {
     let address = route.resolve(limits).await?.address;
-    let name = |words: &mut Words<'_>| words.texts(&["SETNAME", NAME]);
     let in_cluster = scripts.are_of_cluster();
-    let greeted = hello::open(&address, access, in_cluster, name, limits).await?;
+    let greeted = hello::open(&address, access, in_cluster, Some(NAME), limits).await?;
     hello::accept_primary(&greeted.role)?;
     let mut connection = greeted.connection;
     let mut question = Vec::new();
     if access.db != 0 {
-        wire::command(&mut question, |words| {
-            words.text("SELECT");
-            words.number(access.db.into());
-        });
+        redis::cmd("SELECT")
+            .arg(access.db)
+            .write_packed_command(&mut question);
     }
     loading::ask(&mut question, scripts);
     connection.send(&question).await?;

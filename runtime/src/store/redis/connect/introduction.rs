@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::wire::{self, Connection, Value};
+use crate::wire::{Connection, Value};
 
 /// The only fields that are sent, and their values.
 const WORDS: [[&str; 2]; 2] = [
@@ -23,9 +23,9 @@ impl Introduction {
         let wanted = !self.refused.load(Ordering::Relaxed);
         if wanted {
             for [field, value] in WORDS {
-                wire::command(out, |words| {
-                    words.texts(&["CLIENT", "SETINFO", field, value]);
-                });
+                let mut introduce = redis::cmd("CLIENT");
+                introduce.arg("SETINFO").arg(field).arg(value);
+                introduce.write_packed_command(out);
             }
         }
         wanted

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use redis::Cmd;
 use tokio::time::sleep;
 
 use super::super::error;
@@ -13,19 +14,19 @@ use super::backoff::Backoff;
 use super::error::{ConnectError, accept};
 use crate::error::StoreErrorKind;
 use crate::store::MemberId;
-use crate::wire::{self, Connection, Value};
+use crate::wire::{Connection, Value};
 
 /// How long the other clients wait for the client that claimed the loading; it may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
 
 /// Appends a query for the scripts that the server has.
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
-    wire::command(out, |words| {
-        words.texts(&["SCRIPT", "EXISTS"]);
-        for digest in scripts.digests() {
-            words.text(digest);
-        }
-    });
+    let mut exists = redis::cmd("SCRIPT");
+    exists.arg("EXISTS");
+    for digest in scripts.digests() {
+        exists.arg(digest);
+    }
+    exists.write_packed_command(out);
 }
 
 /// The scripts that the server lacks, by its reply to [`ask`].
@@ -56,12 +57,10 @@ pub(in super::super) async fn supply<'a>(
     let mut backoff = Backoff::new();
     while let Some(key) = key {
         let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            words.texts(&["SET", key]);
-            words.word(member);
-            words.texts(&["NX", "PX"]);
-            words.number(CLAIM.as_millis() as u64);
-        });
+        let mut claim = redis::cmd("SET");
+        claim.arg(key).arg(member.to_string());
+        claim.arg("NX").arg("PX").arg(CLAIM.as_millis() as u64);
+        claim.write_packed_command(&mut question);
         // Asks again after the claim, because the client that held the previous claim may have loaded the scripts by
         // then.
         ask(&mut question, scripts);
@@ -78,10 +77,12 @@ pub(in super::super) async fn supply<'a>(
     }
     let mut question = Vec::new();
     for text in &missing {
-        load(&mut question, text);
+        load(&mut Cmd::new(), text).write_packed_command(&mut question);
     }
     if let Some(key) = key {
-        wire::command(&mut question, |words| words.texts(&["DEL", key]));
+        redis::cmd("DEL")
+            .arg(key)
+            .write_packed_command(&mut question);
     }
     connection.send(&question).await?;
     for _ in &missing {
@@ -94,9 +95,9 @@ pub(in super::super) async fn supply<'a>(
     Ok(())
 }
 
-/// Appends a script.
-pub(in super::super) fn load(out: &mut Vec<u8>, text: &str) {
-    wire::command(out, |words| words.texts(&["SCRIPT", "LOAD", text]));
+/// Appends the words that load a script.
+pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
+    cmd.arg("SCRIPT").arg("LOAD").arg(text)
 }
 
 /// Whether this client loads the scripts. Also `true` if the server cannot store a claim now.

@@ -44,7 +44,7 @@ use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
-use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value, Words};
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -217,13 +217,10 @@ impl Connector {
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let server = self.route.resolve(limits).await?;
-        let name = |words: &mut Words<'_>| {
-            words.text("SETNAME");
-            words.word(format_args!("auto_mutex:{}", self.member));
-        };
+        let name = format!("auto_mutex:{}", self.member);
         let (access, scripts) = (&self.access, &*self.scripts);
         let in_cluster = scripts.are_of_cluster();
-        let greeted = hello::open(&server.address, access, in_cluster, name, limits).await?;
+        let greeted = hello::open(&server.address, access, in_cluster, Some(&name), limits).await?;
         let Greeted {
             mut connection,
             role,
@@ -284,10 +281,9 @@ impl Connector {
         let mut question = Vec::new();
         let introduced = introduces && self.introduction.write(&mut question);
         if self.access.db != 0 {
-            wire::command(&mut question, |words| {
-                words.text("SELECT");
-                words.number(self.access.db.into());
-            });
+            redis::cmd("SELECT")
+                .arg(self.access.db)
+                .write_packed_command(&mut question);
         }
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
@@ -313,11 +309,9 @@ impl Connector {
         // it.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
-        let mut question = Vec::new();
-        wire::command(&mut question, |words| {
-            words.texts(&["SUBSCRIBE", &command::channel(self.member)]);
-        });
-        connection.send(&question).await?;
+        let mut question = redis::cmd("SUBSCRIBE");
+        question.arg(command::channel(self.member));
+        connection.send(&question.get_packed_command()).await?;
         // The server answers with a push, or with an error.
         loop {
             match accept(connection.next().await?)? {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use redis::Cmd;
+
 use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
@@ -9,7 +11,7 @@ use super::error::{ConnectError, accept};
 use super::loading;
 use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
-use crate::wire::{self, Connection};
+use crate::wire::Connection;
 
 /// The name for a member's probe. Names of users never begin with a colon. The name is short, because each of its
 /// keys is sent often. Two members may use the same name at the same time.
@@ -29,18 +31,18 @@ pub(super) async fn run(
     let operations = operations();
     let mut questions = Vec::new();
     for op in &operations {
-        command::evaluate_spread(&mut questions, scripts, member, name, op);
+        command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op)
+            .write_packed_command(&mut questions);
     }
     // The probe also tries commands that are used only on an idle connection, or when scripts are missing.
-    wire::command(&mut questions, |words| words.text("PING"));
-    loading::load(&mut questions, "return 1");
-    wire::command(&mut questions, |words| {
-        words.text("DEL");
-        // A delete leaves the token and a tombstone.
-        for suffix in ["", ":gone"] {
-            command::key_of(words, name, suffix);
-        }
-    });
+    redis::cmd("PING").write_packed_command(&mut questions);
+    loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
+    let mut delete = redis::cmd("DEL");
+    // A delete leaves the token and a tombstone.
+    for suffix in ["", ":gone"] {
+        command::key_of(&mut delete, name, suffix);
+    }
+    delete.write_packed_command(&mut questions);
     connection.send(&questions).await?;
     // All replies are read; of several errors the first one counts.
     let mut result = Ok(());

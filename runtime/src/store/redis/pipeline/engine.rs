@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::{GrantBlock, Request};
 use crate::wait::lock;
-use crate::wire::{self, ErrorReply, Value, Writing};
+use crate::wire::{ErrorReply, Value, Writing};
 
 impl Pipeline {
     /// Starts a connection. Returns the requests from before it.
@@ -125,7 +125,7 @@ impl Pipeline {
 
     fn load_scripts(&self, state: &mut State) {
         for text in self.scripts.texts() {
-            loading::load(state.out.filling(), text);
+            state.out.encode(|cmd| loading::load(cmd, text));
             self.expect(state, Awaited::Load);
         }
     }
@@ -196,9 +196,7 @@ impl Pipeline {
     }
 
     fn subscribe(&self, state: &mut State, channel: String) {
-        wire::command(state.out.filling(), |words| {
-            words.texts(&["SSUBSCRIBE", &channel]);
-        });
+        state.out.encode(|cmd| cmd.arg("SSUBSCRIBE").arg(&channel));
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
@@ -227,13 +225,13 @@ impl Pipeline {
     /// under the new ones.
     pub(in super::super) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
-        wire::command(state.out.filling(), |words| hello::write_auth(words, who));
+        state.out.encode(|cmd| hello::log_in(cmd, who));
         self.expect(&mut state, Awaited::Auth);
     }
 
     pub(in super::super) fn ping(&self) {
         let mut state = lock(&self.state);
-        wire::command(state.out.filling(), |words| words.text("PING"));
+        state.out.encode(|cmd| cmd.arg("PING"));
         self.expect(&mut state, Awaited::Ping);
     }
 

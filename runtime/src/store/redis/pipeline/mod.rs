@@ -30,7 +30,7 @@ use super::term::{Guard, Term};
 use crate::store::{MemberId, Op, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
-use crate::wire::{self, Outbox};
+use crate::wire::Outbox;
 
 /// How many requests may be in flight or in the buffer before others wait unencoded.
 const MOST: usize = 8192;
@@ -40,7 +40,6 @@ const KEPT: usize = 1024;
 /// How many rounds a writer makes for requests that arrive while it writes.
 const ROUNDS: u32 = 2;
 
-#[derive(Debug)]
 pub(super) struct Pipeline {
     pub(super) scripts: Arc<Scripts>,
     pub(super) member: MemberId,
@@ -52,7 +51,6 @@ pub(super) struct Pipeline {
     touched: AtomicBool,
 }
 
-#[derive(Debug)]
 struct State {
     out: Outbox,
     /// In the order of the bytes; without the entries that the engine has taken over.
@@ -138,7 +136,7 @@ impl Pipeline {
     fn append(&self, state: &mut State, sending: Sending) {
         let asking = sending.asking;
         if asking {
-            wire::command(state.out.filling(), |words| words.text("ASKING"));
+            state.out.encode(|cmd| cmd.arg("ASKING"));
             self.expect(state, Awaited::Asking);
         }
         let start = state.out.filling().len();
@@ -151,8 +149,10 @@ impl Pipeline {
 
     fn evaluate(&self, state: &mut State, sending: &Sending, ops: &[&Op]) {
         let opens = state.term.opens();
-        let (name, out) = (&sending.request.name, state.out.filling());
-        command::evaluate(out, &self.scripts, self.member, name, ops, opens);
+        let (name, scripts) = (&sending.request.name, &self.scripts);
+        state
+            .out
+            .encode(|cmd| command::evaluate(cmd, scripts, self.member, name, ops, opens));
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {

@@ -7,6 +7,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redis::Cmd;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -21,7 +22,7 @@ use crate::credentials::Granted;
 use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
 use crate::wait::{self, first};
-use crate::wire::{self, Connection, Value};
+use crate::wire::{Connection, Value};
 
 /// How many grants share one WAIT at most.
 const MOST: usize = 256;
@@ -46,10 +47,9 @@ impl Barrier {
         pipeline: Arc<Pipeline>,
     ) -> Result<Self, SetupError> {
         let mut ready = connector.beside().await?;
-        let asked = ready
-            .connection
-            .ask(|words| words.texts(&["WAIT", "0", "1"]));
-        let accepted = asked.await.map_err(ConnectError::from).and_then(accept);
+        let wait = redis::cmd("WAIT").arg(0).arg(1).take();
+        let asked = ready.connection.ask(&wait).await;
+        let accepted = asked.map_err(ConnectError::from).and_then(accept);
         let accepted = accepted.map_err(|error| match error {
             ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
             error => error,
@@ -134,7 +134,8 @@ impl Barrier {
             renewal,
             ..
         } = ready;
-        let asked = connection.ask(|words| hello::write_auth(words, granted));
+        let auth = hello::auth(granted);
+        let asked = connection.ask(&auth);
         let answer = match timeout(self.replicas.timeout, asked).await {
             Ok(Ok(reply)) => Some(accepted(&reply)),
             Ok(Err(_)) | Err(_) => None,
@@ -172,14 +173,16 @@ impl Barrier {
         for (answer, op) in batch.iter().zip(&touches) {
             let (member, name) = (self.connector.member, &answer.request.name);
             let scripts = &self.connector.scripts;
-            command::evaluate(&mut question, scripts, member, name, &[op], opens);
+            command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
+                .write_packed_command(&mut question);
         }
-        wire::command(&mut question, |words| {
-            words.text("WAIT");
-            words.number(self.replicas.count.into());
-            // Zero would mean no timeout.
-            words.number((left.as_millis() as u64).max(1));
-        });
+        // Zero would mean no timeout.
+        let millis = (left.as_millis() as u64).max(1);
+        let wait = redis::cmd("WAIT")
+            .arg(self.replicas.count)
+            .arg(millis)
+            .take();
+        wait.write_packed_command(&mut question);
         let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?
     }

@@ -1,12 +1,14 @@
 //! One sentinel: the requests on a connection to it, and its replies.
 
+use redis::Cmd;
+
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
 use crate::config::{Address, Login, Transport};
 use crate::credentials::Granted;
 use crate::error::StoreError;
-use crate::wire::{self, Connection, Limits, Value};
+use crate::wire::{Connection, Limits, Value};
 
 /// The primary of a service, as a sentinel knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub(super) async fn open(
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
-    match sentinel.ask(|words| hello::write(words, &granted)).await? {
+    match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
         _ => return Err(unreachable("it is a Redis server, not a sentinel")),
@@ -52,8 +54,8 @@ pub(super) async fn primary(
     sentinel: &mut Connection,
     service: &str,
 ) -> Result<Option<Primary>, ConnectError> {
-    let asked = sentinel.ask(|words| words.texts(&["SENTINEL", "MASTER", service]));
-    match asked.await? {
+    let question = sentinel_command("MASTER", service);
+    match sentinel.ask(&question).await? {
         Value::Error(error) if error.details.contains("No such master") => Ok(None),
         reply => match Primary::read(&accept(reply)?) {
             Some(primary) => Ok(Some(primary)),
@@ -67,14 +69,13 @@ pub(super) async fn others(
     sentinel: &mut Connection,
     service: &str,
 ) -> Result<Vec<Address>, ConnectError> {
-    let asked = sentinel.ask(|words| words.texts(&["SENTINEL", "SENTINELS", service]));
-    Ok(addresses(&accept(asked.await?)?))
+    let question = sentinel_command("SENTINELS", service);
+    Ok(addresses(&accept(sentinel.ask(&question).await?)?))
 }
 
 /// Subscribes to the announcements of new primaries.
 pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
-    let mut question = Vec::new();
-    wire::command(&mut question, |words| words.texts(&["SUBSCRIBE", SWITCHED]));
+    let question = redis::cmd("SUBSCRIBE").arg(SWITCHED).get_packed_command();
     sentinel.send(&question).await?;
     accept(sentinel.next().await?).map(drop)
 }
@@ -88,6 +89,10 @@ pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectErr
             return Ok(());
         }
     }
+}
+
+fn sentinel_command(subcommand: &str, service: &str) -> Cmd {
+    redis::cmd("SENTINEL").arg(subcommand).arg(service).take()
 }
 
 fn unreachable(message: &'static str) -> ConnectError {

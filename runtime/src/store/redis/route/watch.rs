@@ -79,8 +79,8 @@ async fn listen(
         if let Ok(woken) = timeout(QUIET, first(switched, due)).await
             && let Some(granted) = woken?
         {
-            let asked = connection.ask(|words| hello::write_auth(words, &granted));
-            renewal.answered(accepted(&asked.await?));
+            let auth = hello::auth(&granted);
+            renewal.answered(accepted(&connection.ask(&auth).await?));
         }
     }
 }

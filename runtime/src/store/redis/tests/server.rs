@@ -144,9 +144,7 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
 
 /// An operation as bytes.
 pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
-    let mut out = Vec::new();
-    command::evaluate(&mut out, scripts, member, name, &[op], 0);
-    out
+    command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], 0).get_packed_command()
 }
 
 /// The same, with all tickets in other keys than the first one.
@@ -156,9 +154,7 @@ pub(super) fn evaluate_spread(
     name: &Name,
     op: &Op,
 ) -> Vec<u8> {
-    let mut out = Vec::new();
-    command::evaluate_spread(&mut out, scripts, member, name, op);
-    out
+    command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op).get_packed_command()
 }
 
 /// Runs a command whose error is an answer too.

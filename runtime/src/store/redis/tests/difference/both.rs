@@ -4,7 +4,7 @@ mod loss;
 
 use std::collections::HashSet;
 
-use redis::{Connection, Msg, PubSub};
+use redis::{Cmd, Connection, Msg, PubSub};
 
 use super::super::super::command::{self, channel, key};
 use super::super::super::push;
@@ -146,14 +146,14 @@ impl<'a> Both<'a> {
         last.messages.splice(0..0, first.messages);
         let model = (first.reply, last);
         let name = self.names[index].0.clone();
-        let mut put = Vec::new();
+        let mut put = Cmd::new();
         let (scripts, opens) = (&self.bench.scripts, self.opens);
         command::evaluate(&mut put, scripts, member, &name, &ops, opens);
         run::<()>(
             &mut self.bench.connection,
             &["SET", "now", &now.to_string()],
         );
-        let value = attempt(&mut self.bench.connection, &put);
+        let value = attempt(&mut self.bench.connection, &put.get_packed_command());
         let [first, last] = reply::of_both(borrowed(&value));
         let first = reply::parse(&first, ops[0]).unwrap();
         let last = reply::parse(&last, ops[1]).unwrap();
@@ -198,12 +198,15 @@ impl<'a> Both<'a> {
         put(&["SET", "now", &now.to_string()]);
         put(&["GETRANGE", &key(name), "2", "2"]);
         put(&["EXISTS", &format!("{}:tickets", key(name))]);
-        let (out, scripts) = (&mut pipeline, &bench.scripts);
+        let (mut first, mut then, scripts) = (Cmd::new(), Cmd::new(), &bench.scripts);
         match spread {
-            true => command::evaluate_spread(out, scripts, member, name, op),
-            false => command::evaluate(out, scripts, member, name, &[op], self.opens),
-        }
-        command::evaluate(out, scripts, member, name, &[&Op::Inspect], self.opens);
+            true => command::evaluate_spread(&mut first, scripts, member, name, op),
+            false => command::evaluate(&mut first, scripts, member, name, &[op], self.opens),
+        };
+        first.write_packed_command(&mut pipeline);
+        let inspect = [&Op::Inspect];
+        command::evaluate(&mut then, scripts, member, name, &inspect, self.opens);
+        then.write_packed_command(&mut pipeline);
         for suffix in KEYS {
             let mut lives = redis::cmd("PTTL");
             lives.arg(format!("{}{suffix}", key(name)));
