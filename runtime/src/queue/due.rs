@@ -19,8 +19,8 @@ pub(super) const BRIEF: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// If the engine runs this late, the process was suspended: the machine slept, or did not schedule it.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
-/// How long after such a suspension another one is ignored.
-const NOT_AGAIN: Duration = Duration::from_secs(10);
+/// How long after the extra time another suspension is ignored, so that no call gets extra time twice in a row.
+const NOT_AGAIN: Duration = Duration::from_secs(2);
 
 impl Transition<'_> {
     /// When the engine should run this queue, at the latest at the next renewal. A later timer would often stay after
@@ -50,7 +50,7 @@ impl Transition<'_> {
             at(first.map_or(Instant::NEVER, |first| first.max(self.spared())));
         }
         for query in &state.queries {
-            at(query.deadline.min(query.again));
+            at(query.ends(self.spared()).min(query.again));
         }
         due
     }
@@ -92,7 +92,7 @@ impl Transition<'_> {
         }
     }
 
-    fn spared(&self) -> Instant {
+    pub(super) fn spared(&self) -> Instant {
         self.state.spared.unwrap_or(Instant::START)
     }
 

@@ -91,7 +91,16 @@ pub(super) struct Query {
     /// When it was last sent.
     pub(super) sent: Instant,
     pub(super) deadline: Instant,
+    /// It is not sent again after this.
+    pub(super) latest: Instant,
     pub(super) promise: Answered,
+}
+
+impl Query {
+    /// When the caller gets an error, if the store has more time until `spared`.
+    pub(super) fn ends(&self, spared: Instant) -> Instant {
+        self.deadline.max(spared).min(self.latest)
+    }
 }
 
 /// Resolved with the store's answer.

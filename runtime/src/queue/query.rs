@@ -31,7 +31,8 @@ impl LockQueue {
                 op: op.clone(),
                 again: Instant::NEVER,
                 sent: step.now,
-                deadline: step.now.after(store_timeout.min(limit)),
+                deadline: step.now.after(store_timeout),
+                latest: step.now.after(limit),
                 promise: promise.clone(),
             };
             step.submit_as(query.id, query.op.clone());
@@ -90,7 +91,8 @@ impl Transition<'_> {
         }
         let now = self.now;
         self.send_again(|query| query.again <= now);
-        let late = |query: &Query| query.deadline <= now;
+        let spared = self.spared();
+        let late = |query: &Query| query.ends(spared) <= now;
         if !self.state.queries.iter().any(late) {
             return;
         }

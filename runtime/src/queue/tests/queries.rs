@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use super::{Rig, SECOND, lock};
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::Answered;
-use crate::store::{Events, Node, Op, Reply, Signal, Ticket};
+use crate::store::{Events, NameRecord, Node, Op, Reply, Signal, Ticket};
 
 fn signal() -> Op {
     Op::Signal {
@@ -39,6 +39,24 @@ fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
         told(&asked),
         Some(Err(LockError::Unavailable { .. }))
     ));
+}
+
+#[test]
+fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
+    for answers in [true, false] {
+        let mut rig = Rig::patient(1);
+        let asked = ask(&rig, &Op::Inspect);
+        let request = rig.next();
+        // The machine slept.
+        rig.pass(60 * SECOND);
+        assert!(told(&asked).is_none());
+        if answers {
+            rig.answer(request, Reply::Info(NameRecord::default()));
+        } else {
+            rig.pass(SECOND);
+        }
+        assert_eq!(told(&asked).expect("an answer").is_ok(), answers);
+    }
 }
 
 #[test]
