@@ -102,7 +102,9 @@ pub(crate) async fn info_describes_everybody(store: &dyn TestStore) {
         lately(first.since) && first.since <= second.since,
         "{info:?}"
     );
-    assert!(holder.since <= first.since, "{info:?}");
+    // A quorum may report a holder up to 10 ms too late, and a bit for the randomness of its tokens.
+    let latest = first.since + Duration::from_millis(15);
+    assert!(holder.since <= latest, "{info:?}");
     assert_eq!((first.pid, &first.host), (std::process::id(), &holder.host));
     drop(reading);
     soon("a writer", writing).await.unwrap();
