@@ -373,7 +373,7 @@ impl Config {
     /// processes: at most `times` times in a row, and for at most `time` after the store granted the lock. The default
     /// is 100 times and 5 ms; the maximum is 1023 times. `0` times turns it off.
     ///
-    /// Such a handoff needs no round trip. Every holder still has a fencing token and an `expire` of its own, and
+    /// Such a handoff needs no round trip. At least 50 ms of the lease must be left. Every holder still has a fencing token and an `expire` of its own, and
     /// waiters of one process are served in order.
     ///
     /// ```no_run
