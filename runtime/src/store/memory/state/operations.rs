@@ -16,7 +16,7 @@ impl State {
             hold,
             place,
             mode,
-            ..
+            ref meta,
         } = op
         else {
             return Reply::Gone;
@@ -27,13 +27,32 @@ impl State {
             self.grant(step);
             return refusal;
         }
-        if !self.renew(step, ticket, counter, hold, place)
-            && let Some(token) = self.take_in(step, op)
-        {
-            return Reply::Granted {
-                token,
+        if !self.renew(step, ticket, counter, hold, place) {
+            // The place is a time: since when the ticket waits.
+            self.places = step.now.max(self.places + 1);
+            let record = Record {
+                place: self.places,
+                units: share.units,
+                takes: share.takes,
                 signal: None,
+                owner: share.owner.clone(),
+                hold_ms: millis(hold),
+                place_ms: millis(place),
+                counter,
+                heard: step.now,
+                // A new waiter touches soon by itself, so it need not be notified.
+                told: step.now,
+                token: 0,
+                flag: Flag::Plain,
+                member: step.member,
+                meta: meta.clone(),
             };
+            if let Some(token) = self.take_in(step, ticket, share.capacity, record) {
+                return Reply::Granted {
+                    token,
+                    signal: None,
+                };
+            }
         }
         self.grant(step);
         match self.status_of(step, ticket) {
@@ -51,41 +70,16 @@ impl State {
 
     /// Puts a new ticket into the queue, or returns its token, if it is the only one and may be granted.
     #[inline]
-    fn take_in(&mut self, step: &Step<'_, '_>, op: &Op) -> Option<u64> {
-        let &Op::Acquire {
-            ticket,
-            counter,
-            ref share,
-            hold,
-            place,
-            ref meta,
-            ..
-        } = op
-        else {
-            return None;
-        };
+    fn take_in(
+        &mut self,
+        step: &Step<'_, '_>,
+        ticket: Ticket,
+        capacity: u32,
+        record: Record,
+    ) -> Option<u64> {
         self.known = true;
-        self.capacity = Some(share.capacity);
-        // The place is a time: since when the ticket waits.
-        self.places = step.now.max(self.places + 1);
-        let record = Record {
-            place: self.places,
-            units: share.units,
-            takes: share.takes,
-            signal: None,
-            owner: share.owner.clone(),
-            hold_ms: millis(hold),
-            place_ms: millis(place),
-            counter,
-            heard: step.now,
-            // A new waiter touches soon by itself, so it need not be notified.
-            told: step.now,
-            token: 0,
-            flag: Flag::Plain,
-            member: step.member,
-            meta: meta.clone(),
-        };
-        let fits = share.units <= share.capacity;
+        self.capacity = Some(capacity);
+        let fits = record.units <= capacity;
         let alone = self.records.is_empty() && self.signals.is_empty();
         if fits && alone && !step.is_closed() {
             return Some(self.seat(step.now, ticket, record));
