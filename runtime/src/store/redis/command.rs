@@ -59,7 +59,10 @@ pub(super) fn evaluate<'a>(
         for (field, text) in edges.iter() {
             cmd.arg(&**field).arg(&**text);
         }
-        return cmd.arg(claims.iter().map(|claim| &**claim).collect::<Vec<_>>());
+        for claim in claims.iter() {
+            cmd.arg(&**claim);
+        }
+        return cmd;
     }
     begin(cmd, scripts, Script::Locks, name, "");
     let mut codes = cmd.writer_for_next_arg();

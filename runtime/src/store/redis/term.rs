@@ -210,9 +210,7 @@ impl Term {
 
 /// Appends the query for the configured lag.
 pub(super) fn ask_lag(out: &mut Vec<u8>) {
-    let mut get = redis::cmd("CONFIG");
-    get.arg("GET").arg("min-replicas-max-lag");
-    get.write_packed_command(out);
+    setting::ask(out, "min-replicas-max-lag");
 }
 
 /// Reads the reply to [`ask_lag`]; the server's default if the server does not say.

@@ -33,10 +33,7 @@ impl Facts {
         let mut question = Vec::new();
         redis::cmd("INFO").write_packed_command(&mut question);
         for name in SETTINGS {
-            redis::cmd("CONFIG")
-                .arg("GET")
-                .arg(name)
-                .write_packed_command(&mut question);
+            setting::ask(&mut question, name);
         }
         connection.send(&question).await?;
         let info = setting::text(&connection.reply().await?);

@@ -1,4 +1,4 @@
-//! Reads the settings that a server reports. Distinguishes a missing right from a command that the server refuses to
+//! Asks for the settings of a server, and reads them. Distinguishes a missing right from a command that the server refuses to
 //! every user.
 
 use super::super::error;
@@ -14,7 +14,13 @@ pub(in super::super) enum Withheld {
     Disabled,
 }
 
-/// Reads the reply to CONFIG GET of one setting. Some servers reply with a list although RESP3 has maps.
+/// Appends CONFIG GET of one setting.
+pub(in super::super) fn ask(out: &mut Vec<u8>, name: &str) {
+    let mut get = redis::cmd("CONFIG");
+    get.arg("GET").arg(name).write_packed_command(out);
+}
+
+/// Reads the reply to [`ask`]. Some servers reply with a list although RESP3 has maps.
 pub(in super::super) fn config(reply: &Value<'_>) -> Result<String, Withheld> {
     let value = match reply {
         Value::Map(pairs) => pairs.first().map(|(_, value)| value),
