@@ -288,12 +288,12 @@ impl Transition<'_> {
     }
 
     fn due_leaving(&mut self) {
+        let spared = self.spared();
         for index in 0..self.state.tickets.len() {
             let again = self.state.tickets[index].again;
             let Some(leaving) = self.state.tickets[index].leaving_mut() else {
                 continue;
             };
-            let spared = self.state.spared.unwrap_or(Instant::START);
             let over = |deadline: Instant| deadline.max(spared) <= self.now;
             let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
             if again <= self.now {
