@@ -4,6 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use auto_mutex::{Client, Config, Deadlock, LockError};
+use auto_mutex_tests::events::LONG;
 
 use super::{Fault, Struck};
 use crate::field::Field;
@@ -15,8 +16,6 @@ pub(super) struct Crossed;
 const ASIDE: &str = "aside";
 /// `Config::deadlock_after`, in seconds.
 const AFTER: f64 = 0.2;
-/// The lease, in seconds.
-const LASTING: u32 = 30;
 
 impl Fault for Crossed {
     fn name(&self) -> &'static str {
@@ -29,10 +28,7 @@ impl Fault for Crossed {
         let connect = || {
             let config = Config::new(field.redis.url()).expect("a good URL");
             // Neither may lose its part because the machine stands still for a moment: that would end the deadlock.
-            let config = config
-                .namespace("suite")
-                .lease(LASTING)
-                .longest_lease(LASTING);
+            let config = config.namespace("suite").lease(LONG).longest_lease(LONG);
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
             Client::connect(config).expect("a client")
         };
