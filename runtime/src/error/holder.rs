@@ -19,7 +19,7 @@ pub struct Holder {
     pub pid: u32,
     /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when it holds the lock, by the store's clock. (A quorum may report up to 10 ms too late.)
+    /// Since when it holds the lock, by the store's clock. (A quorum may report a time that is about 10 ms too late.)
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
