@@ -20,7 +20,7 @@ pub(crate) enum Cause {
 }
 
 impl GrantBlock {
-    /// The error of a call that got no lock because of it.
+    /// The error of a call that got no lock because of this block.
     pub(crate) fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
             Cause::Restart => "was restarted",

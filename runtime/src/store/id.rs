@@ -1,8 +1,8 @@
 //! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), unique for ever.
 //!
-//! They need not be hard to guess, because every client of the store can read all of them. So each thread draws them
-//! from a fast generator with a seed from the system. A system call for each number would take longer than the rest
-//! of an uncontended call.
+//! The ids need not be hard to guess, because every client of the store can read all of them. So each thread draws ids
+//! from a fast generator with a seed from the system. A system call for each id would take longer than the rest of an
+//! uncontended call.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -69,7 +69,7 @@ impl Hasher for TicketHasher {
 #[derive(Clone, Copy)]
 struct Generator {
     state: [u64; 4],
-    /// How often the process had forked: a child must not draw the numbers of its parent.
+    /// The number of forks before the seed was drawn: a child process must not draw the numbers of its parent.
     forks: u32,
 }
 
@@ -81,8 +81,7 @@ fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    // Drawing fails in a thread that is ending (it has no generator), and if the system has no randomness (there is
-    // no seed).
+    // There are two cases without a generator: the thread is ending, or the system has no randomness for the seed.
     let drawn = GENERATOR.try_with(|cell| {
         let known = cell.get().filter(|known| known.forks == forks());
         let mut generator = known.or_else(Generator::seeded)?;
@@ -140,7 +139,7 @@ mod tests {
         assert!(unique.iter().all(|ticket| ticket.0.get_version_num() == 4));
     }
 
-    /// The first numbers that the authors of the generator give for this seed.
+    /// Compares with the first numbers that the authors of the generator publish for this seed.
     #[test]
     fn the_generator_is_the_one_that_it_says() {
         let (state, forks) = ([1, 2, 3, 4], 0);

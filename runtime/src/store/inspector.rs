@@ -43,7 +43,8 @@ impl Position {
         Self::at(0)
     }
 
-    /// No later position of a scan is the same, because the server's cursor is `0` at the end only.
+    /// Whether this is the start of a scan. A server returns the cursor `0` only at the end, so no later position is
+    /// equal to the start.
     fn is_start(&self) -> bool {
         self.server == 0 && self.cursor == "0"
     }
@@ -55,7 +56,7 @@ impl Position {
         }
     }
 
-    /// The position after a page, if there is more; the store has `servers`.
+    /// The position after a page; `None` after the last page of the last server. `next`: the server's next cursor.
     fn after(&self, next: Option<String>, servers: usize) -> Option<Self> {
         match next {
             Some(cursor) => Some(Self {
@@ -67,7 +68,7 @@ impl Position {
     }
 }
 
-/// The state of some names, and the store's time when it was asked, in microseconds.
+/// The state of some names, and the store's time when it read that state, in microseconds.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) now: u64,
@@ -78,34 +79,34 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 pub(crate) struct KeyEnd {
     pub(crate) key: String,
-    /// The name, if this is the first key of one.
+    /// The name, if this is the first key of a name.
     pub(crate) name: Option<Name>,
-    /// Whether it has no time to live.
+    /// Whether the key has no time to live.
     pub(crate) never: bool,
 }
 
-/// A server of the store, as it describes itself.
+/// A server of the store, as the server describes itself.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Server {
-    /// Where it is, without credentials.
+    /// The server's address, without credentials.
     pub address: String,
-    /// Its version, if it reports one.
+    /// The server's version, if the server reports it.
     pub version: Option<String>,
-    /// What it guarantees for its locks.
+    /// The guarantees of the server for its locks.
     pub guarantees: Guarantees,
-    /// How many milliseconds its clock is ahead of the clock here. The error is at most half of
+    /// How many milliseconds the server's clock is ahead of the clock of this process. The error is at most half of
     /// [`round_trip`](Self::round_trip).
     pub clock_ahead_ms: Option<i64>,
-    /// How long it took to answer.
+    /// How long the server took to answer.
     pub round_trip: Duration,
-    /// Whether it had the scripts of this version of the library before the operator connected.
+    /// Whether the server had the scripts of this version of the library before the operator connected.
     pub knew_scripts: bool,
-    /// Its replicas.
+    /// The server's replicas.
     pub replicas: Vec<Replica>,
-    /// The memory that it uses, in bytes.
+    /// The memory that the server uses, in bytes.
     pub used_memory: Option<u64>,
-    /// The most memory that it may use, in bytes; `None` without a limit.
+    /// The most memory that the server may use, in bytes; `None` without a limit.
     pub max_memory: Option<u64>,
 }
 
@@ -113,11 +114,11 @@ pub struct Server {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Replica {
-    /// Where it is.
+    /// The replica's address.
     pub address: String,
-    /// Whether it replicates at present.
+    /// Whether the replica replicates at present.
     pub is_online: bool,
-    /// How long ago it last confirmed what it has received, in whole seconds.
+    /// How long ago the replica last confirmed the data that it has received, in whole seconds.
     pub lag: Option<Duration>,
 }
 
@@ -130,7 +131,7 @@ pub(crate) enum Inspector {
 }
 
 impl Inspector {
-    /// Does not connect.
+    /// Makes a reader that is not connected yet.
     pub(crate) fn new(settings: &Settings) -> Result<Self, SetupError> {
         check_tls(settings)?;
         let server = |route, access, guard| reader(settings, route, access, guard);
@@ -158,7 +159,7 @@ impl Inspector {
         })
     }
 
-    /// Connects to the servers. It must reach one of a cluster, and a majority of a quorum.
+    /// Connects to the servers. At least one node of a cluster must be reachable, and a majority of a quorum.
     pub(crate) async fn connect(&mut self) -> Result<(), SetupError> {
         match self {
             Self::Memory(_) => Ok(()),
@@ -179,7 +180,7 @@ impl Inspector {
         }
     }
 
-    /// The next names that match `pattern`, a pattern of SCAN; and the next position. A name may come twice.
+    /// Returns the next names that match `pattern`, a pattern of SCAN; and the next position. A scan may return a name twice.
     pub(crate) async fn names(
         &mut self,
         pattern: &str,
@@ -203,7 +204,7 @@ impl Inspector {
             }
         };
         let Page { mut items, next } = page;
-        // The probes of clients that connect. No name of a user begins with a colon.
+        // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
         items.retain(|name| !name.as_str().starts_with(':'));
         Ok((items, position.after(next, servers)))
     }
@@ -218,7 +219,7 @@ impl Inspector {
         }
     }
 
-    /// The names under which the lock order of each namespace is kept.
+    /// Returns the names under which the store keeps the lock order of each namespace.
     pub(crate) async fn orders(&mut self) -> Result<Vec<Name>, SetupError> {
         let mut found = Vec::new();
         let mut position = Some(Position::start());
@@ -251,7 +252,7 @@ impl Inspector {
         Ok(found)
     }
 
-    /// The lock order that is kept under this name: a [`Reply::Order`].
+    /// Returns the lock order that the store keeps under this name: a [`Reply::Order`].
     pub(crate) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
         match self {
             Self::Memory(memory) => Ok(memory.order(name)),
@@ -261,8 +262,8 @@ impl Inspector {
         }
     }
 
-    /// The next keys of the library on any server, each with its server; and the next position. If one of several servers
-    /// cannot be reached, its keys are left out: [`describe`](Self::describe) reports such a server.
+    /// Returns the next keys of the library, each with its server; and the next position. The keys of an unreachable
+    /// server of a cluster or quorum are left out: [`describe`](Self::describe) reports such a server.
     pub(crate) async fn keys(
         &mut self,
         position: &Position,
@@ -280,14 +281,14 @@ impl Inspector {
             page => page?,
         };
         let keys = page.items.into_iter().map(|mut key| {
-            // The wake queue of a name: the state of that name includes it.
+            // A wake queue does not count as a name: the state of the name that it belongs to includes it.
             key.name.take_if(|name| quorum::is_wake_queue(name));
             (place.clone(), key)
         });
         Ok((keys.collect(), position.after(page.next, count)))
     }
 
-    /// Each server, or the error if it cannot be asked.
+    /// Asks each server to describe itself. A server that cannot be asked gives an error, with its address.
     pub(crate) async fn describe(&mut self) -> Vec<Result<Server, (String, SetupError)>> {
         let mut all = Vec::new();
         for server in self.servers() {
@@ -297,7 +298,7 @@ impl Inspector {
         all
     }
 
-    /// Each scan of a cluster asks for its nodes again, because some may have been added or replaced.
+    /// Begins a scan. A scan of a cluster asks for the nodes again, because some may have been added or replaced.
     async fn begin(&mut self, position: &Position) -> Result<(), SetupError> {
         match self {
             Self::Cluster(cluster) if position.is_start() => cluster.refresh().await,

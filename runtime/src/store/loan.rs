@@ -24,7 +24,7 @@ impl Clock {
         Self::new(epoch_us.max(last + 1), Instant::now())
     }
 
-    /// It shows `epoch_us` at `started`.
+    /// Makes a clock that shows `epoch_us` at `started`.
     pub(crate) fn new(epoch_us: u64, started: Instant) -> Self {
         Self { epoch_us, started }
     }
@@ -42,7 +42,8 @@ pub(crate) struct Loan {
     clock: Clock,
     /// The last token given.
     token: u64,
-    /// The time of the last grant or release. A step may have read the clock before the previous step did.
+    /// The time of the last grant or release. It never decreases, although a thread may have read its clock before the
+    /// previous step.
     last: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The requester as the store keeps it: [`Meta`]; and the owner that a call names: [`Owner`].
+//! [`Meta`]: the requester, as text in the store. [`Owner`]: the owner that a call names.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -23,7 +23,7 @@ impl Owner {
         }
     }
 
-    /// The owner as the store keeps it: escaped, and empty for an owner within this client.
+    /// Returns the owner as the store keeps it: escaped, and empty for an owner within this client.
     pub(crate) fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
             Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
@@ -39,13 +39,13 @@ impl Owner {
 /// contains a comma. Clients that do not know of pods take the whole word for the host.)
 pub(crate) struct Meta;
 
-/// Limits of the locks that are written down for a task: their number, and the bytes of their names. They keep the record
+/// Limits of the locks that a record lists for a task: their number, and the bytes of their names. They keep the record
 /// of a ticket small.
 const MOST_HELD: usize = 8;
 const MOST_BYTES: usize = 1024;
 
 impl Meta {
-    /// The first word.
+    /// Returns the first word, the machine.
     pub(crate) fn machine(host: &str, pod: Option<&str>) -> String {
         use crate::name::escape;
         let host = escape(host);
@@ -55,7 +55,7 @@ impl Meta {
         }
     }
 
-    /// `machine` is [such a word](Self::machine).
+    /// Writes a record without locks. `machine` is a result of [`machine`](Self::machine).
     pub(crate) fn write(machine: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
         let text = format!("{machine} {pid} {}", crate::name::escape(site));
         match owner {
@@ -73,9 +73,9 @@ impl Meta {
         format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
-    /// `meta` for a task that holds the locks `names`, within the limits above. These names replace those in `meta`.
+    /// Returns `meta` for a task that holds the locks `names`, within the limits above. These names replace those in `meta`.
     pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
-        // Nearly every call is by a task that holds nothing.
+        // Nearly every call is by a task that holds no lock.
         if names.is_empty() && Self::place(meta).len() == meta.len() {
             return meta.clone();
         }
@@ -92,13 +92,14 @@ impl Meta {
         text.into()
     }
 
-    /// `meta` without the owner and the locks of the task: the same for all calls of one place in one process.
+    /// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one place in
+    /// one process.
     pub(crate) fn place(meta: &str) -> &str {
         let end = meta.match_indices(' ').nth(2);
         end.map_or(meta, |(end, _)| &meta[..end])
     }
 
-    /// `None` if this library did not write it.
+    /// Reads the requester from the record of a holder; `None` if this library did not write the record.
     pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
         let caller = Self::caller(&record.meta)?;
         Some(Holder {
@@ -120,7 +121,7 @@ impl Meta {
         let site = unescape(words.next()?);
         let mut holds = Vec::new();
         for word in words {
-            // Skips words that a later version has added.
+            // A key that is not known here comes from a later version, so its word is skipped.
             let (key, value) = word.split_once(':')?;
             if key == HOLDS_KEY {
                 holds.push(value.to_owned());
@@ -139,7 +140,7 @@ impl Meta {
         })
     }
 
-    /// Like [`read`](Self::read), but with the kind and the units; for a waiter, of the hold that it waits for.
+    /// Like [`read`](Self::read), but with the kind and the units of the hold that the ticket has or waits for.
     /// `capacity` is the capacity of the name.
     pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
         let holder = Self::read(&HolderRecord {
@@ -166,7 +167,7 @@ impl Meta {
     }
 }
 
-/// A time of the store, which counts microseconds.
+/// Converts a time of the store, in microseconds.
 fn at(micros: u64) -> SystemTime {
     // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
@@ -182,7 +183,8 @@ fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
 
 /// The separator before a pod.
 const POD: char = ',';
-/// The separator before a client's own owner. No escaped word contains a colon or a space.
+/// The separators before an owner within the client, and before an owner in the cluster. No escaped word contains a colon
+/// or a space.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
 /// The separator before a lock that the task holds. A name contains no space.

@@ -1,7 +1,8 @@
 //! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
-//! `docs/protocol.md` has the rules; [`op`] the operations, [`reply`] their replies and the messages, [`meta`] and [`id`] the
-//! identities, [`limits`] the constants. Each store has a folder of its own. Nothing here knows about handles, futures or guards.
+//! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
+//! [`id`] the identities, [`limits`] the constants. Each store has a folder of its own. Nothing here knows about handles,
+//! futures or guards.
 
 mod cluster;
 #[cfg(any(test, fuzzing))]
@@ -48,7 +49,7 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
 }
 
-/// The submitter chooses it; the store returns it with the answer.
+/// The id of a request. The submitter chooses it; the store returns it with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RequestId(pub(crate) u64);
 
@@ -59,7 +60,7 @@ pub(crate) struct Answer {
     pub(crate) result: Result<Reply, StoreError>,
 }
 
-/// A server of a store; each can be connected or not. Most stores have one.
+/// A server of a store. Each server can be connected or not; most stores have one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -67,45 +68,46 @@ impl Node {
     pub(crate) const ONLY: Self = Self(0);
 }
 
-/// A name that is never in use. Names of users never begin with a colon.
+/// Returns a name that is never in use. Names of users never begin with a colon.
 pub(crate) fn ping(number: u32) -> Name {
     Name::from_escaped(&format!(":ping{number}"))
 }
 
-/// The events that a store reports to its member. Called on the engine's thread, one at a time, never from inside
-/// [`Store::submit`].
+/// The events that a store reports to its member. The store calls these methods on the engine's thread, one at a time,
+/// and never from inside [`Store::submit`].
 pub(crate) trait Events: Send + Sync + 'static {
-    /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member
-    /// sends it again if it still matters.
+    /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member sends
+    /// the request again if it still matters.
     fn answered(&self, answer: Answer);
 
     /// A message about `name` came on the member's channel.
     fn told(&self, name: &Name, message: Message);
 
-    /// `node` is connected, and subscribed to the member's channel: touch every ticket of the node. Called for each
-    /// connection, including the first. `generation` grows with each, and is 1 for the first connection to a node
-    /// that had no requests before.
+    /// `node` is connected, and subscribed to the member's channel: the member must touch every ticket of the node.
+    /// Called for each connection, including the first. `generation` grows with each connection, and is 1 for the first
+    /// connection to a node that had no requests before.
     fn connected(&self, node: Node, generation: u64);
 
     /// The connection to `node` is lost; requests for its names fail until `connected`.
     fn disconnected(&self, node: Node, error: StoreError);
 
-    /// `node` is connected but grants nothing while `closing` lasts; `None`: it grants. Called before `connected`,
-    /// and on every change.
+    /// `node` is connected. It grants nothing while `closing` lasts; `None`: it grants. Called before `connected`, and on
+    /// every change.
     fn closed(&self, node: Node, closing: Option<GrantBlock>);
 
     /// Another attempt to connect failed; `error` is the latest cause.
     fn still_disconnected(&self, node: Node, error: StoreError);
 
-    /// `node` has no names any more and will never have any.
+    /// `node` serves no names any longer, and never will.
     fn gone(&self, _node: Node) {}
 }
 
 /// An implementation of the lock operations.
 pub(crate) trait Store: Send + Sync + 'static {
     /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
-    /// submission. A store in this process returns the answer at once, and so does one without any connection. Otherwise it returns
-    /// `None`, and calls [`Events::answered`] exactly once for each request.
+    /// submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
+    /// example because it is closed. Otherwise the store returns `None`, and calls [`Events::answered`] exactly once for
+    /// each request.
     ///
     /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
@@ -116,7 +118,7 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// Stops accepting requests. The driver ends when all submitted requests are answered.
     fn close(&self);
 
-    /// The guarantees that the set-up found.
+    /// The guarantees that were found during set-up.
     fn guarantees(&self) -> Guarantees {
         Guarantees::unknown()
     }
@@ -131,7 +133,7 @@ pub(crate) trait Store: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Names to ask about, so that each server in use must answer: see [`ping`].
+    /// Returns names that are served by different servers, so that a request for each name reaches each server: see [`ping`].
     fn pings(&self) -> Vec<Name> {
         vec![ping(0)]
     }
@@ -141,12 +143,12 @@ pub(crate) trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Lends `name` if the store is in this process, only this member uses it, and the name is idle. From then on the
-    /// member grants and releases the name itself, and gives it back before it submits a request for it.
+    /// Lends `name` if the store is in this process, only this member uses the store, and the name is idle. From then on
+    /// the member grants and releases the name itself. It gives the name back before it submits a request for the name.
     fn lend(&self, _name: &Name) -> Option<Loan> {
         None
     }
 
-    /// Takes a lent name back. `held`: the acquire that the last grant answered, if that is still held.
+    /// Takes a lent name back. `held`: the acquire of the last grant, if its ticket still holds.
     fn take_back(&self, _name: &Name, _loan: &Loan, _held: Option<&Op>) {}
 }

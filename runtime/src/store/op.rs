@@ -11,24 +11,24 @@ use crate::error::kind::RW_LOCK;
 pub(crate) enum Mode {
     /// Joins the queue.
     Queue,
-    /// Leaves no trace in the store; the reply names the holder.
+    /// Leaves no trace in the store if it is not granted; the reply names the holder.
     Try,
 }
 
-/// What an acquire asks for: units, of a capacity.
+/// The units that an acquire asks for, and the capacity that they are part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) units: u32,
-    /// Zero: only signals are granted.
+    /// Zero if only signals are granted.
     pub(crate) capacity: u32,
-    /// Accepts a signal instead of the units.
+    /// Whether the ticket accepts a signal instead of the units.
     pub(crate) takes: bool,
     /// Tickets of one owner share a hold in the whole cluster. Escaped; empty without an owner.
     pub(crate) owner: SharedStr,
 }
 
 impl Share {
-    /// Some units of a capacity, without an owner.
+    /// Some units of a capacity, without an owner or signals.
     pub(crate) fn of(units: u32, capacity: u32) -> Self {
         Self {
             units,
@@ -38,13 +38,14 @@ impl Share {
         }
     }
 
-    /// Whether no other ticket can hold at the same time: neither units, nor a signal, nor as the same owner.
+    /// Whether no other ticket can hold at the same time: no unit is left for it, and it can get neither a signal nor a
+    /// share of the hold.
     pub(crate) fn excludes_all(&self) -> bool {
         let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
         whole && !self.takes && self.owner.is_empty()
     }
 
-    /// Whether the request is at most the capacity.
+    /// Whether the number of units is from one to the capacity.
     pub(crate) fn fits(&self) -> bool {
         (1..=self.capacity).contains(&self.units)
     }
@@ -53,7 +54,7 @@ impl Share {
 /// The kind of signal that [`Op::Signal`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// A token, kept until a ticket takes it. Added only once for the same ticket.
+    /// A token, kept until a ticket takes it. The store adds it only once for each `ticket` of [`Op::Signal`].
     Token(Arc<str>),
     /// A signal for the first waiter, if there is one.
     One,
@@ -77,18 +78,18 @@ pub(crate) enum Op {
     Touch {
         ticket: Ticket,
         counter: u64,
-        /// A holder gives back the units that it has beyond these; zero: it keeps all.
+        /// The units that a holder keeps; it gives back all others. Zero: it keeps all.
         units: u32,
         hold: Duration,
         place: Duration,
     },
     Release {
         ticket: Ticket,
-        /// How long the released ticket stays and blocks other grants (`at_least`); zero: not at all.
+        /// How long the released ticket stays and blocks other grants (`at_least`); zero: it does not stay.
         park: Duration,
-        /// Leaves a tombstone, since a copy of an acquire may still arrive.
+        /// Whether the store leaves a tombstone, because a copy of an acquire may still arrive.
         tomb: bool,
-        /// The token of the grant whose signal was used. The signal of any other grant goes to the next waiter. Zero: none.
+        /// The token of the grant whose signal was used; zero: none. The signal of any other grant goes to the next waiter.
         used: u64,
     },
     /// Moves the hold of `old` to `ticket`.
@@ -101,7 +102,7 @@ pub(crate) enum Op {
         /// The requester: see [`Meta`].
         meta: SharedStr,
     },
-    /// Removes the holders of `owner`, or all holders if it is empty.
+    /// Removes the holders of `owner`, or all holders if `owner` is empty.
     Force {
         owner: SharedStr,
     },
@@ -114,18 +115,18 @@ pub(crate) enum Op {
         owner: SharedStr,
         expire: Duration,
     },
-    /// Raises the token of a holder to `token`, or to the next one that was not given. With it, the servers of a
-    /// quorum agree on one token for one grant.
+    /// Raises the token of a holder to `token`, or to the next unused token if that is higher. The servers of a quorum
+    /// use this operation to agree on one token for one grant.
     Raise {
         ticket: Ticket,
         token: u64,
     },
     Signal {
-        /// Unique for ever, so that the store executes it once.
+        /// Unique for ever, so that the store executes the operation once.
         ticket: Ticket,
         signal: Signal,
     },
-    /// Sends a message to another member. Reads and changes nothing.
+    /// Sends a message to another member. Reads and changes no state of the name.
     Probe {
         to: MemberId,
         text: SharedStr,
@@ -133,14 +134,14 @@ pub(crate) enum Op {
     /// Deletes the name, unless it is in use.
     Delete,
     Inspect,
-    /// Shares edges of the lock order, and returns those of others: see `crate::order`. The name is that of the edges of a
-    /// namespace.
+    /// Shares edges of the lock order, and returns the edges of other members: see `crate::order`. The request's name is
+    /// the name under which the edges of a namespace are kept.
     Order {
         /// Returns the edges that the store has known since this time, in microseconds.
         since: u64,
         /// The field and the text of each edge.
         edges: Arc<[(Arc<str>, Arc<str>)]>,
-        /// Fields that the first member to write them has to itself.
+        /// The fields of claims. The first member that writes a field has the claim.
         claims: Arc<[Arc<str>]>,
     },
 }

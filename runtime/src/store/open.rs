@@ -1,4 +1,5 @@
-//! [`open`]: opens the store of an [`Endpoint`], now or later ([`Opening`]). Only this file knows all kinds of stores.
+//! [`open`]: opens the store of an [`Endpoint`]. [`Opening`]: a store that may take several attempts. Only this file
+//! knows all kinds of stores.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,7 +35,7 @@ pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened
 pub(super) struct Opening<'a> {
     settings: &'a Settings,
     member: MemberId,
-    /// What earlier attempts have found out.
+    /// The results of earlier attempts, if the store is a cluster.
     cluster: Option<cluster::Opening>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Returns when the store is connected and checked, or an error, within `limit`.
+    /// Opens the store within `limit`. Returns when the store is connected and checked.
     pub(super) async fn attempt(&mut self, limit: Duration) -> Result<Opened, SetupError> {
         let (settings, member) = (self.settings, self.member);
         match &settings.endpoint {
@@ -88,7 +89,7 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Refuses a URL that asks for TLS if this build has none.
+/// Refuses a URL that asks for TLS if this build has no TLS.
 pub(super) fn check_tls(settings: &Settings) -> Result<(), SetupError> {
     if !cfg!(feature = "tls-no-provider") && settings.endpoint.tls().is_some() {
         return Err(SetupError::UnsupportedStore {
@@ -137,7 +138,7 @@ impl Opened {
         &self.store
     }
 
-    /// Runs the store until it is closed.
+    /// Runs the driver until the store is closed.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> Running {
         (self.driver)(events)
     }

@@ -1,4 +1,4 @@
-//! [`Reply`]: what a store answers to a request; [`Message`]: what it sends to a member without a request.
+//! [`Reply`]: the answer of a store to a request. [`Message`]: a message of a store to a member.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) enum Reply {
     /// The name is in use with another capacity.
     Mismatch {
         capacity: u32,
-        /// Its tickets accept tokens.
+        /// Whether the tickets of the name accept signals.
         takes: bool,
     },
     /// A touch or release of a ticket that the store does not know.
@@ -54,11 +54,11 @@ pub(crate) enum Reply {
     Signalled {
         count: u64,
     },
-    /// `existed`: there was something to delete.
+    /// `existed`: whether there was something to delete.
     Deleted {
         existed: bool,
     },
-    /// Not deleted, since it is in use.
+    /// The name was not deleted, because it is in use.
     InUse {
         holders: u64,
         waiters: u64,
@@ -77,7 +77,7 @@ pub(crate) enum Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OrderRecord {
     pub(crate) field: Arc<str>,
-    /// Since when the store knows it, in microseconds.
+    /// Since when the store knows the edge, in microseconds.
     pub(crate) since: u64,
     pub(crate) text: Arc<str>,
 }
@@ -95,9 +95,9 @@ pub(crate) struct TicketRecord {
     pub(crate) ticket: Ticket,
     pub(crate) member: MemberId,
     pub(crate) units: u32,
-    /// It accepts a signal instead of units.
+    /// Whether the ticket accepts a signal instead of units.
     pub(crate) takes: bool,
-    /// Since when it holds or waits, in microseconds.
+    /// Since when the ticket holds or waits, in microseconds.
     pub(crate) since: u64,
     /// Zero for a waiter.
     pub(crate) token: u64,
@@ -105,14 +105,14 @@ pub(crate) struct TicketRecord {
     /// How long the lease of a holder or the place of a waiter still lasts.
     pub(crate) left: Duration,
     pub(crate) parked: bool,
-    /// A waiter that was silent when it was its turn.
+    /// Whether the store passed over this waiter, because the waiter was silent.
     pub(crate) passed_over: bool,
 }
 
 /// The state of a name in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameRecord {
-    /// The last fencing time handed out, in microseconds; zero if forgotten.
+    /// The last fencing token that was given, in microseconds; zero if it is forgotten.
     pub(crate) token: u64,
     /// `None` if there are neither holders nor waiters.
     pub(crate) capacity: Option<u32>,
@@ -120,11 +120,11 @@ pub(crate) struct NameRecord {
     pub(crate) used: u64,
     /// Signals that are available.
     pub(crate) signals: u64,
-    /// The name was used, and not deleted since.
+    /// Whether the name was used, and not deleted since.
     pub(crate) exists: bool,
-    /// In order of token.
+    /// The holders, in order of token.
     pub(crate) holders: Vec<TicketRecord>,
-    /// In order of place.
+    /// The waiters, in order of place.
     pub(crate) waiters: Vec<TicketRecord>,
 }
 
@@ -145,16 +145,16 @@ pub(crate) enum Message {
     Lost {
         ticket: Ticket,
     },
-    /// Something has changed: touch the ticket.
+    /// Something has changed: the member must touch the ticket.
     Ask {
         ticket: Ticket,
     },
-    /// `expire` starts again now.
+    /// The ticket's `expire` starts again now.
     Refresh {
         ticket: Ticket,
         expire: Duration,
     },
-    /// From another member: see [`Op::Probe`](super::Op::Probe).
+    /// A message from another member: see [`Op::Probe`](super::Op::Probe).
     Probe {
         from: MemberId,
         text: Arc<str>,

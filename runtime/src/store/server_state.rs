@@ -6,7 +6,7 @@ use crate::error::StoreError;
 /// Whether a server is connected, and whether it grants.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkState {
-    /// Why it is not connected; `None` if it is.
+    /// Why the server is not connected; `None` if it is connected.
     pub(crate) down: Option<StoreError>,
     /// Until when the server grants nothing; `None` if it grants.
     pub(crate) closing: Option<GrantBlock>,

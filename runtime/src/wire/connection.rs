@@ -14,7 +14,7 @@ use super::value::{Garbage, Value};
 use crate::config::{Address, Transport};
 use crate::error::TlsError;
 
-/// A timer takes it for a time in the far future.
+/// No time limit: a timer treats this duration as a time in the far future.
 const NO_LIMIT: Duration = Duration::MAX;
 
 /// A socket with a single user.
@@ -38,8 +38,8 @@ impl Connection {
         transport: Transport<'_>,
         limits: Limits,
     ) -> io::Result<Self> {
-        // On the heap, because it is large and part of many futures. In a debug build, a thread's stack must hold these
-        // futures.
+        // The future is on the heap, because it is large and part of many futures. In a debug build, a thread's stack
+        // must hold these futures.
         let (reading, writing) = Box::pin(open(address, transport, limits)).await?;
         Ok(Self {
             reading,
@@ -77,7 +77,7 @@ impl Connection {
         self.reply().await
     }
 
-    /// The next reply; drops pushes before it.
+    /// Returns the next reply; drops pushes before it.
     pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
             let began = Instant::now();

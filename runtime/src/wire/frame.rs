@@ -4,7 +4,7 @@ use super::value::{Garbage, number};
 
 /// Larger than any reply that this library gets: a name with a hundred thousand waiters has 20 MB.
 const LARGEST: usize = 64 << 20;
-/// The maximum number of values within one.
+/// The maximum number of values within one value.
 const MOST: u64 = 1 << 21;
 /// The maximum length of a line, for example of a number or an error.
 const LONGEST: usize = 64 << 10;
@@ -14,9 +14,9 @@ const LONGEST: usize = 64 << 10;
 pub(super) struct Frame {
     /// The start of the first value that is incomplete.
     at: usize,
-    /// How many bytes of its first line have certainly arrived.
+    /// How many bytes of that value's first line have certainly arrived.
     seen: usize,
-    /// How many values are missing.
+    /// How many values are not complete yet.
     missing: u64,
 }
 

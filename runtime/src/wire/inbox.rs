@@ -14,7 +14,7 @@ const KEPT: usize = 64 << 10;
 #[derive(Debug)]
 pub(in super::super) struct Inbox {
     buffer: Vec<u8>,
-    /// The start of the bytes that were not taken yet.
+    /// The start of the bytes that no one has taken yet.
     start: usize,
     end: usize,
     first: Frame,
@@ -47,7 +47,7 @@ impl Inbox {
         self.buffer[self.start..self.end].starts_with(&[0x15, 3])
     }
 
-    /// Whether there is a [`next`](Self::next).
+    /// Whether [`next`](Self::next) would return a value.
     pub(super) fn has_value(&mut self) -> Result<bool, Garbage> {
         let length = self.first.look(&self.buffer[self.start..self.end])?;
         Ok(length.is_some())

@@ -11,8 +11,8 @@ pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 /// Bytes a second on the slowest supported link: it limits how long sent bytes may be in transit.
 const SLOWEST: f64 = 8192.0;
 
-/// An attempt ends when it makes no progress for too long, or at its deadline. It needs both limits because the
-/// server may be busy, and the link slow.
+/// The time limits of an attempt: it ends when it makes no progress for too long, or at its deadline. Both limits are
+/// needed, because the server may be busy, or the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) end: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Counts from now.
+    /// Makes limits that count from now.
     pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
         // Timers have a maximum length; a day is long enough here.
@@ -32,12 +32,13 @@ impl Limits {
         }
     }
 
-    /// Ends at `end` exactly. Of two deadlines at the same time, that of the inner future counts.
+    /// Makes limits that end at `end` exactly. If an inner and an outer future have the same deadline, that of the inner
+    /// one counts.
     pub(crate) fn until(end: Instant, silence: Duration) -> Self {
         Self { end, silence }
     }
 
-    /// The remaining time, at most `most`.
+    /// Returns these limits with a remaining time of at most `most`.
     pub(crate) fn at_most(self, most: Duration) -> Self {
         Self {
             end: self.end.min(Instant::now() + most),
@@ -45,7 +46,7 @@ impl Limits {
         }
     }
 
-    /// The output of `attempt`, if it completes before the deadline.
+    /// Returns the output of `attempt`, if it completes before the deadline.
     pub(crate) async fn within<T, E: From<io::Error>>(
         self,
         attempt: impl Future<Output = Result<T, E>>,
@@ -54,7 +55,7 @@ impl Limits {
         done.unwrap_or_else(|_| Err(silent().into()))
     }
 
-    /// The output of `step`, if it completes before the silence is too long, with `sent` bytes in transit.
+    /// Returns the output of `step`, unless the server is silent for too long. `sent` bytes may still be in transit.
     pub(crate) async fn step<T>(
         silence: Duration,
         sent: usize,

@@ -10,18 +10,18 @@ use super::stream::Writing;
 /// The maximum capacity that a buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
-/// The bytes that nobody has taken yet, and those that are being written.
+/// The bytes that no writer has taken yet, and the bytes that are being written.
 #[derive(Default)]
 pub(in super::super) struct Outbox {
     socket: Option<Arc<Writing>>,
     filling: Vec<u8>,
-    /// The words of the last command; its memory is used again.
+    /// The words of the last command; the memory is reused.
     command: Cmd,
-    /// `None` while a thread writes.
+    /// The bytes that the last writer has put back; `None` while a thread writes.
     chunk: Option<Vec<u8>>,
     /// How much of `chunk` is written.
     written: usize,
-    /// The number of the socket: bytes for an earlier one are dropped.
+    /// The number of the socket: bytes for an earlier socket are dropped.
     generation: u64,
 }
 
@@ -64,7 +64,7 @@ impl Outbox {
         self.socket.is_some()
     }
 
-    /// How many bytes no writer has taken.
+    /// How many bytes wait for a writer.
     pub(in super::super) fn len(&self) -> usize {
         self.filling.len() + self.left()
     }

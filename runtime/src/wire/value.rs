@@ -38,7 +38,7 @@ impl Value<'_> {
         }
     }
 
-    /// The field of a map, if this is a map with it.
+    /// Returns the field with this name, if this is a map that has it.
     pub(in super::super) fn field(&self, name: &str) -> Option<&Self> {
         let Self::Map(fields) = self else {
             return None;
@@ -52,7 +52,7 @@ impl Value<'_> {
 /// An error that the server answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ErrorReply<'a> {
-    /// The first word.
+    /// The first word of the error.
     pub(in super::super) code: Cow<'a, str>,
     pub(in super::super) details: Cow<'a, str>,
 }

@@ -36,7 +36,8 @@ impl Connector {
         }
     }
 
-    /// A node of `topology` without a connection. `first`: the node has had no requests yet.
+    /// Makes a node of `topology` that has no connection yet, and its driver. `first`: this client has sent the node no
+    /// request yet.
     pub(super) fn primary(
         &mut self,
         address: Address,
@@ -64,7 +65,8 @@ impl Connector {
         (Arc::new(primary), driver)
     }
 
-    /// The nodes to ask for the topology, from the known ones and those in the URL: the connected ones first.
+    /// Returns the nodes to ask for the topology. The order is: connected primaries, `replicas`, the nodes in the URL,
+    /// other primaries.
     pub(super) fn candidates(
         &self,
         primaries: &[Arc<Primary>],

@@ -7,15 +7,15 @@ use super::topology::Topology;
 use crate::config::Address;
 use crate::store::redis::EPOCH;
 
-/// How many keys a node gets: a key whose slot is being migrated cannot be used.
+/// The number of keys per node. One key is not enough, because a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;
 
-/// All members of a cluster choose the same keys. The choice does not follow the order of slot numbers, so it seldom
-/// changes when a few slots move.
+/// Chooses the keys for the term notes of the node at `address`. All members of a cluster choose the same keys. The
+/// choice does not follow the order of slot numbers, so it seldom changes when a few slots move.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = topology.slots_of(address).collect();
     if slots.len() > SPARE {
-        // Not all are sorted: a node has thousands of slots.
+        // A node has thousands of slots, so only the chosen ones are sorted.
         slots.select_nth_unstable_by_key(SPARE, rank);
         slots.truncate(SPARE);
     }
@@ -23,14 +23,15 @@ pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> 
     slots.into_iter().map(key).collect()
 }
 
-/// The order in which slots are chosen. With the product alone, slot 0 would always come first; the XOR prevents this.
+/// Returns the slot's rank; the slots with the lowest ranks are chosen. With the product alone, slot 0 would always come
+/// first; the XOR prevents this.
 fn rank(slot: &Slot) -> u16 {
     (slot.0 ^ 0x2545).wrapping_mul(40503)
 }
 
-/// A key in the slot that belongs to no lock.
+/// Returns a key that is in `slot` and belongs to no lock.
 fn key(slot: Slot) -> String {
-    /// For each slot, a number that hashes to it.
+    /// For each slot, a number whose text hashes to the slot.
     static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         let mut tags = vec![u32::MAX; usize::from(Slot::COUNT)];
         let mut left = tags.len();
@@ -93,7 +94,7 @@ mod tests {
         let changed = (1..100)
             .filter(|moved| epoch_keys(&topology(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
             .count();
-        // redis-cli moves the first slots first.
+        // `redis-cli` moves the slots of a node in ascending order.
         assert!(changed < 99, "each move changed the key");
     }
 }

@@ -1,4 +1,4 @@
-//! The code that reads the input from a cluster, for the fuzzers: see `crate::fuzzing`.
+//! Entry points for the fuzzers: they read input as it comes from a cluster. See `crate::fuzzing`.
 
 use super::epoch::epoch_keys;
 use super::redirector::Redirect;
@@ -29,7 +29,7 @@ pub(crate) fn slots(bytes: &[u8]) {
     for (first, last, _) in &topology.ranges {
         assert!(first.0 < Slot::COUNT && last.0 < Slot::COUNT);
     }
-    // Keys are chosen from all slots of a node, which takes its time.
+    // Only two nodes are checked, because choosing keys from all slots of a node is slow.
     for (_, _, address) in topology.ranges.iter().take(2) {
         assert!(epoch_keys(&topology, address).len() <= 3);
     }

@@ -11,10 +11,10 @@ use crate::store::redis;
 use crate::store::{MemberId, NameRecord, Reply};
 use crate::wire::USUAL_SILENCE;
 
-/// Errors of nodes that do not serve the slot any more.
+/// Error codes of a node that cannot serve the slot at present. Another node may serve it.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"];
 
-/// A primary.
+/// A primary, and its reader.
 struct Served {
     address: Address,
     inspector: redis::Inspector,
@@ -36,12 +36,12 @@ impl Inspector {
         }
     }
 
-    /// The primaries, after [`refresh`](Self::refresh).
+    /// Returns the readers of the primaries that the last [`refresh`](Self::refresh) found.
     pub(in crate::store) fn nodes(&mut self) -> impl Iterator<Item = &mut redis::Inspector> {
         self.nodes.iter_mut().map(|node| &mut node.inspector)
     }
 
-    /// Asks for the slots of each primary.
+    /// Asks the nodes which primary serves which slots, and keeps a reader for each primary.
     pub(in crate::store) async fn refresh(&mut self) -> Result<(), SetupError> {
         let known: Vec<_> = self.nodes.iter().map(|node| node.address.clone()).collect();
         let topology = survey(
@@ -132,7 +132,8 @@ impl Inspector {
                         found[index] = state;
                     }
                 }
-                // By now, another node may serve the slots of this one.
+                // This node is unreachable, or no longer a primary. Another node may serve its slots by now, so only its
+                // names fail.
                 Err(error) if is_passing(&error) => {
                     let cause = with_sources(&error);
                     for index in indices {

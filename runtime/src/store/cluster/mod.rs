@@ -4,9 +4,10 @@
 //!   a node, and redirects.
 //! - `slot.rs`, `slot_map.rs`, `primary.rs`: the slot of a name, and the node that serves it.
 //! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
-//!   reports. `pace.rs`: how often it is asked for.
+//!   reports. `pace.rs`: how often a node is asked for the topology.
 //! - `inspector.rs`: reads names, and changes nothing.
-//! - `open.rs`, `connector.rs`: the first connections, and later ones. `epoch.rs`: the keys for the term notes of each node.
+//! - `open.rs`: makes the first connections. `connector.rs`: makes each connection. `epoch.rs`: the keys for the term
+//!   notes of each node.
 //!
 //! This folder contains neither the lock rules nor the protocol of one node: see `store/redis`.
 

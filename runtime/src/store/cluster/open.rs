@@ -25,8 +25,8 @@ use crate::wait;
 pub(crate) struct Opening {
     connector: Connector,
     member: MemberId,
-    /// The topology, and when it was requested, if it was known too late to connect. It serves only the next attempt, because a
-    /// failover may be why nobody answers.
+    /// The topology that the last attempt found, and when it was requested, if that attempt could not connect to the
+    /// nodes. Only the next attempt uses it: a failover may be the reason why no node answered.
     known: Option<(Topology, Instant)>,
 }
 
@@ -39,11 +39,11 @@ impl Opening {
         }
     }
 
-    /// Finds the nodes that serve slots, connects to them and checks them, within `limit`. If only some are
-    /// reachable, it leaves the others to the refresher.
+    /// Finds the nodes that serve slots, connects to them and checks them, within `limit`. If only some nodes are
+    /// reachable, the refresher connects to the others later.
     ///
-    /// `one`: connects to one of the nodes, and leaves all others to the refresher. Thousands of clients that start
-    /// together would run out of time otherwise, and start again.
+    /// `one`: connects to one node only, and leaves all others to the refresher. Otherwise, thousands of clients
+    /// that start together would run out of time, and would start again.
     pub(crate) async fn attempt(
         mut self,
         limit: Duration,
@@ -74,7 +74,8 @@ impl Opening {
         }
     }
 
-    /// Connects to the primaries, or to one of them. Fails if it reaches none, or if one of them cannot serve locks.
+    /// Connects to the primaries, or to one primary if `one`. Fails if no primary can be reached, or if a primary cannot
+    /// serve locks.
     async fn connect(
         &mut self,
         topology: &Topology,
@@ -134,9 +135,9 @@ async fn first(
     (primary, driver, result)
 }
 
-/// A name of the member's own, in a slot that is served.
+/// Returns a name that only this member uses, in a slot for which `is_served` is true.
 fn probe(member: MemberId, is_served: impl Fn(Slot) -> bool) -> Name {
-    // Far more numbers than needed to hit any slot.
+    // These are far more names than needed to hit any slot.
     let mut names = (0..1 << 20).map(|number| probe_name(member, number));
     let name = names.find(|name| is_served(Slot::of(name)));
     name.unwrap_or_else(|| probe_name(member, 0))

@@ -1,4 +1,5 @@
-//! [`Pace`]: how often a cluster that is not well is asked for its topology, and how long a node may take to answer.
+//! [`Pace`]: how often the nodes of a cluster with a problem are asked for the topology, and how long a node may take to
+//! answer.
 
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(1);
 /// The longest pause if the nodes answer slowly: thousands of clients may ask at once.
 const LONGEST_IF_SLOW: Duration = Duration::from_secs(8);
-/// How long a node may be silent. If all nodes are silent for longer, the next survey waits twice as long.
+/// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
 const SILENCE: Duration = Duration::from_secs(1);
 const LONGEST_SILENCE: Duration = Duration::from_secs(4);
 
-/// The pause doubles from 50 ms to 1 s, or to 8 s while the nodes answer slowly.
+/// The pauses between surveys. They double from 50 ms to 1 s, or to 8 s while the nodes answer slowly.
 #[derive(Debug)]
 pub(super) struct Pace {
     next: Duration,
@@ -36,7 +37,7 @@ impl Pace {
         self.silence
     }
 
-    /// A survey took this time. `answered`: a node has answered.
+    /// Notes how long a survey took. `answered`: at least one node has answered.
     pub(super) fn surveyed(&mut self, took: Duration, answered: bool) {
         self.longest = if took < slow(SILENCE) {
             LONGEST
@@ -57,7 +58,7 @@ impl Pace {
         pause
     }
 
-    /// The cluster is well.
+    /// Begins with the shortest pause again, because the cluster is well.
     pub(super) fn reset(&mut self) {
         self.next = FIRST;
     }
@@ -97,7 +98,7 @@ mod tests {
             assert_eq!(pace.silence(), Duration::from_secs(seconds));
             pace.surveyed(pace.silence(), false);
         }
-        // They refuse to connect, which tells more than silence.
+        // The nodes refuse connections at once, so more time for an answer would not help.
         pace.surveyed(QUICK, false);
         assert_eq!(pace.silence(), SILENCE);
     }

@@ -28,10 +28,10 @@ pub(super) struct Primary {
     pub(super) store: Arc<RedisStore>,
     pub(super) epoch: TermKeys,
     link: AtomicU8,
-    /// It answers that the cluster is down.
+    /// Whether the node answers that the cluster is down.
     pub(super) refuses: AtomicBool,
     generation: AtomicU64,
-    /// Until when it is kept although it may serve no slot.
+    /// Until when the node is kept even if it serves no slot.
     wanted: Mutex<Instant>,
 }
 
@@ -56,7 +56,7 @@ impl Primary {
         }
     }
 
-    /// A connection was made, or an attempt has failed.
+    /// Notes that the node is connected, or that it is not: the connection was lost, or an attempt to connect has failed.
     pub(super) fn set_up(&self, up: bool) {
         self.link
             .store(if up { UP } else { DOWN }, Ordering::Release);
@@ -66,7 +66,7 @@ impl Primary {
         self.link.load(Ordering::Acquire) == UP
     }
 
-    /// Whether it is connected and serves requests.
+    /// Whether the node is connected and serves requests.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && !self.refuses.load(Ordering::Acquire)
     }
@@ -76,12 +76,12 @@ impl Primary {
         self.link.load(Ordering::Acquire) == NEW
     }
 
-    /// The number of the next connection, or of an event that requires the same resends.
+    /// Returns the generation of a new connection, or of an event after which the member must resend its requests too.
     pub(super) fn next_generation(&self) -> u64 {
         self.generation.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Keeps the node for a request for a slot that it is importing.
+    /// Keeps the node for a while even without slots, because it got a request for a slot that it is importing.
     pub(super) fn want(&self) {
         *lock(&self.wanted) = Instant::now().after(KEPT);
     }

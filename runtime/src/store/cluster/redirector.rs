@@ -15,9 +15,9 @@ use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store as 
 /// The target of a redirect. The request was not executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// The slot has moved there.
+    /// The slot has moved to this address.
     Moved(Slot, Address),
-    /// The slot is being migrated there, and this name has arrived.
+    /// The slot is being migrated to this address, and the name of the request is already there.
     Ask(Address),
 }
 
@@ -45,7 +45,8 @@ pub(super) struct Redirector {
 }
 
 impl Redirector {
-    /// Redirects a request that certainly was not executed; the member handles all others.
+    /// Handles a request that failed. A redirected request was certainly not executed, so it is sent to the other node.
+    /// The member handles all other errors.
     fn failed(&self, request: Request, error: StoreError) {
         let refused = match Redirect::of(&error, &self.primary.address) {
             Some(Redirect::Moved(slot, address)) => self.moved(slot, &address, request),
@@ -91,7 +92,7 @@ impl Redirector {
         let name = error.is_disconnected().then(|| request.name.clone());
         let result = Err(error);
         self.events.answered(Answer { request, result });
-        // Another node serves the name by now. No event of that node would make the member resend the request.
+        // If another node serves the name by now, no event of that node would make the member resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
             self.ask_again(node);
@@ -100,7 +101,7 @@ impl Redirector {
 
     /// The node is connected but serves nothing: it counts as lost until it serves again.
     fn refused(&self, error: &StoreError) {
-        // The first refusal is the news. Later ones must not shorten the pauses between surveys.
+        // Only the first refusal is reported. Later refusals must not shorten the pauses between surveys.
         if !self.primary.refuses.swap(true, Ordering::AcqRel) {
             self.events.disconnected(self.primary.node, error.clone());
             self.store.schedule(|work| work.refresh = true);
@@ -127,9 +128,9 @@ impl Events for Redirector {
     }
 
     fn told(&self, name: &Name, message: Message) {
-        // Every node forwards published messages, so copies arrive late. The first copy of a grant counts from any
-        // node: during a migration, other nodes than the slot's owner grant too. Other messages count from the owner
-        // only.
+        // Every node forwards published messages, so the client gets several copies, some of them late. A grant is passed
+        // on from any node, because during a migration other nodes than the slot's owner grant too. Any other message is
+        // passed on from the slot's owner only, or from any node while the owner is not connected.
         let granted = matches!(message, Message::Grant { .. });
         let counts = || {
             let map = self.store.map();
@@ -150,7 +151,7 @@ impl Events for Redirector {
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        // A new node may or may not be reachable.
+        // A node without a finished attempt to connect stays as it is: it may or may not be reachable.
         if self.primary.is_up() {
             self.primary.set_up(false);
         }

@@ -25,8 +25,9 @@ use crate::wait;
 const CALM: Duration = Duration::from_secs(60);
 /// The minimum time between the starts of two surveys.
 const LEAST: Duration = Duration::from_millis(50);
-/// How long all nodes must report a lower epoch before it counts as a new cluster. A minority that a partition has
-/// cut off may report a lower epoch too. But it soon notices that it is cut off, and reports that the cluster is down.
+/// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
+/// partition has cut off may report a lower epoch too. But its nodes soon notice the partition, and report that the
+/// cluster is down.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
@@ -37,7 +38,7 @@ pub(crate) struct Refresher {
     seen: Instant,
     /// Since when all nodes that answer report a lower epoch than the topology.
     behind: Option<Instant>,
-    /// The drivers of nodes that do not run yet.
+    /// Drivers that do not run yet, and their nodes.
     new: Vec<(Arc<Primary>, Driver)>,
     /// The survey in progress.
     surveys: JoinSet<()>,
@@ -142,7 +143,7 @@ impl Refresher {
             let now = Instant::now();
             let took = self.began.until(now);
             self.pace.surveyed(took, result.is_ok());
-            // A busy cluster is asked less often, whatever the reason for the survey.
+            // The next survey waits at least as long as this one took, so that a busy cluster is asked less often.
             self.earliest = self.began.after(LEAST).max(now.after(took));
             self.surveyed(result, events);
             self.plan();
@@ -185,7 +186,7 @@ impl Refresher {
         } else {
             self.pace.next()
         };
-        // Members should not all ask at the same time.
+        // The jitter keeps the members from asking all at the same time.
         self.due = Instant::now().after(jittered(wait));
     }
 
@@ -222,21 +223,21 @@ impl Refresher {
         }
     }
 
-    /// Makes the member resend its requests for `node`. This is needed if the slots came from a node that does not
-    /// answer, or an answer was lost.
+    /// Makes the member resend its requests for `node`. This is needed if `node` took over slots from a node that does
+    /// not answer, or if an answer was lost.
     fn ask_again(&self, node: Node, events: &dyn Events) {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
-        // To a node without a connection, the member resends anyway once the node is connected.
+        // Without a connection, this is not needed: the member resends its requests once the node is connected.
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
             events.connected(node, primary.next_generation());
         }
     }
 }
 
-/// Whether `topology` is news to a member that knows `epoch`. A node with a lower epoch is out of date, unless no
-/// node has reported a higher one for a long time (`behind`: since when): then it is a new cluster, which counts from
-/// the beginning.
+/// Whether `topology` should replace the known one, whose epoch is `epoch`. A lower epoch means that the answering node
+/// is out of date. But if no node has reported `epoch` or a higher one for a long time, the cluster is a new one, whose
+/// epochs started again. `behind`: since when all answers have a lower epoch.
 fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
     if topology.epoch >= epoch {
         *behind = None;

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn slots_are_those_of_the_servers() {
-        // As `CLUSTER KEYSLOT` says.
+        // The expected slots are the output of `CLUSTER KEYSLOT`.
         assert_eq!(crc16(b"123456789"), 0x31c3);
         for (name, slot) in [("foo", 12182), ("n:a:b", 6359), ("user1000", 3443)] {
             assert_eq!(Slot::of(&Name::from_escaped(name)), Slot(slot), "{name}");

@@ -10,10 +10,10 @@ use crate::clock::Instant;
 use crate::config::Address;
 use crate::store::Node;
 
-/// Slot → primary. Immutable; a change makes a new map.
+/// A map from slot to primary. It is immutable: a change makes a new map.
 #[derive(Clone, Debug)]
 pub(super) struct SlotMap {
-    /// Indexes of `primaries`.
+    /// For each slot, an index of `primaries`.
     slots: Vec<u16>,
     /// Includes primaries without a slot.
     primaries: Vec<Arc<Primary>>,
@@ -24,7 +24,8 @@ pub(super) struct SlotMap {
 const NOBODY: u16 = u16::MAX;
 
 impl SlotMap {
-    /// A map in which no slot is served. Primaries are never more than slots.
+    /// Makes a map in which no slot is served. An index of `primaries` fits `u16`, because there are at most as many
+    /// primaries as slots.
     pub(super) fn new(primaries: Vec<Arc<Primary>>) -> Self {
         Self {
             slots: vec![NOBODY; usize::from(Slot::COUNT)],
@@ -33,9 +34,9 @@ impl SlotMap {
         }
     }
 
-    /// The map for `topology`, which was requested at `seen`, corrected by later redirects. A slot goes to a new node
-    /// once that is connected or known to be unreachable; until then the old node keeps it. Leaves out primaries that
-    /// are no longer needed.
+    /// Returns the map for `topology`, which was requested at `seen`, corrected by later redirects. A new node gets its
+    /// slots once it is connected or known to be unreachable; until then the old node keeps them. Primaries that are no
+    /// longer needed are left out.
     pub(super) fn next(
         &self,
         topology: &Topology,
@@ -121,7 +122,7 @@ impl SlotMap {
         self.moved.insert(slot, now);
     }
 
-    /// When a redirect moved the slot, if one has since the last survey.
+    /// Returns when a redirect moved the slot; `None` if no redirect did since the last survey.
     pub(super) fn moved_at(&self, slot: Slot) -> Option<Instant> {
         self.moved.get(&slot).copied()
     }

@@ -26,8 +26,8 @@ const NOWHERE: Node = Node(u32::MAX);
 /// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The client needs a name for each primary, and tries at most this number of names. It may miss a primary that serves
-/// few slots.
+/// How many names [`pings`](Store::pings) tries at most to find a name for each primary. It may miss a primary that
+/// serves few slots.
 const PINGS: u32 = 4096;
 
 /// A member's access to a cluster.
@@ -98,10 +98,10 @@ impl ClusterStore {
         self.has_work.notified().await;
     }
 
-    /// `from` redirects `request`, since its slot has moved to `to`: sends it there. Returns the request if it must wait.
+    /// Sends `request` to `to`, because `from` has answered that the slot moved there. Returns the request if it must wait.
     ///
-    /// All pending requests for the slot are at `from`, so the first one that is redirected overtakes none. The map
-    /// shows the new node only after that request was sent to it.
+    /// All pending requests for the slot are at `from`, so the first redirected request overtakes none of them. Other
+    /// threads see the new node in the map only after that request was submitted to the node.
     pub(super) fn follow_move(
         &self,
         slot: Slot,
@@ -148,7 +148,7 @@ impl Store for ClusterStore {
             if self.is_closed() {
                 return Some(answer);
             }
-            // That node serves no slot any more, so the map is replaced.
+            // The node no longer serves a slot, so a new map has replaced this one.
             last = Some(primary.clone());
             request = answer.request;
         }

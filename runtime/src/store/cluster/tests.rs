@@ -1,4 +1,4 @@
-//! Redirected requests beside those of other threads: none overtakes an earlier one of its ticket.
+//! Redirects while other threads submit requests: no request overtakes an earlier request of the same ticket.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Events for Answers {
     fn still_disconnected(&self, _: Node, _: StoreError) {}
 }
 
-/// A node at which nobody listens: what is submitted waits there, in order.
+/// Makes a node without a server: submitted requests wait there, in order.
 fn node(number: u16) -> (Arc<Primary>, Driver) {
     let host = "127.0.0.1".to_owned();
     let address = Address::Tcp { host, port: number };
@@ -88,11 +88,12 @@ fn request(name: &Name, op: Op) -> Request {
     Request { name, op, id }
 }
 
-/// A release that goes straight to the new node must find the acquire there: it says nothing of one that may come later.
+/// The release is sent to the new node at once, and must come after the redirected acquire. It has no tombstone, so it
+/// would not stop an acquire that comes later.
 #[tokio::test]
 async fn a_request_that_is_sent_on_is_not_overtaken() {
     let ((old, _), (new, driver)) = (node(1), node(2));
-    // As often as it takes to meet between two steps, in slots of their own.
+    // There are enough names for the two threads to meet between any two steps. Each name has a slot of its own.
     let mut slots = HashSet::new();
     let mut names: Vec<_> = (0..60_000)
         .map(|number| Name::from_escaped(&format!("n{number}")))

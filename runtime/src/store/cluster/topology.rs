@@ -24,7 +24,7 @@ pub(super) struct Topology {
     /// First and last slot, and the primary that serves them.
     pub(super) ranges: Vec<(Slot, Slot, Address)>,
     pub(super) replicas: Vec<Address>,
-    /// The node reports that the cluster is up.
+    /// Whether the node reports that the cluster is up.
     pub(super) works: bool,
     /// The configuration epoch that the node reports.
     pub(super) epoch: u64,
@@ -103,7 +103,7 @@ impl Topology {
     }
 }
 
-/// Reads host, port, id and metadata.
+/// Reads the address of a node from its host, port, id and metadata.
 fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     let Value::List(words) = value else {
         return None;
@@ -135,7 +135,7 @@ fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
     }
 }
 
-/// The address of a node that another node names. Without a host, it is the host of the node at `asked`.
+/// Returns the address of a node that the node at `asked` has named. If `host` is empty, both nodes have the same host.
 pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address> {
     let host = match (host, asked) {
         ("", Address::Tcp { host, .. }) => host,
@@ -146,11 +146,11 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
     Some(Address::Tcp { host, port })
 }
 
-/// Asks `candidates` in order, until one reports a cluster that is up with `epoch` or a higher one. Otherwise returns
+/// Asks `candidates` in order, until one reports a cluster that is up, with `epoch` or a higher one. Otherwise returns
 /// the answer with the highest epoch. Each node has `connect_timeout` to answer, and may be silent for `silence`.
 ///
-/// The next node is asked if a node gives no such answer, or is slow. So a cluster that is well is asked once, which
-/// counts when thousands of clients start together.
+/// The survey asks another node only if an answer is slow or not good enough. So it usually asks one node of a healthy
+/// cluster, which matters when thousands of clients start together.
 pub(super) async fn survey(
     candidates: Vec<RedisEndpoint>,
     epoch: u64,
@@ -196,12 +196,13 @@ pub(super) async fn survey(
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
 }
 
-/// A survey lets a node be silent for `silence`. After the returned time, the survey asks another node as well.
+/// Returns after what time a survey asks another node as well. The survey still waits for the first node, until `silence`
+/// is over.
 pub(super) fn slow(silence: Duration) -> Duration {
     silence / 4
 }
 
-/// Whether another node, or the same one later, may answer instead.
+/// Whether the error may pass: another node, or the same node later, may answer.
 pub(super) fn is_passing(error: &SetupError) -> bool {
     matches!(
         error,
@@ -227,7 +228,7 @@ fn nobody() -> SetupError {
     }
 }
 
-/// Shuffles, so that the members of a cluster do not all ask the same node.
+/// Shuffles the items, so that the members of a cluster do not all ask the same node.
 pub(super) fn shuffle<T>(items: &mut [T]) {
     for last in (1..items.len()).rev() {
         let chosen = Uuid::new_v4().as_u128() % (last as u128 + 1);

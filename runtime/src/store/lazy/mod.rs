@@ -30,7 +30,7 @@ use crate::name::Name;
 use crate::sync::Mutex;
 use crate::wait::{self, first, lock};
 
-/// The node of all names before the store is open. No store has so many nodes.
+/// The node of all names before the store is open. No store has this many nodes.
 const PENDING: Node = Node(u32::MAX - 1);
 /// How often the same failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -40,7 +40,7 @@ pub(crate) struct LazyStore {
     /// The servers, as in the URL.
     servers: String,
     opened: OnceLock<Arc<dyn Store>>,
-    /// Held while the store is closed, or while `opened` is set.
+    /// Whether `close` was called. Locked during `close` and while `opened` is being set.
     closed: Mutex<bool>,
     closing: Notify,
 }
@@ -75,7 +75,7 @@ impl LazyStore {
         !*closed && self.opened.set(opened.clone()).is_ok()
     }
 
-    /// The output of `future`; `None` if the store is closed before.
+    /// The output of `future`; `None` if the store is closed first.
     async fn unless_closed<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let closing = async {
             self.closing.notified().await;
@@ -86,7 +86,7 @@ impl LazyStore {
 }
 
 impl LazyDriver {
-    /// Says at once that the store is not connected. The future runs until the store is closed.
+    /// Reports at once that the store is not connected. The future runs until the store is closed.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         let not_yet = StoreError::disconnected("the lock store is not connected yet");
         events.disconnected(PENDING, not_yet);
@@ -138,7 +138,7 @@ struct Told {
 }
 
 impl Told {
-    /// Logs a failure that is new, or was logged a minute ago.
+    /// Logs a failure that is new, or was last logged a minute ago.
     fn failed(&mut self, error: &SetupError, text: &str, now: Instant) {
         if self.text == text && self.again.is_some_and(|again| now < again) {
             return;

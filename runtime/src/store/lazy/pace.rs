@@ -10,13 +10,13 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest delay if an attempt has used up its time: the servers may be busy with thousands of clients.
 const LONGEST_PAUSE_IF_BUSY: Duration = Duration::from_secs(4);
-/// How many times the connect timeout an attempt may get at most.
+/// The most time that an attempt may get, as a multiple of the connect timeout.
 const LONGEST_ATTEMPT: u32 = 4;
 /// The longest delay after a failure that a person must correct, such as a wrong password. Some servers lock users out
 /// after many failures.
 const LONGEST_PAUSE_IF_REFUSED: Duration = Duration::from_secs(10);
 
-/// How long attempts take, and the pauses between them.
+/// The time limit of the attempts, and the pauses between them.
 pub(super) struct Pace {
     pause: Duration,
     limit: Duration,
@@ -37,8 +37,8 @@ impl Pace {
         self.limit
     }
 
-    /// The pause after an attempt that failed and took this time. If that was all the time it had, the next attempt gets
-    /// twice as much, because slow servers must repeat their work for it.
+    /// Returns the pause after an attempt that failed and took this time. If the attempt used up its time, the next one
+    /// gets twice as much, because slow servers must do all the work again.
     pub(super) fn pause(&mut self, error: &SetupError, took: Duration) -> Duration {
         let is_slow = took >= self.limit;
         let longest = match (error.is_passing(), is_slow) {

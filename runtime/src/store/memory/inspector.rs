@@ -12,7 +12,8 @@ use crate::store::{MemberId, NameRecord, Op, Reply};
 pub(crate) struct Inspector(Arc<Space>);
 
 impl Inspector {
-    /// For the store called `shared`. A store without a name belongs to one client alone, so the inspector gets an empty one.
+    /// Makes a reader of the store called `shared`. Without a name, the reader gets an empty store: an unnamed store
+    /// belongs to one client.
     pub(in crate::store) fn new(shared: Option<&str>) -> Self {
         Self(shared.map_or_else(Space::new, Space::named))
     }
@@ -82,7 +83,8 @@ fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     }
 }
 
-/// The rest of both after the first character, if that matches.
+/// Matches the first character of `text`. Returns the rest of `pattern` and of `text`, or `None` if the character does
+/// not match.
 fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (found, text) = text.split_first()?;
     let (first, rest) = pattern.split_first()?;
@@ -98,7 +100,8 @@ fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     is_match.then_some((rest, text))
 }
 
-/// Whether a class of characters contains `found`, and the pattern after the class. `pattern` begins after the bracket.
+/// Returns whether a class of characters contains `found`, and the pattern after the class. `pattern` begins after the
+/// opening bracket.
 fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     let (is_negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),

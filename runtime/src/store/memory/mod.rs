@@ -84,7 +84,7 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
     member: MemberId,
-    /// No other client can open it.
+    /// Whether no other client can open the store.
     is_own: bool,
 }
 
@@ -112,7 +112,8 @@ impl MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        // A client opens a new store of this name only when this one is gone, which is after `LAST` is set.
+        // `LAST` is set before this client gives up the store. A new store of the same name can only be opened later, so
+        // its clock starts beyond all these tokens.
         let last = lock(&self.space.inner)
             .names
             .values()
@@ -129,7 +130,7 @@ impl Store for MemoryStore {
 
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
-        // Read under the lock: an earlier time than that of the previous operation would look like a clock that was
+        // The time is read under the lock. A time before that of the previous operation would look like a clock that was
         // stepped back.
         let now = self.space.clock.micros(Instant::now());
         if let Op::Order { .. } = request.op {

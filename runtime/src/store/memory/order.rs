@@ -7,16 +7,16 @@ use std::sync::Arc;
 use crate::store::limits::{EDGES_KEPT_MS, MOST_EDGES};
 use crate::store::{MemberId, Op, OrderRecord, Reply};
 
-/// The entries, by field. Those of claims begin with a space.
+/// The entries, by field. The field of a claim begins with a space.
 #[derive(Debug, Default)]
 pub(crate) struct OrderTable(BTreeMap<Arc<str>, Entry>);
 
 /// Times are microseconds.
 #[derive(Debug)]
 struct Entry {
-    /// Since when the store knows it.
+    /// Since when the store knows the entry.
     since: u64,
-    /// When it was last written.
+    /// When the entry was last written.
     seen: u64,
     /// Of an edge: its places and program. Of a claim: the member that has it.
     text: Arc<str>,
@@ -71,7 +71,7 @@ impl OrderTable {
         })
     }
 
-    /// Drops what was not written for the longest time, if there are too many entries.
+    /// If there are too many entries, drops those that were not written for the longest time.
     fn shrink(&mut self) {
         let excess = self.0.len().saturating_sub(MOST_EDGES);
         if excess == 0 {

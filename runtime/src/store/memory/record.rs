@@ -9,22 +9,22 @@ use crate::store::{MemberId, SharedStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flag {
     Plain,
-    /// Another ticket's operation granted it, and its member has not claimed it yet.
+    /// The operation of another ticket granted the hold, and the holder's member has not claimed it yet.
     Provisional,
-    /// Released, but kept until its `at_least` is over.
+    /// The holder was released, but is kept until its `at_least` is over.
     Parked,
 }
 
-/// The record of a ticket, as in `docs/protocol.md`; `heard`, `told` and `token` are microseconds.
+/// The record of a ticket, as in `docs/protocol.md`; `place`, `heard`, `told` and `token` are times in microseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) place: u64,
     pub(super) units: u32,
-    /// It accepts a signal instead of units.
+    /// Whether the ticket accepts a signal instead of units.
     pub(super) takes: bool,
-    /// The signal that it holds instead of units, by its number.
+    /// The signal that the ticket holds instead of units, with the number of the signal.
     pub(super) signal: Option<(u64, Arc<str>)>,
-    /// Empty: no owner.
+    /// Empty if the ticket has no owner.
     pub(super) owner: SharedStr,
     pub(super) hold_ms: u64,
     pub(super) place_ms: u64,
@@ -47,12 +47,12 @@ impl Record {
         self.token == 0
     }
 
-    /// When its place in the queue ends, unless its member touches it before.
+    /// When the ticket's place in the queue ends, unless the member touches the ticket before.
     pub(super) fn place_ends(&self) -> u64 {
         self.heard + self.place_ms * 1000
     }
 
-    /// The units that it uses, unless another holder of the same owner covers them.
+    /// The units that the ticket uses, unless another holder of the same owner covers them.
     pub(super) fn weight(&self) -> u64 {
         if self.signal.is_some() {
             0
@@ -62,7 +62,7 @@ impl Record {
     }
 }
 
-/// Durations travel in whole milliseconds.
+/// Converts to whole milliseconds, the unit of durations in the protocol.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 4_000_000)
 }

@@ -1,5 +1,6 @@
-//! A round of an acquire asks all nodes at once. When enough have granted, the member writes the highest of their
-//! tokens back to the nodes before the grant counts. If too few have granted, it releases at once.
+//! A round of an acquire asks all nodes at once. When enough nodes have granted, the member writes the highest of their
+//! tokens back to the nodes before the grant counts. If too few nodes have granted, the member releases their grants at
+//! once.
 
 use std::time::Duration;
 
@@ -10,13 +11,13 @@ use super::votes::{Vote, Votes, is_granted};
 use crate::error::StoreError;
 use crate::store::{Mode, Op, Reply, Request, Ticket};
 
-/// How long a round waits for slow nodes after others have refused: three times the time that the majority took,
-/// within this range.
+/// How long a round waits for slow nodes after other nodes have refused: three times the duration of the round until
+/// then, within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// How far the written token is ahead of the granted ones, in microseconds. A node that grants later gets the same
-/// token. For the next grants, if they come soon, all nodes give the same token.
+/// How far the written token is ahead of the granted tokens, in microseconds. A node that grants late has a lower token,
+/// and is raised to the written one. For the next grants, if they come soon, all nodes give the same token.
 const AHEAD: u64 = 10_000;
-/// The maximum random addition: two members that write at the same time seldom write the same token.
+/// The most that is added at random, because two members that write at the same time should not write the same token.
 const SPREAD: u64 = 1_000;
 
 impl Quorum {
@@ -45,7 +46,8 @@ impl Quorum {
         if let Phase::Held(_) = state.phase {
             return self.renew(request, ticket);
         }
-        // A store never answers a ticket's first request with "gone" or "refused".
+        // A store never answers a ticket's first request with "gone" or "refused", so the first request makes a round in
+        // any case.
         if state.is_worn() && state.counter > 1 {
             return self.end(request, Ok(Reply::Refused));
         }
@@ -57,8 +59,8 @@ impl Quorum {
         }
     }
 
-    /// Answers the request of a ticket whose job has ended. Without a grant or a place, the member and the quorum
-    /// forget the ticket. Otherwise the next queued request starts.
+    /// Answers the request of a ticket whose job has ended. A ticket that got neither a grant nor a place is forgotten by
+    /// the member and the quorum. Otherwise the ticket's next queued request starts.
     pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -82,7 +84,7 @@ impl Quorum {
         }
     }
 
-    /// Asks all nodes.
+    /// Starts a round: asks all nodes that can be used.
     pub(super) fn round(&mut self, request: Request) {
         let mut job = self.new_job(request, Kind::Round);
         let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
@@ -154,9 +156,9 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Enough nodes have granted, but no majority gave the same token: writes a greater one to each node. If a node
-    /// has already given that token to another ticket, it answers with its next token, and the member writes a still
-    /// greater one.
+    /// Enough nodes have granted, but no majority gave the same token: writes a greater token to each node. A node that
+    /// has already given that token to another ticket answers with its next token. Then the member writes a still greater
+    /// token.
     fn raise(&mut self, job: &mut Job) {
         let Some(ticket) = job.request.op.ticket() else {
             return;

@@ -1,4 +1,4 @@
-//! The effect of an answer or a message on the state of a ticket at one node, regardless of the job that waits for it.
+//! Applies an answer or a message to the state of a ticket at one node, whichever job waits for the answer.
 
 use super::machine::Quorum;
 use super::nodes::NOBODY;
@@ -11,7 +11,7 @@ impl Quorum {
     pub(super) fn note(&mut self, node: usize, answer: &Answer) {
         let Answer { request, result } = answer;
         match (&request.op, result) {
-            // Places in a wake queue expire within seconds.
+            // Such a release is not repeated, because places in a wake queue expire within seconds.
             (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
             (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
             (Op::Release { .. }, Err(_)) => self.note_unreleased(node, answer),
@@ -55,7 +55,7 @@ impl Quorum {
                 on.late |= error.is_disconnected();
             }
             (_, Ok(Reply::Granted { .. } | Reply::Queued { .. })) => {}
-            // The node refused it, and no other acquire is in flight.
+            // The node refused the ticket, and no other acquire is in flight.
             (Op::Acquire { .. } | Op::Adopt { .. }, Ok(_)) if on.unanswered == 0 => {
                 on.open = false;
             }
@@ -70,7 +70,7 @@ impl Quorum {
         };
         let mut op = answer.request.op.clone();
         if let Op::Release { tomb, .. } = &mut op {
-            // A copy of the acquire may arrive later.
+            // A copy of the acquire may still arrive, so the next release must leave a tombstone.
             *tomb |= error.is_disconnected();
             if let Some(state) = self.tickets.get_mut(ticket) {
                 state.on[node].tombed |= *tomb;
@@ -98,7 +98,7 @@ impl Quorum {
         | Message::Refresh { ticket, .. }
         | Message::Ask { ticket }) = message
         else {
-            // Each node passes it on. The member ignores what it has had already.
+            // Each node passes the probe on. The member ignores a probe that it has already received.
             return self.tell(name, message);
         };
         let majority = self.nodes.majority();

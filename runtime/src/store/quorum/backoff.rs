@@ -1,6 +1,6 @@
-//! Delays that keep members from colliding: a random pause after a round that nobody won, and a head start for
-//! waiters that a release has woken. Without the head start, the releasing member would mostly be the first to ask
-//! again.
+//! Delays that keep members from colliding. There is a random pause after a round that no member won, and a head start
+//! for waiters that a release has woken. Without the head start, the releasing member would mostly be the first to
+//! acquire again.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::wake::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 
-/// The first pause after a collision is at most this, or twice the duration of a round.
+/// The limit of the first pause after a collision, unless two rounds take longer.
 const FIRST: Duration = Duration::from_millis(4);
 /// The maximum number of doublings.
 const DOUBLINGS: u32 = 8;
 /// The maximum pause.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How long after its release a member gives way to others.
+/// How long after its release a member gives a head start to woken waiters.
 const SOON: Duration = Duration::from_millis(20);
-/// The minimum time of giving way.
+/// The minimum head start.
 const HEAD_START: Duration = Duration::from_millis(2);
 /// How long a release is remembered, and for how many names.
 const REMEMBERED: (Duration, usize) = (Duration::from_secs(1), 1024);
@@ -51,7 +51,8 @@ impl Jitter {
         from + Duration::from_micros(self.below(micros + 1))
     }
 
-    /// The pause after so many collisions in a row, of rounds that take `round`: from a few milliseconds to a second.
+    /// Returns the pause after `collisions` collisions in a row, from a few milliseconds to a second. `round`: the
+    /// duration of a round.
     pub(super) fn backoff(&mut self, collisions: u32, round: Duration) -> Duration {
         let doublings = collisions.clamp(1, DOUBLINGS) - 1;
         let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
@@ -88,7 +89,8 @@ impl Quorum {
         }
     }
 
-    /// How long a new request for `name` gives way to waiters that this member's release has probably woken.
+    /// Returns how long a new request for `name` waits, as a head start for waiters that this member's release has
+    /// probably woken.
     pub(super) fn head_start(&mut self, name: &Name) -> Option<Duration> {
         if self.releases.is_empty() {
             return None;

@@ -9,26 +9,26 @@ use super::votes::{Vote, Votes, is_granted};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Reply, Request};
 
-/// How long a request retries by itself while rounds collide.
+/// How long a request begins new rounds while rounds collide, before it is answered.
 const PERSISTENCE: Duration = Duration::from_millis(200);
-/// How many rounds an attempt without waiting makes when no member wins.
+/// How many rounds a request in `Mode::Try` makes at most while no member wins.
 const TRIES: u32 = 6;
-/// When a waiter retries without being woken.
+/// The range of the pause before a waiter retries although no release has woken it.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
 const TOO_FEW_ADOPTED: &str =
     "too few servers have handed the lock over; the others grant nothing yet, or are slow";
 
 impl Quorum {
-    /// Too few nodes have granted: releases those grants.
+    /// Handles a round in which too few nodes have granted: releases those grants.
     pub(super) fn lost(&mut self, job: Job) {
         let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
         let (enough, adopts) = (state.needed(), state.adopts.is_some());
         let is_first = state.counter <= 1;
-        // Some nodes have adopted the lock, so the old ticket is gone there. If they released the new ticket, nobody
-        // would hold the lock. So the member asks again.
+        // Some nodes have adopted the lock, so the old ticket is gone there. If they released the new ticket too, no
+        // ticket would hold the lock. So the request fails, and the member repeats it.
         if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
             let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
             let error = match is_reached {
@@ -72,7 +72,7 @@ impl Quorum {
         self.end(job.request, result);
     }
 
-    /// Other tickets hold the name, or no member got enough nodes.
+    /// Handles a round that failed because other tickets hold the name, or because no member got enough nodes.
     fn after_collision(&mut self, job: Job) {
         let request = job.request;
         let (holder, is_held) = holder(&job.votes, self.nodes.majority());
@@ -98,8 +98,8 @@ impl Quorum {
             return self.pause(request, wait);
         }
         if is_held && state.wake_queue.is_none() {
-            // Joins the wake queue, and then makes another round: a release that came before the ticket joined has
-            // not woken it.
+            // Joins the wake queue, and then makes another round: a release before the ticket joined the queue has not
+            // woken the ticket.
             state.join_wake_queue();
             return self.round(request);
         }
@@ -137,7 +137,7 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Another member released: if this job is a pause, the next round starts now.
+    /// Another member has released the name: if this job is a pause, the next round starts now.
     pub(super) fn end_pause(&mut self, number: u64) {
         if self
             .jobs

@@ -1,8 +1,8 @@
-//! Waiting for a notification: the ticket queues on every node, and the first node that notifies it wakes it. A
+//! Waiting for a notification. The ticket queues on every node, and the first node that notifies the ticket wakes it. A
 //! notification reaches a majority of the nodes, and so at least one node on which the ticket waits.
 //!
-//! Every node sends the same notification with the same text; it counts once. A different notification, or one that
-//! comes after the ticket has left, goes to the next waiter of that node.
+//! All nodes send a notification with the same text, and it counts once. A different notification, or one that comes
+//! after the ticket has left, goes to the next waiter of that node.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::store::{Message, Op, Reply, Request, Ticket};
 
 impl Quorum {
-    /// An acquire or a touch of a ticket that waits for a notification, or has one.
+    /// Handles an acquire or a touch of a ticket that waits for a notification, or has one.
     pub(super) fn listen(&mut self, request: Request, ticket: Ticket) {
         let touches = matches!(request.op, Op::Touch { .. });
         let mut job = self.new_job(request, Kind::Listen);
@@ -63,8 +63,8 @@ impl Quorum {
         };
         let result = match job.votes.of(node) {
             Vote::Unanswered => return self.keep(job),
-            // The node grants nothing now, so this ticket cannot claim the notification, which may go to another
-            // waiter. The ticket waits on no other node either, so its place is gone.
+            // The node grants nothing now, so this ticket cannot claim the notification, which may go to another waiter.
+            // The ticket has already left the other nodes, so it has no place any longer.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
             Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),
@@ -72,7 +72,7 @@ impl Quorum {
         self.end(job.request, result);
     }
 
-    /// The answer while no node has notified the ticket.
+    /// Returns the answer while no node has notified the ticket; `None` while too few nodes have answered.
     fn waiting_result(&self, votes: &Votes) -> Option<Result<Reply, StoreError>> {
         let majority = self.nodes.majority();
         let places = votes.replies().filter_map(place);
@@ -94,7 +94,7 @@ impl Quorum {
         Some(Err(self.trouble(votes, majority)))
     }
 
-    /// A node notified `ticket`, with a signal of this token and text.
+    /// Handles a notification of `ticket` by `node`. `token` and `signal` belong to the notification.
     pub(super) fn notified(
         &mut self,
         node: usize,
@@ -142,7 +142,7 @@ fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
     (0..state.on.len()).find(granted)
 }
 
-/// The place of a waiter, and when it should ask again.
+/// The place of a waiter, and after what time it should ask again.
 fn place(reply: &Reply) -> Option<(u64, Duration)> {
     match reply {
         Reply::Queued {

@@ -60,7 +60,7 @@ pub(crate) async fn connect(
     Ok((store, driver))
 }
 
-/// Opens a majority of the nodes within `limit`, and the others that are open soon after. `None`: not open yet.
+/// Opens a majority of the nodes within `limit`, and other nodes that connect soon after. `None`: the node is not open yet.
 async fn open_majority(
     nodes: &[RedisEndpoint],
     connect_timeout: Duration,
@@ -109,8 +109,8 @@ async fn open_majority(
     Ok(opened)
 }
 
-/// The weakest guarantee of the connected nodes counts, since any node may complete a second majority. Unconnected
-/// nodes are ignored.
+/// The weakest guarantee of the connected nodes counts, since any node may complete a second majority. Unconnected nodes
+/// are ignored.
 fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
     let connected = nodes.iter().filter(|(_, connected)| *connected);
     let found = connected
@@ -123,7 +123,7 @@ fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
 }
 
 impl Driver {
-    /// Runs until the store is closed and everything is answered.
+    /// Runs until the store is closed and all requests are answered.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
         for (node, driver) in std::mem::take(&mut self.drivers).into_iter().enumerate() {

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 struct Watched {
     inspector: redis::Inspector,
-    /// When to try again.
+    /// When to try this server again.
     retry: Instant,
 }
 
@@ -44,14 +44,14 @@ impl Inspector {
         self.nodes.iter_mut().map(|node| &mut node.inspector)
     }
 
-    /// Connects to every server that can be reached. It must reach a majority.
+    /// Connects to every server that can be reached. A majority must be reachable.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
         self.of_majority(async |node: &mut redis::Inspector| node.connect().await)
             .await
             .map(drop)
     }
 
-    /// The next names of the server at `index`, without those of the servers before it.
+    /// Returns the next names of the server at `index`, without names that a server before it also has.
     pub(in crate::store) async fn names(
         &mut self,
         index: usize,
@@ -112,7 +112,7 @@ impl Inspector {
         })
     }
 
-    /// The next names under which the lock order of a namespace is kept, of the server at `index`.
+    /// Returns the next names under which the server at `index` keeps the lock order of a namespace.
     pub(in crate::store) async fn orders(
         &mut self,
         index: usize,
@@ -126,7 +126,7 @@ impl Inspector {
         Ok(page.unwrap_or_else(Page::empty))
     }
 
-    /// The lock order that is kept under this name, of all servers together.
+    /// Returns the lock order that is kept under this name, merged from all servers.
     pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
         let answers = self
             .of_majority(async |node: &mut redis::Inspector| node.order(name).await)
@@ -134,7 +134,7 @@ impl Inspector {
         Ok(order(answers.iter().flatten()))
     }
 
-    /// The answers of all servers; an error unless a majority answers.
+    /// Returns the answers of all servers; an error unless a majority answers.
     async fn of_majority<T>(
         &mut self,
         ask: impl AsyncFn(&mut redis::Inspector) -> Result<T, SetupError>,
@@ -152,7 +152,7 @@ impl Inspector {
         }))
     }
 
-    /// The answer of one server; `None` if it cannot be reached.
+    /// Returns the answer of one server; `None` if the server cannot be reached.
     async fn of_one<T>(
         &mut self,
         index: usize,

@@ -38,9 +38,9 @@ pub(super) enum Kind {
     Renew,
     Listen,
     Release {
-        /// The ticket was held, not only requested.
+        /// Whether the ticket was held, and not only requested.
         held: bool,
-        /// How many nodes must have released it.
+        /// How many nodes must have released the ticket.
         enough: usize,
     },
     Query,
@@ -65,7 +65,7 @@ impl Job {
         }
     }
 
-    /// Whether the job still waits for slow nodes; the first call starts that time.
+    /// Whether the job still waits for slow nodes. The first call starts this time of grace.
     pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
         *self.grace.get_or_insert(now.after(grace)) > now
     }
@@ -88,7 +88,7 @@ impl Quorum {
         }
     }
 
-    /// Asks `node` about the name of `job`.
+    /// Sends `op` to `node`, about the name of `job`.
     pub(super) fn ask(&mut self, job: &mut Job, node: usize, op: Op) {
         job.votes.ask(node);
         self.nodes.send(node, job.number, &job.request.name, op);
@@ -102,7 +102,7 @@ impl Quorum {
         self.jobs.insert(job.number, job);
     }
 
-    /// Takes a job out, with its timer.
+    /// Removes a job and its timer.
     pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
         let job = self.jobs.remove(&number)?;
         self.timers.remove(&(job.due, Due::Job(number)));

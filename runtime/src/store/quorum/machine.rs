@@ -1,6 +1,6 @@
 //! [`Quorum`]: one member's tickets and jobs. This file dispatches each input; the other files handle it.
 //!
-//! It uses no threads, no sockets and no clock: the driver passes in events and their time.
+//! The state machine uses no threads, no sockets and no clock: the driver passes in events and their time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::store::{
     Answer, Events, GrantBlock, Message, Node, Op, Reply, Request, Ticket, TicketMap,
 };
 
-/// How many tickets cause the first search for abandoned ones.
+/// The number of tickets at which the first search for abandoned tickets begins.
 const SWEEP: usize = 64;
 
-/// An event at a point in time.
+/// An event that is due at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     /// The job with this number must be decided.
@@ -34,7 +34,7 @@ pub(super) enum Due {
 pub(super) struct Quorum {
     pub(super) nodes: Nodes,
     pub(super) tickets: TicketMap<TicketState>,
-    /// By number. A request to a node carries the number of the job that waits for the answer.
+    /// The jobs, by number. A request to a node carries the number of the job that waits for the answer.
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, Due)>,
     pub(super) now: Instant,
@@ -45,12 +45,12 @@ pub(super) struct Quorum {
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
-    /// How often a majority became reachable.
+    /// How often a majority has become reachable.
     generation: u64,
     connected: bool,
     /// The block that was last reported to the member.
     closing: Option<GrantBlock>,
-    /// How many tickets cause the next search.
+    /// The number of tickets at which the next search for abandoned tickets begins.
     sweep_at: usize,
 }
 
@@ -113,7 +113,7 @@ impl Quorum {
         }
     }
 
-    /// Tells the member when a majority has become reachable.
+    /// Reports to the member that a majority has become reachable, if this is so.
     fn connect(&mut self) {
         if self.nodes.are_connected() && !self.connected {
             self.connected = true;
@@ -174,7 +174,7 @@ impl Quorum {
         self.jobs.is_empty()
     }
 
-    /// The member sends no more requests: tickets are withdrawn now.
+    /// The member sends no more requests, so tickets are withdrawn now instead of later.
     pub(super) fn close(&mut self) {
         for (at, due) in std::mem::take(&mut self.timers) {
             match due {
@@ -190,7 +190,7 @@ impl Quorum {
         }
     }
 
-    /// Drops tickets that the member will not release, when there are many.
+    /// If there are many tickets, drops those that the member will not release.
     pub(super) fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
             let now = self.now;
@@ -211,7 +211,7 @@ impl Quorum {
         StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
     }
 
-    /// The error when fewer than `enough` nodes have answered.
+    /// Returns the error of a job for which fewer than `enough` nodes have answered.
     pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
         let trouble = votes.trouble().cloned();
         trouble.unwrap_or_else(|| self.unreachable(enough))
@@ -221,8 +221,8 @@ impl Quorum {
         if !self.connected {
             return self.disconnected();
         }
-        // Not an error of the connection: after such an error the member would wait for a reconnect, but there is a
-        // connection.
+        // This is not an error of the connection. After such an error the member would wait for a reconnect, although the
+        // connection still exists.
         StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::votes::{Votes, majority};
 use crate::store::{NameRecord, OrderRecord, Reply, TicketRecord};
 
-/// The answer to a query; `beside` is what the nodes say about the waiters of the name.
+/// Merges the answers to a query. `beside`: the answers about the wake queue, which contains the waiters of the name.
 pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     let Some(first) = votes.replies().next() else {
         return Reply::Gone;
@@ -42,7 +42,7 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     }
 }
 
-/// Merges the states of a name, and of its wake queue. `None`: the node cannot be asked.
+/// Merges the states of a name, and of its wake queue. `None`: the node has not answered.
 pub(super) fn merged(
     records: Vec<Option<NameRecord>>,
     beside: Vec<Option<NameRecord>>,
@@ -59,9 +59,9 @@ pub(super) fn merged(
     described(&voted(records), &voted(beside))
 }
 
-/// The edges that any node knows. The time is that of the node whose clock is behind the others, so that no node leaves
-/// out an edge next time. The first of the nodes decides about claims: a majority may be split, so that nobody would have a
-/// claim. Two members that reach different nodes first may both have it.
+/// Merges the edges that any node knows. The returned time is that of the slowest clock, so that no node leaves out an
+/// edge next time. The first reply decides about claims: if members had to win a majority, a split could leave a claim
+/// without a member. Two members that reach different nodes first may both get a claim.
 pub(super) fn order<'a>(replies: impl Iterator<Item = &'a Reply>) -> Reply {
     let (mut earliest, mut first) = (u64::MAX, None);
     let mut all: BTreeMap<Arc<str>, OrderRecord> = BTreeMap::new();
@@ -91,7 +91,7 @@ pub(super) fn order<'a>(replies: impl Iterator<Item = &'a Reply>) -> Reply {
 fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     let holders = tickets(votes, |record| &record.holders);
     let mut waiters = tickets(votes, |record| &record.waiters);
-    // A ticket that waits for a release accepts a signal there, for every kind of lock.
+    // In a wake queue, every ticket accepts a signal, whatever the kind of lock. So `takes` is copied from a holder.
     let takes = holders.first().is_some_and(|holder| holder.takes);
     let beside = tickets(beside, |record| &record.waiters).into_iter();
     waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
@@ -115,7 +115,7 @@ fn silent(votes: &Votes) -> usize {
     votes.len() - votes.answered()
 }
 
-/// The greatest number that a majority reports or exceeds, if the silent nodes agree with it.
+/// The greatest number that a majority reports or exceeds. A silent node counts as agreeing.
 fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
     let mut numbers: Vec<_> = votes.replies().filter_map(number).collect();
     numbers.sort_unstable_by(|a, b| b.cmp(a));
@@ -141,7 +141,8 @@ fn info(reply: &Reply) -> Option<&NameRecord> {
     }
 }
 
-/// The tickets that most nodes have, in order of token, each with its longest remaining time.
+/// The tickets that a majority of the nodes has, in order of token, each with its longest remaining time. A silent node
+/// counts as having each ticket.
 fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
     let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
     for ticket in votes.replies().filter_map(info).flat_map(which) {
@@ -159,8 +160,8 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// Merges the records of one ticket. The token that most of the records have is the quorum's token. The ticket came
-/// at the time when the first node received it.
+/// Merges the records of one ticket. The token that most of the records have is the quorum's token. The ticket exists
+/// since the first node received it.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let same = |ticket: &&&TicketRecord| {
         let others = known.iter().filter(|other| other.token == ticket.token);

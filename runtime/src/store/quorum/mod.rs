@@ -8,7 +8,7 @@
 //! - `machine.rs`, `job.rs`: the state machine, and one request of the member with the answers of the nodes.
 //! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: their answers, and the size
 //!   of a majority.
-//! - `ticket.rs`, `answers.rs`: one ticket, and what an answer says about it.
+//! - `ticket.rs`, `answers.rs`: the state of one ticket, and how an answer changes that state.
 //! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
 //!   release. `backoff.rs`: the pauses between rounds.
 //! - `inspector.rs`: reads names, and changes nothing.

@@ -25,37 +25,37 @@ const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 struct PendingRelease {
     name: Name,
     park_until: Instant,
-    /// A copy of an acquire, or of this release, may arrive at any time.
+    /// Whether a copy of an acquire, or of this release, may arrive at any time.
     tomb: bool,
     used: u64,
-    /// When the ticket has expired there by itself. Never, if an acquire may still arrive at any time.
+    /// When the ticket has expired on the node by itself. Never, if an acquire may still arrive at any time.
     until: Instant,
     in_flight: bool,
 }
 
 struct Node {
     store: Arc<dyn Store>,
-    /// Why it is unreachable; `None` if it is reachable.
+    /// Why the node is unreachable; `None` if it is reachable.
     down: Option<StoreError>,
-    /// Until when it grants nothing.
+    /// Until when the node grants nothing.
     closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
-    /// How many releases were dropped since the node was last reachable, because too many were pending.
+    /// How many releases were dropped because too many were pending, since the node was last reachable.
     dropped: u64,
     /// When the releases that the node refused are sent again.
     retry: Option<Instant>,
-    /// Something was submitted since the last flush.
+    /// Whether a request was submitted since the last flush.
     touched: bool,
 }
 
 pub(super) struct Nodes {
     all: Vec<Node>,
-    /// Answers that came at once, because the connection is closed.
+    /// Answers that a store returned at once, because its connection is closed.
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
 impl Nodes {
-    /// Each store, and whether it is connected already.
+    /// `stores`: the store of each node, and whether it is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
         let node = |(store, connected): (_, bool)| Node {
             store,
@@ -102,7 +102,7 @@ impl Nodes {
         self.all[node].closing = closing;
     }
 
-    /// Until when no majority of the reachable nodes grants.
+    /// The block after which a majority of the nodes grants; `None` if a majority grants now, or cannot be reached.
     pub(super) fn closing(&self, now: Instant) -> Option<GrantBlock> {
         let up = self.all.iter().filter(|node| node.down.is_none());
         let closing = up.filter_map(|node| node.closing);
@@ -139,7 +139,7 @@ impl Nodes {
         }
     }
 
-    /// Sends `op`, for the job with this number.
+    /// Sends `op` to `node`. `job`: the number of the job that waits for the answer.
     pub(super) fn send(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         let request = Request {
             name: name.clone(),
@@ -202,8 +202,8 @@ impl Nodes {
         if let Some(release) = pending.get_mut(&ticket) {
             release.tomb |= tomb;
             release.in_flight = false;
-            // Another refusal does not postpone `until`. A lost connection does: then a copy of an acquire may arrive
-            // at any time.
+            // Another refusal does not change `until`. A lost connection sets it to `NEVER`, because then a copy of an
+            // acquire may arrive at any time.
             if until == Instant::NEVER {
                 release.until = until;
             }
@@ -292,7 +292,7 @@ impl Nodes {
     }
 }
 
-/// Logs the first dropped release, and then each doubling.
+/// Logs the first dropped release, and then each time when the number has doubled.
 fn note_dropped(node: usize, dropped: u64) {
     if dropped.is_power_of_two() {
         wait::tell(move || {

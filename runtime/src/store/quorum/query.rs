@@ -24,7 +24,7 @@ impl Quorum {
             let error = StoreError::new(StoreErrorKind::Unsupported, what);
             return self.answer(request, Err(error));
         }
-        // Waiters are not in the queue of the name, but in its wake queue.
+        // The waiters are in the wake queue of the name, not in the queue of the name itself.
         let asks_beside = matches!(request.op, Op::Inspect | Op::Delete);
         let queue = wake_queue(&request.name);
         let mut job = self.new_job(request, Kind::Query);

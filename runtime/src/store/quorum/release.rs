@@ -1,4 +1,4 @@
-//! Releases go to every node that may hold the ticket. An unreachable node gets the release when it reconnects.
+//! A release goes to every node that may hold the ticket. An unreachable node gets the release when it reconnects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::votes::Votes;
 use crate::error::StoreError;
 use crate::store::{Op, Reply, Request, Ticket};
 
-/// How long the other nodes have to report a notification that was used.
+/// After a notification was used, how long the other nodes have to report the same notification.
 const LATER: Duration = Duration::from_millis(250);
 
 impl Quorum {
@@ -74,7 +74,7 @@ impl Quorum {
         }
     }
 
-    /// The answer to a release that `enough` nodes must have executed.
+    /// Returns the answer to a release that `enough` nodes must have executed; `None` while the answer is unknown.
     pub(super) fn release_result(
         &self,
         votes: &Votes,
@@ -84,7 +84,7 @@ impl Quorum {
         let mut free: Vec<_> = votes.replies().filter_map(free_of).collect();
         let released = free.len();
         let is_over = votes.unanswered() == 0;
-        // A node that does not answer counts as having held it.
+        // A node that does not answer counts as a node that held the ticket.
         let unknown = votes.failed();
         if !held {
             let is_done = is_over || votes.answered() >= enough;
@@ -101,7 +101,7 @@ impl Quorum {
         }
     }
 
-    /// Releases `ticket` on all nodes where it may hold or wait, and forgets it.
+    /// Releases `ticket` on all nodes where it may hold or wait, and forgets the ticket.
     pub(super) fn withdraw(&mut self, ticket: Ticket) {
         self.leave_wake_queue(ticket, false);
         for node in self.nodes.indices() {

@@ -1,5 +1,5 @@
-//! Renewals touch a held ticket on every node. A node that has lost the ticket is asked to grant it again, and counts
-//! from the next renewal on.
+//! Renewals touch a held ticket on every node. A node that has lost the ticket is asked to grant it again. Such a node
+//! counts from the next renewal on.
 
 use super::job::{Job, Kind};
 use super::machine::Quorum;
@@ -30,15 +30,14 @@ impl Quorum {
                 let op = state.touch(ticket, units);
                 self.ask(&mut job, node, op);
             } else if !state.on[node].tombed {
-                // The node does not count in this renewal: another ticket may have held the name there since the last
-                // one.
+                // The node does not count in this renewal: since the last renewal, another ticket may have held the name there.
                 self.acquire_on(node, ticket, NOBODY);
             }
         }
         self.decide(job);
     }
 
-    /// The answer to a renewal. Only nodes that have held the ticket without a gap count.
+    /// Returns the answer to a renewal. Only nodes that have held the ticket without a gap count.
     pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
         let Some((_, state)) = find(&mut self.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
@@ -65,7 +64,7 @@ impl Quorum {
     }
 }
 
-/// The maximum number of units that the holder keeps; 0: all that it has.
+/// The maximum number of units that the holder keeps; 0: it keeps all.
 fn kept_units(request: &Request) -> u32 {
     match request.op {
         Op::Touch { units, .. } => units,

@@ -33,7 +33,7 @@ pub(super) enum Input {
 #[derive(Debug)]
 pub(crate) struct QuorumStore {
     guarantees: Guarantees,
-    /// In the order of the nodes.
+    /// The servers, in the order of the nodes.
     servers: Mutex<Vec<ServerState>>,
     inbox: Mutex<Inbox>,
     changed: Notify,
@@ -42,7 +42,7 @@ pub(crate) struct QuorumStore {
 #[derive(Debug, Default)]
 struct Inbox {
     inputs: VecDeque<Input>,
-    /// The member sends no more requests.
+    /// Whether the member sends no more requests.
     closed: bool,
 }
 
@@ -112,7 +112,7 @@ impl Store for QuorumStore {
     }
 }
 
-/// Why a node is unreachable that was not connected at set-up.
+/// The error of a node that has not been reached since set-up.
 pub(super) fn not_yet() -> StoreError {
     StoreError::disconnected("it was not reached yet")
 }

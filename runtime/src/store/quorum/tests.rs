@@ -1,4 +1,4 @@
-//! One member and nodes that answer as they are told to: sequences that need exact timing.
+//! One member with stub nodes, whose answers the test controls: sequences that need exact timing.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::store::{
     Request, RequestId, Share, Signal, Store, Ticket,
 };
 
-/// A way to a node that leads to a test: what is submitted, until the test takes it.
+/// A stub of a node: keeps the submitted requests until the test takes them.
 #[derive(Debug, Default)]
 pub(super) struct Stub(Mutex<Vec<Request>>);
 
@@ -34,7 +34,7 @@ impl Store for Stub {
     fn close(&self) {}
 }
 
-/// What a member is told.
+/// An event that a member receives.
 #[derive(Debug)]
 pub(super) enum Event {
     Answer(Answer),
@@ -44,7 +44,7 @@ pub(super) enum Event {
     Disconnected,
 }
 
-/// A member that keeps what it is told until the test takes it.
+/// A member that keeps its events until the test takes them.
 #[derive(Debug, Default)]
 pub(super) struct Recorder(Mutex<Vec<Event>>);
 
@@ -84,7 +84,7 @@ impl Events for Recorder {
     }
 }
 
-/// A member's quorum of nodes that lead to a test.
+/// Makes the quorum of one member, with stub nodes.
 pub(super) fn quorum(nodes: usize) -> (Quorum, Vec<Arc<Stub>>, Arc<Recorder>) {
     let stubs: Vec<_> = (0..nodes).map(|_| Arc::new(Stub::default())).collect();
     let connected = |stub: &Arc<Stub>| (stub.clone() as Arc<dyn Store>, true);
@@ -97,15 +97,15 @@ pub(super) fn quorum(nodes: usize) -> (Quorum, Vec<Arc<Stub>>, Arc<Recorder>) {
 
 const LEASE: Duration = Duration::from_millis(1500);
 
-/// What a node does with what it is sent.
+/// How a node handles its requests.
 #[derive(Clone, PartialEq)]
 enum Way {
     Answers,
-    /// It executes, and its answers are lost with the connection.
+    /// The node executes its requests, but its answers are lost with the connection.
     LosesAnswers,
-    /// It keeps what it is sent.
+    /// The node keeps its requests: it neither executes nor answers them.
     Freezes,
-    /// What it is sent is held back on the way, and the connection ends: it arrives much later.
+    /// The network delays the requests, and the connection ends: the requests arrive much later.
     Delays,
     Refuses,
 }
@@ -182,7 +182,7 @@ impl Rig {
         self.told.extend(self.recorder.take());
     }
 
-    /// Asks, and what is answered at once.
+    /// Submits `op`, and returns the answer if it comes at once.
     fn ask(&mut self, op: Op) -> Option<Result<Reply, StoreError>> {
         self.told.clear();
         let (name, id) = (Name::from_escaped("m"), RequestId(7));
@@ -199,7 +199,7 @@ impl Rig {
 
     fn pass(&mut self, time: Duration) {
         self.quorum.now = self.quorum.now.after(time);
-        // Anything that changes nothing.
+        // This input changes nothing, but due timers run.
         self.take(Input::Told(
             0,
             Name::from_escaped("m"),
@@ -218,7 +218,7 @@ impl Rig {
         self.take(Input::Up(node));
     }
 
-    /// What `node` knows of the name.
+    /// Returns the state of the name on `node`.
     fn inspect(&mut self, node: usize) -> NameRecord {
         let micros = self.quorum.now.as_nanos() / 1000;
         let state = self.names[node].get_mut("m");
@@ -229,7 +229,7 @@ impl Rig {
         }
     }
 
-    /// On how many nodes `ticket` holds or waits.
+    /// Returns on how many nodes `ticket` holds or waits.
     fn on(&mut self, ticket: Ticket) -> usize {
         let records = (0..self.names.len()).map(|node| self.inspect(node));
         let has = |record: &NameRecord| {
@@ -285,7 +285,7 @@ fn release(ticket: Ticket, used: u64) -> Op {
     }
 }
 
-/// A node tells of a notification, which has this token there.
+/// Makes the message of a notification from `node`, which has this token there.
 fn notification(node: usize, ticket: Ticket, token: u64) -> Input {
     let grant = Message::Grant {
         ticket,
@@ -306,7 +306,7 @@ fn an_adoption_goes_on_after_an_outage() {
     let mut rig = Rig::new(3);
     let (old, new) = (Ticket::random(), Ticket::random());
     assert!(is_granted(&rig.ask(acquire(old, 1, 1))));
-    // One has adopted, one has and nobody hears of it, one is not reached.
+    // Node 0 has adopted the lock. Node 1 has adopted it too, but its answer is lost. Node 2 is not reached.
     rig.down(2);
     rig.ways[1] = Way::LosesAnswers;
     let lost = rig.ask(adopt(old, new, 1));
@@ -344,7 +344,7 @@ fn a_release_that_a_node_refuses_is_sent_again() {
     assert!(!rig.quorum.nodes.has_pending(2, ticket));
 }
 
-/// They are sent a hundred at a time.
+/// Refused releases are sent again in batches of a hundred.
 #[test]
 fn all_releases_that_a_node_refuses_are_sent_again() {
     let mut rig = Rig::new(3);
@@ -364,7 +364,7 @@ fn all_releases_that_a_node_refuses_are_sent_again() {
     assert_eq!(tickets.iter().filter(pending).count(), 0);
 }
 
-/// A proxy may hold back what was said on a connection for long after the next one.
+/// A proxy may delay the requests of a connection until long after the next connection was made.
 #[test]
 fn a_copy_that_arrives_after_the_release_holds_nothing() {
     let mut rig = Rig::new(3);
@@ -455,7 +455,7 @@ fn what_was_handed_over_is_forgotten() {
     let mut rig = Rig::new(3);
     for _ in 0..2000 {
         assert!(is_granted(&rig.ask(acquire(Ticket::random(), 1, 1))));
-        // Nobody releases it: its lease ends.
+        // No request releases the ticket: its lease ends.
         rig.pass(LEASE * 3);
     }
     assert!(
@@ -515,7 +515,7 @@ fn a_place_is_looked_after_when_its_node_is_back() {
     ));
     let side = "m:%wake";
     assert!(rig.names[2].contains_key(side), "{:?}", rig.names[2].keys());
-    // It comes back empty.
+    // The node is connected again, without its data.
     rig.down(2);
     rig.names[2].clear();
     rig.up(2);
@@ -523,7 +523,7 @@ fn a_place_is_looked_after_when_its_node_is_back() {
     assert!(rig.names[2].contains_key(side));
 }
 
-/// The others have been left: waiting on at one node alone, it might miss the next one.
+/// The ticket has left the other nodes. If it waited on at one node only, it could miss the next notification.
 #[test]
 fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
     let mut rig = Rig::new(3);
@@ -562,7 +562,7 @@ fn a_notification_that_several_nodes_send_wakes_one_waiter() {
     }
 }
 
-/// Else nobody would get it while both wait.
+/// If the grants were kept, neither ticket would get the lock while both wait.
 #[test]
 fn a_lost_round_gives_back_what_it_got() {
     let mut rig = Rig::new(3);
@@ -577,7 +577,7 @@ fn a_lost_round_gives_back_what_it_got() {
     assert_eq!(rig.on(loser), 0);
 }
 
-/// Every request is answered, also one that waits for the end of another one.
+/// Every request is answered, even one that is queued behind another request of its ticket.
 #[test]
 fn what_was_asked_while_a_wait_ended_is_answered() {
     let mut rig = Rig::new(3);
@@ -614,7 +614,7 @@ fn what_is_missing_is_said_as_it_is() {
     );
 }
 
-/// They hold together: the one with the smaller token would be refused where the other one has written.
+/// The tickets hold together. With a smaller token, one ticket would be refused where the other one has written.
 #[test]
 fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     let mut rig = Rig::new(3);
@@ -631,7 +631,7 @@ fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     };
     rig.ways[2] = Way::Freezes;
     let first = token(rig.ask(of_owner(Ticket::random())));
-    // This one grants later, and has not heard of the others' token.
+    // Node 2 grants later, and does not know the token of the other nodes.
     rig.pass(Duration::from_millis(30));
     for (node, request) in std::mem::take(&mut rig.kept) {
         rig.execute(node, &request);

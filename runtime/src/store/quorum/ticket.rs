@@ -1,4 +1,4 @@
-//! [`TicketState`]: the state of one ticket of this member, and on which nodes.
+//! [`TicketState`]: the state of one ticket of this member, as a whole and on each node.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
 
-/// A waiter retries more often than this.
+/// A waiter begins its next round within less than this time.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// A ticket, from its first acquire to its release.
@@ -18,17 +18,17 @@ const SILENT: Duration = Duration::from_secs(2);
 pub(super) struct TicketState {
     pub(super) name: Name,
     pub(super) share: Share,
-    /// The ticket whose hold it takes over.
+    /// The ticket whose hold this ticket takes over.
     pub(super) adopts: Option<Ticket>,
     pub(super) mode: Mode,
     pub(super) meta: SharedStr,
-    /// These three come from the last request.
+    /// `counter`, `hold` and `place` come from the last request.
     pub(super) counter: u64,
     pub(super) hold: Duration,
     pub(super) place: Duration,
     pub(super) phase: Phase,
     pub(super) on: Vec<OnNode>,
-    /// The running job of this ticket; the next one begins when it has ended.
+    /// The running job of this ticket; the next job begins when this one has ended.
     pub(super) job: Option<u64>,
     /// Requests that arrived while the job runs.
     pub(super) later: VecDeque<Request>,
@@ -36,58 +36,58 @@ pub(super) struct TicketState {
     pub(super) asked: Instant,
     /// How many rounds the last request has had.
     pub(super) rounds: u32,
-    /// The queue in which it waits for a release; `None` while it does not.
+    /// The queue in which the ticket waits for a release; `None` while it does not wait there.
     pub(super) wake_queue: Option<Name>,
-    /// A node has reported a release since the last round began.
+    /// Whether a node has reported a release since the last round began.
     pub(super) woken: bool,
     /// How many rounds in a row no member seems to have won.
     pub(super) collisions: u32,
-    /// How often another member restarted its `expire`.
+    /// How often another member restarted the ticket's `expire`.
     pub(super) refreshed: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has no grants, or not enough.
+    /// The ticket has no grants, or too few.
     Wanting,
-    /// Enough nodes have granted it; the value is the token.
+    /// Enough nodes have granted the ticket; the value is the token.
     Held(u64),
-    /// It waits for a notification.
+    /// The ticket waits for a notification.
     Listening,
-    /// A node has notified it, with a signal of this text.
+    /// This node has notified the ticket, with a signal of this text.
     Notified(usize, Arc<str>),
 }
 
 /// The state of a ticket on one node.
 #[derive(Debug, Default)]
 pub(super) struct OnNode {
-    /// An acquire was sent, and no release after it: the ticket may hold there.
+    /// Whether an acquire was sent to the node, and no release after it: the ticket may hold there.
     pub(super) open: bool,
-    /// An acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
+    /// Whether an acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
     pub(super) late: bool,
     /// How many acquires are not answered yet.
     pub(super) unanswered: u32,
-    /// A release left a tombstone there: the node refuses the ticket from now on.
+    /// Whether a release left a tombstone on the node: the node refuses the ticket from now on.
     pub(super) tombed: bool,
     /// The counter of the last acquire.
     pub(super) acquired: u64,
-    /// When it last joined the wake queue.
+    /// When the ticket last joined the wake queue of the node.
     pub(super) queued: Option<Instant>,
-    /// The token of the signal that woke it there.
+    /// The token of the signal with which the node woke the ticket.
     pub(super) wake: Option<u64>,
-    /// The hold was broken by force there.
+    /// Whether the hold was broken by force on the node.
     pub(super) lost: bool,
-    /// How often its `expire` was restarted on that node.
+    /// How often the ticket's `expire` was restarted on the node.
     pub(super) refreshed: u32,
 }
 
 impl OnNode {
-    /// Whether it may hold there, now or when a late copy arrives.
+    /// Whether the ticket may hold on the node, now or when a late copy arrives.
     pub(super) fn may_hold(&self) -> bool {
         self.open || self.late
     }
 
-    /// Records a release; returns whether it must leave a tombstone, since an acquire may reach the node after it.
+    /// Records a release. Returns whether the release must leave a tombstone, because an acquire may reach the node later.
     pub(super) fn release(&mut self, is_up: bool) -> bool {
         let tomb = self.late || !is_up && self.unanswered > 0;
         (self.open, self.late, self.lost) = (false, false, false);
@@ -129,7 +129,7 @@ impl TicketState {
         })
     }
 
-    /// A request for it starts.
+    /// Notes that a request for the ticket starts.
     pub(super) fn begin(&mut self, op: &Op, now: Instant) {
         if let Op::Acquire {
             counter,
@@ -155,22 +155,22 @@ impl TicketState {
         (self.asked, self.rounds) = (now, 0);
     }
 
-    /// How many nodes must have granted it before it is held.
+    /// How many nodes must have granted the ticket before it is held.
     pub(super) fn needed(&self) -> usize {
         needed(self.on.len(), &self.share)
     }
 
-    /// Whether it waits for a notification, or has one.
+    /// Whether the ticket waits for a notification, or has one.
     pub(super) fn listens(&self) -> bool {
         self.share.capacity == 0
     }
 
-    /// On how many nodes it may hold.
+    /// On how many nodes the ticket may hold.
     pub(super) fn open(&self) -> usize {
         self.on.iter().filter(|on| on.open).count()
     }
 
-    /// Whether every lease and place of the ticket must have ended, because no request was made for so long: another
+    /// Whether every lease and place of the ticket must have ended, because its last request was long ago. Then another
     /// member has adopted the lock, or the member has forgotten the ticket.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
         let longest = self.hold.max(self.place) + SILENT;
@@ -179,12 +179,12 @@ impl TicketState {
         is_idle && asks && self.asked.until(now) > longest
     }
 
-    /// Whether it should continue under a fresh ticket, since a release has left a tombstone on some node.
+    /// Whether the member should continue with a new ticket, because a release of this one has left a tombstone on some node.
     pub(super) fn is_worn(&self) -> bool {
         self.on.iter().any(|on| on.tombed)
     }
 
-    /// The request to one node.
+    /// The acquire or adoption that is sent to one node.
     pub(super) fn acquire(&self, ticket: Ticket) -> Op {
         let (counter, hold, place) = (self.counter, self.hold, self.place);
         let meta = self.meta.clone();
@@ -209,7 +209,7 @@ impl TicketState {
         }
     }
 
-    /// The renewal on one node.
+    /// The touch that is sent to one node.
     pub(super) fn touch(&self, ticket: Ticket, units: u32) -> Op {
         Op::Touch {
             ticket,

@@ -4,19 +4,19 @@ use crate::error::kind::RW_LOCK;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Reply, Share};
 
-/// Any two majorities have a node in common.
+/// Returns the size of a majority. Any two majorities have a node in common.
 pub(super) fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
 /// How many nodes must have granted `share` before it is held.
 ///
-/// A node has `capacity` units. With `q` nodes each, `capacity + 1` holders of one unit would need more units than
-/// all nodes have: `q * (capacity + 1) > capacity * nodes`. So no unit is given twice. For a mutex, this gives a
-/// majority. Readers and writers need a majority too, whatever the capacity: a reader meets a writer in a node.
+/// A node has `capacity` units. With `q` nodes each, `capacity + 1` holders of one unit would need more units than all
+/// nodes have: `q * (capacity + 1) > capacity * nodes`. So no unit is given twice. For a mutex, this gives a majority.
+/// Readers and writers need a majority too, whatever the capacity, so that each reader and writer have a node in common.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
-    // No semaphore has as many permits as a readers-writer lock, whose capacity only a writer uses up.
+    // No semaphore has as many permits as `RW_LOCK`, so this is a readers-writer lock. Only a writer uses up its capacity.
     if share.capacity == 0 || share.capacity >= RW_LOCK {
         return majority;
     }
@@ -87,7 +87,7 @@ impl Votes {
         self.0.iter().filter(failed).count()
     }
 
-    /// An error other than a lost connection or a busy server: the best cause to report.
+    /// Returns an error that is neither a lost connection nor a busy server: the best cause to report.
     pub(super) fn trouble(&self) -> Option<&StoreError> {
         let mut errors = self.0.iter().filter_map(|vote| match vote {
             Vote::Failed(error) => Some(error),
@@ -105,7 +105,7 @@ pub(super) fn is_granted(reply: &Reply) -> bool {
 mod tests {
     use super::*;
 
-    /// The maximum number of holders of one unit, if each has `each` nodes of `capacity`.
+    /// The maximum number of holders of one unit, if each holds a unit on `each` nodes and a node has `capacity` units.
     fn holders(nodes: usize, capacity: usize, each: usize) -> usize {
         nodes * capacity / each
     }

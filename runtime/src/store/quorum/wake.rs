@@ -1,6 +1,6 @@
-//! Waiting for a release: a ticket waits for a signal on each node, in a queue beside the lock's, and each release
-//! wakes the first one there. A woken waiter that dies is passed over, like every waiter that does not claim its
-//! signal.
+//! Waiting for a release. A ticket waits for a signal on each node, in a queue beside that of the lock. Each release
+//! wakes the first ticket in that queue. A woken waiter that dies is passed over, like every waiter that does not claim
+//! its signal.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(in crate::store) fn is_wake_queue(name: &Name) -> bool {
 }
 
 impl Quorum {
-    /// Makes sure that `ticket` queues on `node`. Uses up a signal that it got there.
+    /// Makes sure that `ticket` is in the wake queue of `node`. A signal that the ticket got there is used up.
     pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -63,7 +63,7 @@ impl Quorum {
         self.nodes.send(node, NOBODY, &queue, op);
     }
 
-    /// `ticket` stops waiting. If it did not use its wake-up, another waiter is woken.
+    /// Takes `ticket` out of its wake queue. If the ticket did not use its wake-up, another waiter is woken.
     pub(super) fn leave_wake_queue(&mut self, ticket: Ticket, used: bool) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -97,7 +97,7 @@ impl Quorum {
         }
     }
 
-    /// `node` is connected again, and may have been restarted: the next round renews the places there.
+    /// `node` is connected again, and may have been restarted: the next round renews the tickets' places there.
     pub(super) fn look_after_places(&mut self, node: usize) {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
@@ -122,7 +122,7 @@ impl Quorum {
         }
     }
 
-    /// A node told `ticket` about a release.
+    /// `node` has notified `ticket` of a release.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;

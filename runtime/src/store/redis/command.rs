@@ -16,7 +16,7 @@ pub(super) const CHANNEL: &str = "auto_mutex:member:";
 /// The infix between the first key of a name and a member, in the name of a shard channel.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
-/// The suffix of the key with the lock order of a namespace: a hash, so that it is none of the keys of a lock.
+/// The suffix of the key with the lock order of a namespace. The suffix keeps this hash apart from the keys of locks.
 pub(super) const EDGES: &str = ":edges";
 
 /// The channel of a member.
@@ -36,7 +36,7 @@ pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")
 }
 
-/// Appends the words of an EVALSHA that runs operations of `member` in this order. The script grants nothing before `opens`.
+/// Appends the words of an EVALSHA that runs `ops` for `member`, in this order. The script grants nothing before `opens`.
 pub(super) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -82,7 +82,7 @@ pub(super) fn evaluate<'a>(
     cmd
 }
 
-/// The same for one operation. After it, all tickets are in the other keys, however few they are.
+/// Like [`evaluate`], for one operation. Afterwards, all tickets are in the other keys of the name, however few they are.
 pub(super) fn evaluate_spread<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -223,7 +223,7 @@ fn spoken(out: &mut impl Write, counter: u64, hold: Duration, place: Duration) {
     number(out, millis(place));
 }
 
-/// Writing to a command cannot fail.
+/// Writes the bytes. Writing to a command cannot fail.
 fn put(out: &mut impl Write, bytes: &[u8]) {
     let _ = out.write_all(bytes);
 }
@@ -232,9 +232,9 @@ fn number(out: &mut impl Write, number: u64) {
     put(out, &(number as f64).to_le_bytes());
 }
 
-/// Whole milliseconds on the wire.
+/// Converts to whole milliseconds, the unit of durations on the wire.
 fn millis(duration: Duration) -> u64 {
-    // Far beyond every lease, and still exact in Lua when microseconds are added.
+    // This is far beyond every lease, and Lua still computes exactly when microseconds are added.
     const MOST: u128 = 1 << 42;
     duration.as_millis().min(MOST) as u64
 }

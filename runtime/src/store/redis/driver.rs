@@ -48,7 +48,7 @@ struct Serving {
 }
 
 impl Driver {
-    /// Starts without a connection.
+    /// Makes a driver without a connection.
     pub(super) fn new(
         connector: Arc<Connector>,
         replicas: Option<Replicas>,
@@ -64,7 +64,7 @@ impl Driver {
     }
 
     /// Opens the first connection with all checks, within the rest of the connect timeout. The checks use the name
-    /// `probe`. The connection accepts requests from now on.
+    /// `probe`. Afterwards, the connection accepts requests.
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
         let ready = self.connector.first(left, probe).await?;
         if let Some(replicas) = self.replicas {
@@ -135,7 +135,7 @@ impl Driver {
                 return;
             };
             let (next, refused) = Serving::begin(&pipeline, ready);
-            // Requests that were submitted before the new connection must not run on it.
+            // These requests were submitted before the new connection, and must not run on it.
             for request in refused {
                 events.answered(lost(request, error.clone()));
             }
@@ -195,7 +195,8 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     }
 }
 
-/// The error of an attempt at the server at `place`, which is logged: with `warnings` if it is the credentials provider's.
+/// Logs the failure of an attempt to connect to `place`, and returns its error. The log entry is a warning if the
+/// credentials provider has failed and `warnings` allows it.
 fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreError {
     let provider = error.of_provider().cloned();
     let mut text = error.at(place).to_string();

@@ -7,7 +7,7 @@ use crate::wire::ErrorReply;
 
 /// The meaning of error codes. Every other code refuses one command only.
 const KINDS: [(&str, StoreErrorKind); 13] = [
-    // The server cannot be used at present: the connection is closed, and the next one runs all checks.
+    // The server cannot be used at present: the connection is closed, and the next connection runs all checks.
     ("READONLY", StoreErrorKind::Disconnected),
     ("MASTERDOWN", StoreErrorKind::Disconnected),
     ("LOADING", StoreErrorKind::Disconnected),
@@ -78,8 +78,8 @@ pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
 /// How Redis 6.2 begins an error that a script has caught and returned.
 const CAUGHT: &str = "@user_script:";
 
-/// The code of an error. Since Redis 7 an error within a script has a code of its own; before, it is an ERR whose
-/// text has the code, or has no code at all.
+/// The code of an error. Since Redis 7, an error within a script has a code of its own. In older versions it is an ERR,
+/// and its text contains the code, or no code at all.
 fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
     let (code, caught) = match code {
         CAUGHT => ("ERR", true),

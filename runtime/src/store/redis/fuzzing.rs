@@ -1,4 +1,4 @@
-//! The code that reads the input from a server, for the fuzzers: see `crate::fuzzing`.
+//! Entry points for the fuzzers: they read input as it comes from a server. See `crate::fuzzing`.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub(crate) fn sentinels(bytes: &[u8]) {
     each(bytes, route::read);
 }
 
-/// What an error of a server becomes.
+/// Classifies the errors of a server, and passes each result to `look`.
 pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) {
     each(bytes, |value| {
         if let Value::Error(error) = value {

@@ -26,7 +26,7 @@ const PAGE: u64 = 1000;
 /// All keys of the library.
 const ALL_KEYS: &str = "auto_mutex:*";
 
-/// A reader of one server, which may be another one after a failover.
+/// A reader of one server. After a failover, it reads from the new server.
 pub(crate) struct Inspector {
     route: Route,
     access: Access,
@@ -63,12 +63,12 @@ impl Inspector {
         self.route.place()
     }
 
-    /// Connects, if it is not connected.
+    /// Connects, unless there is a connection.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
         self.ask(&[], 0, |_, _| {}).await
     }
 
-    /// The next names that match `pattern`. The first cursor is `0`. Like with SCAN, a name may come twice.
+    /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
     pub(in crate::store) async fn names(
         &mut self,
         pattern: &str,
@@ -82,7 +82,7 @@ impl Inspector {
         })
     }
 
-    /// The next keys of the library, and whether they expire.
+    /// Returns the next keys of the library, and whether they expire.
     pub(in crate::store) async fn keys(
         &mut self,
         cursor: &str,
@@ -108,7 +108,7 @@ impl Inspector {
         })
     }
 
-    /// The next names under which the lock order of a namespace is kept.
+    /// Returns the next names under which the lock order of a namespace is kept.
     pub(in crate::store) async fn orders(
         &mut self,
         cursor: &str,
@@ -123,7 +123,7 @@ impl Inspector {
         })
     }
 
-    /// The lock order that is kept under this name: a [`Reply::Order`].
+    /// Returns the lock order that is kept under this name: a [`Reply::Order`].
     pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
         let mut answer = self.order_once(name).await?;
         if matches!(&answer, Err(error) if error.code() == Some("NOSCRIPT")) {
@@ -168,7 +168,7 @@ impl Inspector {
         found.map_err(|error| error.at(&self.place()))
     }
 
-    /// Which of these names have a key.
+    /// Returns for each name whether its first key exists.
     pub(in crate::store) async fn known(
         &mut self,
         names: &[Name],
@@ -183,7 +183,7 @@ impl Inspector {
         Ok(known.into_iter().map(|count| count == 1).collect())
     }
 
-    /// Asks for numbers. A missing right is an error.
+    /// Sends questions whose replies are numbers. A missing right is an error.
     async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
         let (mut numbers, mut refused) = (vec![0; count], None);
         self.ask(questions, count, |index, value| match value {
@@ -198,7 +198,7 @@ impl Inspector {
         }
     }
 
-    /// The state of each name.
+    /// Returns the state of each name.
     pub(in crate::store) async fn inspect(
         &mut self,
         names: &[Name],
@@ -237,7 +237,7 @@ impl Inspector {
         })
     }
 
-    /// The server, as it describes itself.
+    /// Asks the server to describe itself.
     pub(in crate::store) async fn server(&mut self) -> Result<Server, SetupError> {
         let was_open = self.opened.is_some();
         self.connect().await?;
@@ -284,7 +284,7 @@ impl Inspector {
     }
 
     /// Sends `questions`, and passes each of the `count` replies to `read`. If a connection that was open before is lost,
-    /// sends everything once more on a new one. That is harmless, because the questions change nothing.
+    /// sends all questions once more on a new connection. That is harmless, because the questions change nothing.
     async fn ask(
         &mut self,
         questions: &[u8],
@@ -325,12 +325,12 @@ impl Inspector {
     }
 }
 
-/// The name, if this is the first key of one. The other keys of a name do not end with the brace.
+/// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.
 fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-/// The reply to SCAN: a cursor, and keys.
+/// Reads the reply to SCAN: a cursor, and keys.
 fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
     let value = accept(value.clone())?;
     let Value::List(parts) = &value else {
@@ -341,7 +341,7 @@ fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
     Ok(Page {
-        // All keys of the library are text.
+        // All keys of the library are text, so other keys are skipped.
         items: keys
             .iter()
             .filter_map(Value::as_text)
@@ -366,7 +366,7 @@ fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
     micros(&value).ok_or_else(ConnectError::nonsense)
 }
 
-/// The reply to TIME, in microseconds.
+/// Reads the reply to TIME, as microseconds.
 fn micros(value: &Value<'_>) -> Option<u64> {
     let Value::List(parts) = value else {
         return None;
@@ -375,7 +375,7 @@ fn micros(value: &Value<'_>) -> Option<u64> {
     Some(part(0)?.saturating_mul(1_000_000).saturating_add(part(1)?))
 }
 
-/// `slave0:ip=10.0.0.2,port=6379,state=online,offset=1,lag=0`
+/// Reads a line like `slave0:ip=10.0.0.2,port=6379,state=online,offset=1,lag=0`.
 fn replica(facts: &Facts, number: usize) -> Option<Replica> {
     let line = facts.field(&format!("slave{number}"))?;
     let field = |name: &str| {

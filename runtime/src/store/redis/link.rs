@@ -23,7 +23,8 @@ use crate::wire::{Inbox, Reading, Value};
 /// suspended would take the time of its own sleep for silence of the server.
 const BEAT: Duration = Duration::from_millis(500);
 /// The connection is given up after this many intervals without an answer: two seconds, and more if recent answers
-/// were slow. A busy server is slow for many clients; if all reconnected, they would send it the same requests again.
+/// were slow. A busy server is slow for many clients; if all of them reconnected, the server would get their
+/// requests again.
 const PATIENCE: u32 = 4;
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
@@ -34,7 +35,7 @@ const IDLE: u32 = 6;
 /// server may fail over during that time.
 const TERM: Duration = Duration::from_secs(10);
 
-/// If so few answers come at once, they belong to one or two tasks, which are about to submit more requests.
+/// At most this number of answers at once belong to one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
@@ -46,7 +47,7 @@ pub(super) struct Link<'a> {
     renewal: Renewal,
     /// Intervals since the last write.
     idle: u32,
-    /// Intervals since the last answer, while one is pending.
+    /// Intervals since the last answer; zero while no reply is outstanding.
     silent: u32,
     /// How many intervals the slowest answer took; decays over time.
     slowest: u32,
@@ -79,8 +80,8 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Serves until the store is closed (`None`), the connection is lost, or the server is `replaced`. Before it
-    /// returns, it answers all requests in flight; requests that are not yet in the buffer get no answer.
+    /// Serves until the store is closed (`None`), the connection is lost, or the server is `replaced`. At the end, all
+    /// requests in flight are answered; requests that are not yet in the buffer get no answer.
     pub(super) async fn serve(
         mut self,
         replaced: impl Future<Output = StoreError>,
@@ -134,7 +135,7 @@ impl<'a> Link<'a> {
 
     /// Handles all replies that have arrived completely.
     fn take(&mut self) -> Result<(), StoreError> {
-        // Called before any task is woken, so that the requests of the woken tasks share one write.
+        // `awake` comes before any task is woken, so that the requests of the woken tasks share one write.
         self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
@@ -162,7 +163,8 @@ impl<'a> Link<'a> {
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
-            // If no processor is idle, lets the woken task run first: its release and its next acquire then share one write.
+            // If no processor is idle, this lets the woken task run first: its release and its next acquire then share
+            // one write.
             std::thread::yield_now();
         }
         result
@@ -196,7 +198,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Passes a push on; returns whether it granted something to a waiter.
+/// Passes on the message in a push; returns whether the message is a grant.
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
     let Some((name, message)) = push::read(words) else {
         return false;

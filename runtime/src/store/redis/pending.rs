@@ -14,7 +14,7 @@ use crate::wire::Value;
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
-    /// Written again, in order, once no reply is outstanding.
+    /// Requests that are written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
     /// The server's reply to new credentials.
     authenticated: Option<Result<(), StoreError>>,
@@ -62,8 +62,7 @@ impl Pending {
             }
             Awaited::Load | Awaited::Asking | Awaited::Ping => {
                 if let Value::Error(error) = value {
-                    // This is mostly an error of SCRIPT LOAD. The replies to the requests after it show whether it
-                    // matters.
+                    // This is mostly an error of SCRIPT LOAD. The replies to the next requests show whether the error matters.
                     let code = error.code.to_string();
                     wait::tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
@@ -73,7 +72,7 @@ impl Pending {
     }
 
     /// Handles a push about a shard channel: the reply to a subscription, or an unsubscription by the server. Returns
-    /// whether it was a reply.
+    /// whether the push was a reply.
     pub(super) fn confirm(&mut self, pipeline: &Pipeline, words: &[Value<'_>]) -> bool {
         let [Value::Text(kind), Value::Text(channel), ..] = words else {
             return false;
@@ -125,10 +124,9 @@ impl Pending {
         self.again.push(sending);
     }
 
-    /// Whether an earlier request of the same ticket must be written again. Then this request must be written again
-    /// too, although it was executed, so that the ticket's last request still runs last. Every operation may run
-    /// twice. The same holds for a result that depends on an earlier request for the name, which was not executed
-    /// yet.
+    /// Whether this request must be written again, although it was executed, because an earlier one must be. This is so
+    /// if both have the same ticket, because the ticket's last request must still run last. It is also so if the result
+    /// depends on an earlier request for the name, which was not executed yet. Every operation may run twice.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(

@@ -21,8 +21,8 @@ pub(super) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
     told
 }
 
-/// `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
-/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`, `probe <member> <name> <text>`.
+/// Parses `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
+/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`, or `probe <member> <name> <text>`.
 fn parse(text: &str) -> Option<(Name, Message)> {
     let (kind, text) = text.split_once(' ')?;
     if kind == "probe" {

@@ -26,7 +26,7 @@ pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
     })
 }
 
-/// Splits the reply to two operations, for one reply to each.
+/// Splits the reply to two operations into one reply for each.
 pub(super) fn of_both(value: Value<'_>) -> [Value<'_>; 2] {
     match value {
         Value::List(both) => match <[Value<'_>; 2]>::try_from(both) {
@@ -37,7 +37,7 @@ pub(super) fn of_both(value: Value<'_>) -> [Value<'_>; 2] {
     }
 }
 
-/// The meaning of a number in the reply to `op`.
+/// Reads a number in the reply to `op`.
 fn counted(number: i64, op: &Op) -> Option<Reply> {
     match op {
         Op::Acquire { .. } | Op::Touch { .. } | Op::Adopt { .. } | Op::Raise { .. } => {
@@ -137,7 +137,7 @@ fn words(text: &str) -> Option<Reply> {
     }
 }
 
-/// A token and the meta behind it. The outer `None`: malformed. The inner: nobody holds.
+/// Reads a token and the meta after it. The outer `None`: the text is malformed. The inner `None`: there is no holder.
 fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
     let Some(text) = text else {
         return Some(None);
@@ -149,7 +149,7 @@ fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
     }))
 }
 
-/// An empty value means none.
+/// Reads a number; an empty value means `None`.
 fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
     if text(value).is_some_and(str::is_empty) {
         return Some(None);
@@ -197,7 +197,7 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
     })
 }
 
-/// A list of fields, each with its time and its text.
+/// Reads a list of fields, each with its time and its text.
 fn edges_of(value: &Value<'_>) -> Option<Vec<OrderRecord>> {
     let Value::List(items) = value else {
         return None;
@@ -211,7 +211,7 @@ fn edges_of(value: &Value<'_>) -> Option<Vec<OrderRecord>> {
         _ => None,
     });
     let mut edges = edges.collect::<Option<Vec<_>>>()?;
-    // The server has no order.
+    // The server returns the fields of a hash in no particular order.
     edges.sort_unstable_by(|one, other| one.field.cmp(&other.field));
     Some(edges)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::scripts::{Script, Scripts};
 
-/// For every connection to a server. HELLO needs no right, and AUTH and SETNAME within it need none either.
+/// Commands for every connection to a server. HELLO needs no right, and neither do AUTH and SETNAME within HELLO.
 pub(crate) const CONNECTION: &[&str] = &[
     "del",
     "evalsha",
@@ -15,30 +15,29 @@ pub(crate) const CONNECTION: &[&str] = &[
     "set",
     "subscribe",
 ];
-/// For a database other than 0.
+/// Commands for a database other than 0.
 pub(crate) const DATABASE: &[&str] = &["select"];
-/// For `Config::replicas`.
+/// Commands for `Config::replicas`.
 pub(crate) const REPLICAS: &[&str] = &["wait"];
-/// For the nodes of a cluster.
+/// Commands for the nodes of a cluster.
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
-/// For nodes of version 7 and above. Without these rights, messages go to all nodes.
+/// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-/// For the operator's command, in addition to the others: to list names, to find keys that never expire, and to read the lock
-/// order.
+/// Further commands for the operator: to list names, to find keys that never expire, and to read the lock order.
 pub(crate) const OPERATOR: &[&str] = &["hgetall", "pttl", "scan"];
-/// For sentinels.
+/// Commands for sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channel on which sentinels announce a new primary of a service.
 pub(crate) const SWITCHED: &str = "+switch-master";
 /// The channels of sentinels.
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
-/// The first reports more about the server; a user without this right can connect, with a warning. The second is for the
-/// lock order: without this right, programs do not share it.
+/// Optional commands. `config|get` reports more about the server: a user without this right can connect, with a warning.
+/// `hgetall` is for the lock order: without this right, programs do not share it.
 pub(crate) const OPTIONAL: &[&str] = &["config|get", "hgetall"];
 
-/// For servers of version 7.2 and above; older servers refuse a rule with it. Without this right, the server does not
-/// know which library connects.
+/// A command for servers of version 7.2 and above; older servers refuse an ACL rule with this command. Without this
+/// right, the server does not know which library connects.
 pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 
 /// The commands of the scripts that every client needs, on any server.
@@ -46,7 +45,7 @@ pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::of_server();
     let needed = [Script::Locks, Script::Term].map(|script| scripts.text(script));
     let all = needed.into_iter().flat_map(called);
-    // Only cluster nodes need it: see [`CLUSTER`].
+    // Only nodes of a cluster need this command: see [`CLUSTER`].
     all.filter(|command| command != "cluster").collect()
 }
 

@@ -1,8 +1,9 @@
 //! The scripts, put together from their files, and their digests.
 //!
-//! There are three scripts: one runs every operation on a name, one reports the server's term, and one shares the order of
-//! locks. Words in capitals in the first are constants, which this file inserts: limits, parts of keys and channels, the
-//! letters of operations, and positions in arrays or in the first key. The third gets its two limits from here too.
+//! There are three scripts: one runs every operation on a name, one reports the server's term, and one shares the order
+//! of locks. Words in capitals in the first script are constants, which this file inserts: limits, parts of keys and
+//! channels, the letters of operations, and positions in arrays or in the first key. The third script gets its two limits
+//! from here too.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -80,7 +81,7 @@ pub(super) const KEYS: [&str; 6] = [
 /// The numbers of the state, in order; see `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
     ASKING HELD_APART QUEUE_APART";
-/// How many of them the form `1 q` has.
+/// How many of these numbers the form `1 q` has.
 const FIELDS_OF_QUEUE: u64 = 12;
 /// The fields of a record, in order.
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
@@ -91,19 +92,17 @@ const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
 const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
-/// The maximum number of holders, and of waiters, in the first key; and the number at which they move back to it from
-/// the other keys.
+/// The maximum number of holders, and of waiters, in the first key. When only `FEW` are left in the other keys, they move back.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The time to live that plain operations set: twenty minutes. The token must outlive the hold by ten minutes, so the
-/// hold may last ten minutes at most.
+/// The time to live that plain operations set: twenty minutes. The token must outlive the hold by ten minutes. So the
+/// longest hold and `WINDOW_US` together must stay below ten minutes.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// How long a name in the forms `1 i` and `1 s` keeps its time to live at most, in microseconds. Together with the longest hold,
-/// this is less than ten minutes.
+/// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
-/// The constants of the script.
+/// Returns the constants of the script for operations.
 fn constants() -> HashMap<String, String> {
     let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
     let quoted = |text: &str| format!("'{text}'");
@@ -159,7 +158,7 @@ fn constants() -> HashMap<String, String> {
     numbers.into_iter().chain(others).collect()
 }
 
-/// The text with the constants inserted, except inside quotes.
+/// Returns the text with the constants inserted, except inside quotes.
 fn filled(text: &str) -> String {
     let constants = constants();
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -198,7 +197,7 @@ const HEAD: &str = include_str!("scripts/head.lua");
 const SERVER: &str = include_str!("scripts/server.lua");
 const CLUSTER: &str = include_str!("scripts/cluster.lua");
 const ORDER: &str = include_str!("scripts/order.lua");
-/// Each part can use the functions of those before it.
+/// Each part can use the functions of the parts before it.
 const REST: &str = concat!(
     include_str!("scripts/plain.lua"),
     include_str!("scripts/state.lua"),
@@ -210,30 +209,30 @@ const REST: &str = concat!(
     include_str!("scripts/write.lua"),
 );
 
-/// All of them, ready to load.
+/// All scripts, ready to load.
 #[derive(Debug)]
 pub(crate) struct Scripts {
-    /// Text and digest.
+    /// The text and the digest of each script.
     all: [(String, String); Script::ALL.len()],
     of_cluster: bool,
 }
 
 impl Scripts {
-    /// For a server on its own.
+    /// Returns the scripts for a server that is not a node of a cluster.
     pub(crate) fn of_server() -> Arc<Self> {
-        // Made once: the digests take milliseconds in a debug build.
+        // The scripts are made only once, because the digests take milliseconds in a debug build.
         static ALL: LazyLock<Arc<Scripts>> = LazyLock::new(|| Arc::new(Scripts::on_clock(CLOCK)));
         ALL.clone()
     }
 
-    /// For the nodes of a cluster.
+    /// Returns the scripts for the nodes of a cluster.
     pub(crate) fn of_cluster() -> Arc<Self> {
         static ALL: LazyLock<Arc<Scripts>> =
             LazyLock::new(|| Arc::new(Scripts::made_of(CLOCK, true)));
         ALL.clone()
     }
 
-    /// With another source of time: `clock` must define the function `clock()`.
+    /// Makes scripts with another source of time: `clock` must define the function `clock()`.
     pub(super) fn on_clock(clock: &str) -> Self {
         Self::made_of(clock, false)
     }
@@ -260,7 +259,7 @@ impl Scripts {
         Self { all, of_cluster }
     }
 
-    /// With something else in the place of a part of them.
+    /// Replaces `part` of the scripts' texts by `other`.
     #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
@@ -273,7 +272,7 @@ impl Scripts {
         self
     }
 
-    /// Whether the server is a node of a cluster.
+    /// Whether these scripts are for a node of a cluster.
     pub(super) fn are_of_cluster(&self) -> bool {
         self.of_cluster
     }

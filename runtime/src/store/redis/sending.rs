@@ -7,7 +7,7 @@ use crate::wire::Value;
 /// How often the scripts are loaded again for one request.
 const RELOADS: u32 = 3;
 
-/// The reply that the server will send next, in the order of writing.
+/// A reply that the server has not sent yet. Replies come in the order in which the requests were written.
 #[derive(Debug)]
 pub(super) enum Awaited {
     Request(Sending),
@@ -30,10 +30,10 @@ pub(super) enum Awaited {
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
-    /// Another node redirected the request here with ASK, because this node is importing the slot.
+    /// Whether another node redirected the request here with ASK, because this node is importing the slot.
     pub(super) asking: bool,
     reloads: u32,
-    /// Its first reply, if it was written again behind another request.
+    /// The request's first reply, if the request was written again behind another one.
     pub(super) before: Option<Box<Reply>>,
 }
 
@@ -55,8 +55,8 @@ impl Sending {
         again
     }
 
-    /// The answer for the member after `result`. A release that runs a second time finds the ticket gone, because its
-    /// first run released the ticket.
+    /// Returns the answer for the member after `result`. A release that runs a second time finds the ticket gone, because
+    /// its first run released the ticket.
     pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
         match self.before.take().map(|before| *before) {
             Some(before @ (Reply::Released { .. } | Reply::Cancelled))

@@ -10,22 +10,22 @@ use super::command;
 use crate::name::Name;
 use crate::store::MemberId;
 
-/// How many names have a channel at most, for the life of a connection.
+/// The maximum number of names with a channel on one connection.
 const MOST: usize = 4096;
 
 /// The shard channels of one connection.
 #[derive(Debug)]
 pub(super) struct ShardChannels {
     member: MemberId,
-    /// The server has shard channels, and the user may use them.
+    /// Whether the server has shard channels, and the user may use them.
     usable: bool,
-    /// By channel.
+    /// The use of each channel, by the name of the channel.
     known: HashMap<String, Use>,
 }
 
 #[derive(Debug)]
 enum Use {
-    /// The store queued one request for it; `recent`: since the last [`ShardChannels::sweep`].
+    /// The store has queued one request for the name; `recent`: since the last [`ShardChannels::sweep`].
     Once {
         recent: bool,
     },
@@ -41,7 +41,7 @@ impl ShardChannels {
         }
     }
 
-    /// A new connection. Returns the channels to subscribe to at once: until the server notices the loss of the old
+    /// Notes a new connection. Returns the channels to subscribe to at once: until the server notices the loss of the old
     /// connection, it counts the old connection as a subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
@@ -50,8 +50,8 @@ impl ShardChannels {
         self.known.keys().cloned().collect()
     }
 
-    /// The store queued a request for the name. The second call for a name returns the channel to subscribe to,
-    /// because a subscription for a single request is not worth its cost.
+    /// Notes that the store has queued a request for the name. The second call for a name returns the channel to
+    /// subscribe to. A subscription for a single request is not worth its cost.
     pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
         if !self.usable {
             return None;
@@ -71,12 +71,12 @@ impl ShardChannels {
         None
     }
 
-    /// The slot of the channel has moved away from the node.
+    /// Notes that the slot of the channel has moved away from the node.
     pub(super) fn lost(&mut self, channel: &str) {
         self.known.remove(channel);
     }
 
-    /// The server has no shard channels, or refuses them to this user.
+    /// Notes that the server has no shard channels, or refuses them to this user.
     pub(super) fn give_up(&mut self) {
         self.usable = false;
         self.known.clear();

@@ -38,7 +38,7 @@ impl RedisStore {
     }
 }
 
-/// The same, for a node of a cluster.
+/// Methods for a node of a cluster.
 impl RedisStore {
     /// Does the same as [`submit`](Store::submit), for a request that another node redirected here. If there is no
     /// room, returns the request unexecuted.
@@ -46,7 +46,7 @@ impl RedisStore {
         self.pipeline.ask(request)
     }
 
-    /// Accepts no more requests; those in flight fail at once: they may or may not have run.
+    /// Accepts no more requests. Requests in flight fail at once: they may or may not have run.
     pub(crate) fn cut(&self) {
         self.pipeline.cut();
     }
@@ -77,7 +77,7 @@ impl Store for RedisStore {
     }
 }
 
-/// The answer to a request that was not sent.
+/// Makes the answer to a request that was not sent, or may not have run.
 pub(super) fn lost(request: Request, error: StoreError) -> Answer {
     Answer {
         request,

@@ -19,7 +19,7 @@ use crate::wire::{Connection, ErrorReply, Value};
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
 /// Errors of a cluster: the key is at another node, or its slot is being migrated.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN"];
-/// The server's default, for a server that does not report its setting.
+/// The default setting of servers, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
 /// The extra time for which an old primary may accept writes: it checks its replicas once a second, and counts their
@@ -48,10 +48,10 @@ pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
 #[derive(Debug, Default)]
 struct Notes {
     keys: Vec<String>,
-    /// A query had no key, so notes of other clients may exist.
+    /// Whether a query had no key, so that notes of other clients may exist.
     unnamed: bool,
-    /// The last reply: the term, since when (µs), the longest lease, and since when that counts (µs). It is passed to the
-    /// next key, which may have no note.
+    /// The `term`, `since`, `lease_ms` and `turn` of the last reply: see `scripts/term.lua`. They are passed to the next
+    /// key, which may have no note.
     term: String,
     since: u64,
     lease_ms: u64,
@@ -59,7 +59,7 @@ struct Notes {
 }
 
 impl TermKeys {
-    /// Uses the first key that works.
+    /// The first key that works is used.
     pub(crate) fn new(keys: Vec<String>) -> Self {
         Self(Arc::new(Mutex::new(Notes {
             keys,
@@ -67,7 +67,7 @@ impl TermKeys {
         })))
     }
 
-    /// The key by which the clients agree on the one that loads the scripts; `None` if there is no epoch key.
+    /// Returns the key with which the clients agree on one client that loads the scripts; `None` if there is no epoch key.
     pub(super) fn of_loading(&self) -> Option<String> {
         let key = lock(&self.0).keys.first().cloned()?;
         Some(key + ":loading")
@@ -78,7 +78,7 @@ impl TermKeys {
         lock(&self.0).keys = keys;
     }
 
-    /// The granting connection asks again with the current keys. Other connections may have asked before it.
+    /// Notes that the main connection asks again, with the current keys. Queries of other connections do not count.
     pub(super) fn asked_again(&self) {
         let mut notes = lock(&self.0);
         notes.unnamed = notes.keys.is_empty();
@@ -92,7 +92,7 @@ impl TermKeys {
 }
 
 impl Guard {
-    /// From the settings, with the key for a server that stands alone.
+    /// Makes the guard from the settings, with the key for a server that is not a node of a cluster.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             keys: TermKeys::new(vec![EPOCH.to_owned()]),
@@ -103,7 +103,7 @@ impl Guard {
         }
     }
 
-    /// For one of several independent servers.
+    /// Changes the guard for one of several independent servers.
     pub(crate) fn unreplicated(self) -> Self {
         Self {
             replicated: false,
@@ -134,7 +134,7 @@ pub(super) struct Term {
     pub(super) lag: Duration,
     /// From when on the server grants, by its own clock (µs); 0: it grants.
     pub(super) opens_at: u64,
-    /// The same time by our clock, late enough that the block is certainly over by then, even if the clocks drift.
+    /// The same time by the local clock, late enough that the block is certainly over by then, even if the clocks drift.
     pub(super) closing: Option<GrantBlock>,
 }
 
@@ -200,7 +200,7 @@ impl Term {
         })
     }
 
-    /// The time before which the server grants nothing, by its own clock; 0 once it is over.
+    /// Returns the time before which the server grants nothing, by the server's clock; 0 once that time is over.
     pub(super) fn opens(&mut self) -> u64 {
         self.closing
             .take_if(|closing| closing.until <= Instant::now());
@@ -213,7 +213,7 @@ pub(super) fn ask_lag(out: &mut Vec<u8>) {
     setting::ask(out, "min-replicas-max-lag");
 }
 
-/// Reads the reply to [`ask_lag`]; the server's default if the server does not say.
+/// Reads the reply to [`ask_lag`]; the server's default if the server does not report its setting.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
     let seconds = setting::config(reply)
         .ok()
@@ -221,7 +221,7 @@ pub(super) fn lag(reply: &Value<'_>) -> Duration {
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
-/// Appends the term query, by one of the keys; `false` if there are fewer keys.
+/// Appends the term query with the key at `index`; `false` if there are fewer keys.
 pub(super) fn ask(
     out: &mut Vec<u8>,
     scripts: &Scripts,

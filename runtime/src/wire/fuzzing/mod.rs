@@ -1,11 +1,11 @@
-//! Bytes as a server might send them, for the fuzzers: see `crate::fuzzing`.
+//! Entry points for the fuzzers: they read bytes as a server might send them. See `crate::fuzzing`.
 
 pub(super) mod second_reader;
 
 use super::inbox::Inbox;
 use super::value::{Garbage, Value};
 
-/// Calls `look` with each value.
+/// Calls `look` with each value in `bytes`.
 pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     let mut inbox = Inbox::new();
     inbox.feed(bytes);
@@ -14,8 +14,8 @@ pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     }
 }
 
-/// The first byte determines the sizes of the pieces in which the other bytes arrive. The values must be the same as
-/// for all bytes at once, and the same as those of another parser.
+/// Reads the bytes in pieces; the first byte determines the sizes of the pieces. The values must be the same as for all
+/// bytes at once, and the same as those of another parser.
 pub(crate) fn resp(bytes: &[u8]) {
     let Some((sizes, bytes)) = bytes.split_first() else {
         return;

@@ -1,16 +1,17 @@
-//! A second reader of RESP3, the parser of the redis crate: whatever ours reads, it must read as the same.
+//! Compares our parser of RESP3 with the parser of the redis crate: a value that ours accepts must be the same in both.
 //!
-//! The two differ on purpose, and only where no server writes so:
+//! The two parsers differ on purpose, but only in input that no server sends:
 //!
-//! - Ours reads any bytes as text and as a double, and a push of any kind. Theirs wants UTF-8 in a line, a number, a kind that is text.
-//! - The format of a verbatim text is three letters for us, and ends at the first colon for them.
-//! - Theirs reads blanks around numbers, any negative length as nil, a bare `\n` within a line, a push within a value, and
-//!   deeper values than ours.
+//! - Our parser accepts any bytes as text and as a double, and a push of any kind. The other one requires UTF-8 in a
+//!   line, a number as a double, and a text as the kind of a push.
+//! - The format of a verbatim text is three letters for our parser. For the other one, it ends at the first colon.
+//! - The other parser accepts blanks around numbers, any negative length as nil, a bare `\n` within a line, a push
+//!   within a value, and deeper values.
 
 use super::super::frame::Frame;
 use super::super::value::{DEEPEST, Garbage, Value, parse};
 
-/// Reads `bytes` with both, value by value, and fails where they differ.
+/// Reads `bytes` with both parsers, value by value, and fails where the results differ.
 pub(in super::super) fn compare(mut bytes: &[u8]) {
     while let Ok(Some(length)) = Frame::new().look(bytes) {
         let (value, rest) = bytes.split_at(length);
@@ -72,7 +73,7 @@ fn is_same(ours: &Value<'_>, theirs: &redis::Value) -> bool {
         (Value::Text(ours), redis::Value::VerbatimString { text, .. }) => {
             text.ends_with(&*String::from_utf8_lossy(ours))
         }
-        // (Of which type theirs is, depends on a feature that some other crate may turn on.)
+        // (The type of their big number depends on a feature of the redis crate, which another crate may turn on.)
         (Value::Text(_), redis::Value::BigNumber(_)) => true,
         (Value::List(ours), redis::Value::Array(theirs) | redis::Value::Set(theirs)) => {
             all(ours, theirs)
@@ -97,7 +98,7 @@ fn is_same(ours: &Value<'_>, theirs: &redis::Value) -> bool {
     }
 }
 
-/// A value as servers write it; `None`: there are several ways, or it is beyond what ours reads on purpose.
+/// Writes a value as servers do. `None`: servers may write it in several ways, or our parser refuses it on purpose.
 fn write(value: &redis::Value, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     if depth > DEEPEST {
         return None;

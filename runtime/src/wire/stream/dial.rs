@@ -8,12 +8,12 @@ use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
-/// The watchdog of a connection notices a dead peer. While the watchdog does not run, the kernel's keepalive does.
+/// The kernel's keepalive notices a dead peer while the watchdog of the connection does not run.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connects.
+/// Connects, and sets the options of the socket.
 pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     let found = lookup_host((host, port)).await?;
     let stream = fastest(found).await?;

@@ -1,5 +1,5 @@
-//! Finds out which protocol is used by a server that did not understand the client. It asks on a separate connection,
-//! only to report a better error.
+//! Finds out which protocol is used by a server that did not understand the client. The result only serves to report a
+//! better error, so the question is sent on a separate connection.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! Sockets; only this folder knows their kinds.
 //!
-//! - `dial.rs`: our own TCP connections. `dialed/`: those that the program makes. `socket.rs`: either.
-//! - `tls/`: encrypted ones. `guess.rs`: the protocol of a server that does not understand us.
+//! - `dial.rs`: our own TCP connections. `dialed/`: connections that the program makes. `socket.rs`: a connection of
+//!   either kind.
+//! - `tls/`: encrypted connections. `guess.rs`: the protocol of a server that does not understand the client.
 
 mod dial;
 mod dialed;
@@ -114,10 +115,10 @@ async fn secure(
     dialer: Option<&Dialer>,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
-    // Checked first, so that unusable files are reported even if no server listens.
+    // The files are checked first, so that unusable files are reported even if no server listens.
     let trust = tls::trust(tls, host)?;
     let socket = Socket::connect(host, port, dialer, limits).await?;
-    // In a handshake, client and server each send two flights, so it gets more time.
+    // In a handshake, client and server each send two flights, so the handshake gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let handshake = tls::Session::begin(socket, trust, end);
     // A server without TLS may take the handshake for the beginning of a command, and wait for the rest.
@@ -162,7 +163,7 @@ impl Writing {
         }
     }
 
-    /// Closes both directions, even if others still have the socket.
+    /// Closes both directions, even if other threads still use the socket.
     pub(in super::super) fn close(&self) {
         // An error means that the socket is already closed, and does not matter.
         let _ = match self {
@@ -173,7 +174,7 @@ impl Writing {
         };
     }
 
-    /// Whether the socket takes bytes again.
+    /// Ready when the socket takes bytes again.
     pub(in super::super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(half) => half.as_ref().poll_write_ready(cx),

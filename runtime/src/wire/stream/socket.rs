@@ -1,4 +1,4 @@
-//! [`Socket`]: a connection to a host and port, made by us or by the program. TLS runs over it.
+//! [`Socket`]: a connection to a host and port, made by this library or by the program. TLS runs over it.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -51,7 +51,7 @@ impl Socket {
     }
 }
 
-/// For TLS: without waiting, from any thread.
+/// Methods for TLS: they do not wait, and any thread may call them.
 #[cfg(feature = "tls-no-provider")]
 impl Socket {
     pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -123,7 +123,7 @@ impl AsyncWrite for Socket {
         }
     }
 
-    // If a flight of a handshake is sent in several writes and the server refuses the first of them, its alert is lost.
+    // The parts must be sent in one write: if a server refuses the first of several writes, its alert is lost.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -8,7 +8,7 @@ use crate::store::memory::record::{Flag, Record};
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
-    /// The reply to an acquire or touch of a ticket: whether it holds, waits or is unknown.
+    /// Returns the reply to an acquire or touch of a ticket: whether the ticket holds, waits or is unknown.
     pub(super) fn status_of(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
         let now = step.now;
         let Some(record) = self.records.get(&ticket) else {
@@ -67,7 +67,7 @@ impl State {
         records.min_by_key(|record| (record.token, record.place))
     }
 
-    /// The first holder, else the first waiter.
+    /// Returns the first holder; without a holder, the first waiter.
     pub(super) fn first(&self) -> Option<&Record> {
         self.first_holder().or_else(|| {
             let mut waiting = self.queue.values().chain(self.quiet.values());

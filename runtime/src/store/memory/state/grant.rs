@@ -13,20 +13,20 @@ use crate::store::{Message, SharedStr, Ticket};
 struct Offer {
     token: u64,
     signal: Option<(u64, Arc<str>)>,
-    /// It shares the hold of its owner.
+    /// Whether the waiter would share the hold of its owner.
     joins: bool,
 }
 
 /// The combined hold of one owner.
 struct Shared {
-    /// The units of the holder with the most.
+    /// The units of the holder with the most units.
     units: u64,
     /// The highest token.
     token: u64,
 }
 
 impl State {
-    /// The last step of every operation.
+    /// The last step of every operation: grants to waiters, and notifies the first waiters that remain.
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
         let mut owners: Vec<_> = step
             .own
@@ -65,7 +65,7 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// Grants to the waiters of an owner that holds, regardless of their places.
+    /// Grants the shared hold of `owner` to its waiters, regardless of their places.
     fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
         let Some(shared) = self.shared(owner) else {
             return;
@@ -112,7 +112,7 @@ impl State {
         })
     }
 
-    /// Grants `offer`; `false` if the waiter is unlikely to claim it.
+    /// Grants `offer` to `ticket`. Returns `false`, without a grant, if the waiter is unlikely to claim it.
     fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
@@ -124,7 +124,7 @@ impl State {
             record.hold_ms.min(CLAIM_MS)
         };
         if !own {
-            // A dead holder of the whole capacity would keep all others waiting.
+            // If the waiter is dead, a grant of the whole capacity keeps all others waiting until it expires.
             let alone =
                 !offer.joins && offer.signal.is_none() && Some(record.units) == self.capacity;
             let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
@@ -203,7 +203,7 @@ impl State {
         self.used_by(self.held.iter())
     }
 
-    /// The units that `held` use. Holders of one owner use as many as the one with the most.
+    /// The units that the holders in `held` use. Holders of one owner together use as many as the one with the most units.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
         let mut used = 0;
         let mut shared = HashMap::new();

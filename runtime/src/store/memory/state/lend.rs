@@ -4,18 +4,18 @@ use super::State;
 use crate::store::{Clock, Loan, MemberId, Op};
 
 impl State {
-    /// The state that a client needs to grant and release the name by itself; `None` unless the name is idle.
+    /// Returns the state that a client needs to grant and release the name by itself; `None` unless the name is idle.
     pub(crate) fn lend(&self, clock: Clock) -> Option<Loan> {
         self.is_idle()
             .then(|| Loan::new(clock, self.token, self.clock))
     }
 
-    /// Applies the grants and releases of `loan`, each at its time. `held`: the acquire that the last grant answered,
-    /// if that is still held.
+    /// Applies the grants and releases of `loan`, each at its time. `held`: the acquire of the last grant, if its ticket
+    /// still holds.
     pub(crate) fn take_back(&mut self, member: MemberId, loan: &Loan, held: Option<&Op>) {
         self.known = true;
         self.last_signal = 0;
-        // The loan may have read the clock before the previous operation did.
+        // The client may have read the clock before the previous operation did.
         self.clock = self.clock.max(loan.last());
         self.token = loan.token();
         if let Some(acquire) = held {

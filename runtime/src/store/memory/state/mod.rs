@@ -23,16 +23,16 @@ use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 /// Sends a message to a member; `false` if the member does not listen.
 pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
-/// See the table in `docs/protocol.md`; times are microseconds.
+/// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     token: u64,
     capacity: Option<u32>,
     places: u64,
     clock: u64,
-    /// The name was used, and not deleted afterwards.
+    /// Whether the name was used, and not deleted afterwards.
     known: bool,
-    /// By number. A signal that is given back keeps its number, and so its order.
+    /// The available signals, by number. A signal that is given back keeps its number, and so its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
     records: TicketMap<Record>,
@@ -168,7 +168,7 @@ impl State {
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
             Op::Delete => self.delete(&mut step),
             Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
-            // Not an operation on the state of a name: see `memory/order.rs`.
+            // `Order` is no operation on the state of a name: see `memory/order.rs`.
             Op::Order { .. } => Reply::Gone,
         }
     }

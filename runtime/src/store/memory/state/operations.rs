@@ -57,7 +57,8 @@ impl State {
         self.grant(step);
         match self.status_of(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // The member of an unclaimed grant may still rely on it.
+                // The ticket has a grant that it cannot claim now. Its member may still rely on that grant, so the ticket
+                // stays.
                 if !self.is_unclaimed(step, ticket) {
                     self.drop_waiter(ticket);
                     self.forget_if_empty();
@@ -68,7 +69,7 @@ impl State {
         }
     }
 
-    /// Puts a new ticket into the queue, or returns its token, if it is the only one and may be granted.
+    /// Grants to a new ticket and returns its token, if it is the only ticket and may be granted. Otherwise queues the ticket.
     #[inline]
     fn take_in(
         &mut self,
@@ -252,7 +253,7 @@ impl State {
         self.drop_holders(step, |record| owner.is_empty() || record.owner == *owner)
     }
 
-    /// Drops the hold with this token. Holders of one owner share a hold, and its token.
+    /// Drops the holders with this token. Only holders of one owner have the same token, because they share a hold.
     pub(super) fn kick(&mut self, step: &mut Step<'_, '_>, token: u64) -> Reply {
         self.drop_holders(step, |record| record.token == token)
     }
@@ -332,7 +333,7 @@ impl State {
         Reply::Deleted { existed }
     }
 
-    /// Renews the lease or the place of a ticket; `false` if it is unknown or parked.
+    /// Renews the lease or the place of a ticket; `false` if the ticket is unknown or parked.
     pub(super) fn renew(
         &mut self,
         step: &Step<'_, '_>,
@@ -352,7 +353,7 @@ impl State {
         record.counter = record.counter.max(counter);
         record.heard = now;
         record.place_ms = millis(place);
-        // The grant cannot be claimed now. It is not taken back either, since its member may rely on it until it ends.
+        // The ticket cannot claim its grant now. The grant is not taken back, because the member may rely on it until it ends.
         if unclaimed {
             return true;
         }

@@ -6,8 +6,8 @@ use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::memory::record::Flag;
 
 impl State {
-    /// The first step of every operation. Keeps a plain holder that this operation releases: no other operation has
-    /// seen its lease end.
+    /// Drops what has ended. Keeps a plain holder that this operation releases, even if its lease has ended: no other
+    /// operation has seen that end.
     pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);

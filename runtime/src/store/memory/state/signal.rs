@@ -35,7 +35,7 @@ impl State {
         Reply::Signalled { count }
     }
 
-    /// Returns the unused signal of `record` to its place.
+    /// Puts the unused signal of `record` back into its place among the signals.
     pub(super) fn give_back(&mut self, record: &mut Record) {
         self.signals.extend(record.signal.take());
     }

@@ -28,7 +28,7 @@ pub(in super::super) enum ConnectError {
     Role(String),
     /// The server is a node of a cluster, but a single server was expected.
     Cluster,
-    /// The server stands alone, but a node of a cluster was expected.
+    /// The server is not a node of a cluster, but a node of a cluster was expected.
     NoCluster,
     /// No sentinel can be asked.
     NoSentinel(StoreError),
@@ -36,7 +36,7 @@ pub(in super::super) enum ConnectError {
     SilentSentinels(StoreError),
     /// No sentinel that answers monitors this service.
     UnknownService(String),
-    /// The sentinels name a server as the primary of this service, but it is no primary.
+    /// The sentinels name a primary of this service, but that server is not a primary.
     NoPrimary(String, StoreError),
     /// An error at another server, with its address.
     At(String, Box<ConnectError>),
@@ -50,7 +50,7 @@ pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectErr
     }
 }
 
-/// The reply of a server to new credentials.
+/// Reads the reply of a server to new credentials.
 pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
     match reply {
         Value::Error(error) => Err(error::of_server(error)),
@@ -76,7 +76,7 @@ impl ConnectError {
         }
     }
 
-    /// As the answer to SELECT.
+    /// Classifies an error in the reply to SELECT.
     pub(in super::super) fn of_select(self, db: u32) -> Self {
         match self {
             Self::Unreachable(error) | Self::Unsuitable(_, error) => Self::NoDatabase(db, error),
@@ -84,12 +84,12 @@ impl ConnectError {
         }
     }
 
-    /// The server does not know WAIT.
+    /// The error of a server that does not know WAIT.
     pub(in super::super) fn without_wait(error: StoreError) -> Self {
         Self::Unsuitable(unsuitable::NO_WAIT, error)
     }
 
-    /// The reply has none of the forms of our scripts.
+    /// The error for a reply that has none of the forms of our scripts.
     pub(in super::super) fn nonsense() -> Self {
         Self::Unreachable(StoreError::new(
             StoreErrorKind::Protocol,
@@ -97,7 +97,7 @@ impl ConnectError {
         ))
     }
 
-    /// The error of the credentials provider, if it is the reason.
+    /// Returns the error of the credentials provider, if the provider is the cause.
     pub(in super::super) fn of_provider(&self) -> Option<&StoreError> {
         match self {
             Self::At(_, error) => error.of_provider(),

@@ -25,7 +25,7 @@ pub(in super::super) struct Facts {
 }
 
 impl Facts {
-    /// Asks for everything, in one round trip.
+    /// Asks for INFO and for the settings, in one round trip.
     pub(in super::super) async fn ask(
         connection: &mut Connection,
         lag: Duration,
@@ -111,7 +111,7 @@ impl Facts {
         if replicas == Some(0) {
             return AfterFailover::NoReplicas;
         }
-        // The guard finds a promotion by this field: see term.lua.
+        // A promotion is noticed by this field: see term.lua.
         if self.info.is_ok() && self.field("master_replid2").is_none() {
             return AfterFailover::Unnoticed;
         }

@@ -26,8 +26,8 @@ pub(super) struct Greeted {
     pub(super) granted: Granted,
 }
 
-/// Connects and sends HELLO, with a `name` for `CLIENT LIST`. Fails if a cluster node is expected and the server is
-/// none, or if a single server is expected and it is a cluster node.
+/// Connects and sends HELLO, with a `name` for `CLIENT LIST`. Fails if `in_cluster` is set and the server is not a
+/// node of a cluster, or the other way round.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
@@ -57,8 +57,8 @@ pub(super) async fn open(
     })
 }
 
-/// Connects, and then gets the credentials. So the provider is not called for a server that cannot be reached, and its
-/// token is as fresh as possible.
+/// Connects, and then gets the credentials. So the provider is not called for a server that cannot be reached, and the
+/// provider's token is as fresh as possible.
 pub(in super::super) async fn dial(
     address: &Address,
     login: &Login,
@@ -85,7 +85,7 @@ pub(in super::super) fn command(who: &Granted) -> Cmd {
     hello
 }
 
-/// The command AUTH with the login. It needs no right.
+/// The command AUTH with the login. Every user may send it.
 pub(in super::super) fn auth(who: &Granted) -> Cmd {
     let mut auth = Cmd::new();
     log_in(&mut auth, who);
@@ -102,7 +102,7 @@ pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut C
     cmd
 }
 
-/// Checks version and mode in the reply to HELLO, which every user may send, and returns the role.
+/// Checks version and mode in the reply to HELLO, and returns the role. Every user may send HELLO.
 pub(in super::super) fn role<'a>(
     reply: &'a Value<'_>,
     in_cluster: bool,
@@ -111,7 +111,8 @@ pub(in super::super) fn role<'a>(
         return Err(refusal(error));
     }
     let version = version(reply);
-    // A version that cannot be parsed belongs to a server that is compatible with Redis: the probe decides.
+    // A version that cannot be parsed belongs to a server that is compatible with Redis. The probe decides whether it can
+    // be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
@@ -140,7 +141,7 @@ pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     }
 }
 
-/// Refuses every role but that of a primary. Some servers that are compatible with Redis report none.
+/// Refuses every role but that of a primary. Some servers that are compatible with Redis report no role.
 pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
         "master" | "" => Ok(()),

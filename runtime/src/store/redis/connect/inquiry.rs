@@ -8,7 +8,7 @@ use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::wire::{Limits, Value};
 
-/// Sends `questions` to the node and passes the replies to `read` in order, within `limits`. The first error ends it.
+/// Sends `questions` to the node and passes the replies to `read` in order, within `limits`. The first error ends the inquiry.
 pub(in crate::store) async fn inquire(
     endpoint: &RedisEndpoint,
     questions: &[&[&str]],

@@ -9,18 +9,18 @@ use crate::config::{Access, Address};
 use crate::store::MemberId;
 use crate::wire::{Connection, Limits};
 
-/// The name of such a connection in `CLIENT LIST`.
+/// The name of a connection for reading in `CLIENT LIST`.
 const NAME: &str = "auto_mutex:operator";
 
 /// A connection for reading.
 pub(in super::super) struct Opened {
     pub(in super::super) address: Address,
     pub(in super::super) connection: Connection,
-    /// Whether the server knew the scripts before.
+    /// Whether the server knew the scripts before this connection.
     pub(in super::super) knew_scripts: bool,
 }
 
-/// Connects, logs in, and checks the server. Loads the scripts if they are missing, because they are no data.
+/// Connects, logs in, and checks the server. Loads missing scripts: they are no data, so this is allowed.
 pub(in super::super) async fn open(
     route: &Route,
     access: &Access,
@@ -46,7 +46,7 @@ pub(in super::super) async fn open(
     let missing = loading::missing(connection.reply().await?, scripts)?;
     let knew_scripts = missing.is_empty();
     if !knew_scripts {
-        // Without a claim, because the claim is a key.
+        // The scripts are loaded without a claim, because a claim is a key.
         let nobody = MemberId::random();
         loading::supply(&mut connection, scripts, None, nobody, missing).await?;
     }

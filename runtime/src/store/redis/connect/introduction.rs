@@ -11,7 +11,8 @@ const WORDS: [[&str; 2]; 2] = [
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
 
-/// Sent on each connection until the server refuses it, because each refusal makes an entry in the server's ACL LOG.
+/// The introduction of this library. It is sent on each connection until the server refuses it, because each refusal
+/// makes an entry in the server's ACL LOG.
 #[derive(Debug, Default)]
 pub(super) struct Introduction {
     refused: AtomicBool,
@@ -31,7 +32,7 @@ impl Introduction {
         wanted
     }
 
-    /// Reads the replies. A user needs no right to the command.
+    /// Reads the replies. A refusal is no error, because a user needs no right to the command.
     pub(super) async fn hear(&self, connection: &mut Connection) -> io::Result<()> {
         for _ in WORDS {
             if let Value::Error(_) = connection.reply().await? {

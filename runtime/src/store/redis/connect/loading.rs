@@ -29,7 +29,7 @@ pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     exists.write_packed_command(out);
 }
 
-/// The scripts that the server lacks, by its reply to [`ask`].
+/// Returns the scripts that the server lacks, according to its reply to [`ask`].
 pub(super) fn missing<'a>(
     reply: Value<'_>,
     scripts: &'a Scripts,
@@ -45,8 +45,8 @@ pub(super) fn missing<'a>(
         .collect())
 }
 
-/// Loads the scripts that are `missing`, or waits for another client that loads them, without a limit. Clients
-/// coordinate through `key`; without one, each client loads them itself.
+/// Loads the scripts that are `missing`, or waits until another client has loaded them; the wait has no limit. Clients
+/// coordinate through `key`; without a key, each client loads the scripts itself.
 pub(in super::super) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,

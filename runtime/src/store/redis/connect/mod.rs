@@ -5,7 +5,7 @@
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
 //!   need.
-//! - `backoff.rs`: when to try again. `throttle.rs`: how often that logs a warning.
+//! - `backoff.rs`: when to try again. `throttle.rs`: how often failed attempts log a warning.
 //! - `renewal.rs`: new credentials for an open connection.
 //! - `inspect.rs`: a connection for reading, which changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
@@ -93,7 +93,7 @@ impl Connector {
         }
     }
 
-    /// The server's name in errors and logs.
+    /// Returns the server's name in errors and logs.
     pub(super) fn place(&self) -> String {
         self.route.place()
     }
@@ -154,7 +154,7 @@ impl Connector {
 
     /// Makes the next connection after a loss. Gives up if the server is silent for longer than `silence`.
     pub(super) async fn again(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        // A busy server that is given more time for each reply needs more time for all of them.
+        // A busy server that gets more time for each reply also needs more time for all replies together.
         let whole = self.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
         limits.within(self.open(limits)).await
@@ -163,7 +163,7 @@ impl Connector {
     /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
     pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
         let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
-        // On the heap, as in `open`.
+        // The future is on the heap, as in `open`.
         let prepared = Box::pin(self.prepared(limits));
         let prepared: Result<_, ConnectError> = limits.within(prepared).await;
         let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
@@ -171,7 +171,7 @@ impl Connector {
         Ok(ready)
     }
 
-    /// The output of `connecting`, if it completes within `left`.
+    /// Returns the output of `connecting`, if it completes within `left`.
     pub(super) async fn within<T>(
         &self,
         left: Duration,
@@ -192,9 +192,9 @@ impl Connector {
         )))
     }
 
-    /// Whether TLS is the reason for a lost connection. A server that expects TLS just closes a plain connection. If
-    /// a server refuses the client after the handshake, its alert may be lost together with the bytes that it has not
-    /// read.
+    /// Returns the TLS error that explains a lost connection, if there is one. A server that expects TLS just closes a
+    /// plain connection. If a server refuses the client after the handshake, the server's alert may be lost together with
+    /// unread bytes.
     async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;
@@ -251,7 +251,7 @@ impl Connector {
         })
     }
 
-    /// Waits until the server has loaded its data. Returns the scripts that it lacks, and its lag.
+    /// Waits until the server has loaded its data. Returns the scripts that the server lacks, and the server's lag.
     async fn loaded(
         &self,
         connection: &mut Connection,
@@ -305,8 +305,8 @@ impl Connector {
 
     /// Connects, and subscribes.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        // On the heap, because it is large and rarely needed. The driver lives long, and should not reserve space for
-        // it.
+        // The future is on the heap, because it is large and rarely needed. The driver lives long, and should not reserve
+        // space for it.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");

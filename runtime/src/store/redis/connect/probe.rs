@@ -21,7 +21,7 @@ pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// Runs [`operations`] and checks that the user may call everything.
+/// Runs [`operations`] and checks that the user may call all commands.
 pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
@@ -38,13 +38,13 @@ pub(super) async fn run(
     redis::cmd("PING").write_packed_command(&mut questions);
     loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
     let mut delete = redis::cmd("DEL");
-    // A delete leaves the token and a tombstone.
+    // `Op::Delete` leaves the token and a tombstone, so their keys are deleted here.
     for suffix in ["", ":gone"] {
         command::key_of(&mut delete, name, suffix);
     }
     delete.write_packed_command(&mut questions);
     connection.send(&questions).await?;
-    // All replies are read; of several errors the first one counts.
+    // All replies are read; the first error is returned.
     let mut result = Ok(());
     for op in &operations {
         let reply = reply::parse(&connection.reply().await?, op);
@@ -53,13 +53,13 @@ pub(super) async fn run(
     for _ in ["PING", "SCRIPT LOAD"] {
         result = result.and(accept(connection.reply().await?).map(drop));
     }
-    // The DEL only cleans up.
+    // The reply to DEL does not matter, because DEL only cleans up.
     connection.reply().await?;
     result
 }
 
-/// Two holders, a waiter that gets a grant message, a tombstone that refuses, and a signal that is deleted with the name.
-/// Together these operations run every command of the scripts.
+/// Returns operations that together run every command of the scripts. They make two holders, a waiter that gets a grant
+/// message, a tombstone that refuses a ticket, and a signal that is deleted with the name.
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {

@@ -15,19 +15,19 @@ use crate::credentials::Granted;
 use crate::error::StoreError;
 use crate::wait;
 
-/// The client asks for new credentials when a fifth to three tenths of the validity remains. The point varies, so that
-/// clients that were started together do not all ask at once. For a token of an hour, it is 12 to 18 minutes before the
-/// token's end.
+/// The client asks for new credentials when a fifth to three tenths of the validity remains. The part is random, so that
+/// clients that were started together do not all ask at once. For a token of an hour, the client asks 12 to 18 minutes
+/// before the token's end.
 const REST: u32 = 5;
 /// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);
 /// The pause after a failure: doubles from the first value to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// How often the clock is read. After a suspend, timers are late by the length of the suspend.
+/// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
 const NAP: Duration = Duration::from_secs(1);
 
-/// When a connection needs new credentials, and the source of these. The owner of the connection sends them, and
-/// reports the answer. Without a provider, it is never ready.
+/// Gets new credentials for a connection when it needs them. The owner of the connection sends the credentials, and
+/// reports the server's answer. Without a provider, a renewal is never ready.
 pub(in super::super) struct Renewal(Option<Box<Active>>);
 
 struct Active {
@@ -43,7 +43,7 @@ struct Active {
 enum State {
     Waiting(Wait),
     Asking(Pin<Box<dyn Future<Output = Result<Granted, StoreError>> + Send>>),
-    /// The new credentials were sent, and have these terms.
+    /// The new credentials were sent, and are valid for these terms.
     Sent(Terms),
 }
 
@@ -54,7 +54,7 @@ struct Terms {
 }
 
 struct Wait {
-    /// `None`: not before they are recalled.
+    /// `None`: no new credentials are needed until the provider recalls these.
     due: Option<Instant>,
     earliest: Instant,
     recalled: Option<oneshot::Receiver<()>>,
@@ -62,7 +62,7 @@ struct Wait {
 }
 
 impl Renewal {
-    /// For a connection to `address` that has just logged in with `granted`, by `login`.
+    /// Makes the renewal for a connection to `address` that has just logged in with `granted`, by `login`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,
@@ -83,8 +83,8 @@ impl Renewal {
         Self(Some(active))
     }
 
-    /// Ready when the connection should log in with new credentials. [`answered`](Self::answered) comes next. Cancel
-    /// safe.
+    /// Ready when the connection should log in with new credentials. The caller must then call
+    /// [`answered`](Self::answered). Cancel safe.
     pub(in super::super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Granted> {
         let Some(active) = &mut self.0 else {
             return Poll::Pending;
@@ -112,7 +112,7 @@ impl Renewal {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Records the server's reply to the new credentials. If the server refuses them, the old ones stay in use.
+    /// Records the server's reply to the new credentials. If the server refuses them, the old credentials stay in use.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
         if let Some(active) = &mut self.0 {
             if result.is_ok() {
@@ -143,7 +143,7 @@ impl Active {
         let left = terms.expires.map(|expires| now.until(expires));
         let recalled = terms.recalled.take();
         let (least, pause) = match left {
-            // The clock of the server may differ, and the server has accepted them.
+            // The credentials have expired by the local clock. But the server has accepted them, so its clock may differ.
             Some(Duration::ZERO) => {
                 let address = self.address.to_string();
                 wait::tell(move || {
@@ -205,7 +205,7 @@ impl Wait {
             && let Poll::Ready(word) = Pin::new(recalled).poll(cx)
         {
             self.recalled = None;
-            // Otherwise the provider just has no more to say.
+            // An error only means that the provider will not recall these credentials.
             if word.is_ok() {
                 self.due = Some(self.earliest);
             }

@@ -30,7 +30,7 @@ pub(in super::super) fn config(reply: &Value<'_>) -> Result<String, Withheld> {
     value.map_or(Err(Withheld::Disabled), text)
 }
 
-/// Reads a text.
+/// Reads a reply that is a text.
 pub(in super::super) fn text(reply: &Value<'_>) -> Result<String, Withheld> {
     match reply {
         Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// The least time between two warnings.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// For a credentials provider that fails in each attempt to connect.
+/// Limits the warnings about a credentials provider that fails in each attempt to connect.
 #[derive(Debug, Default)]
 pub(in super::super) struct Throttle {
     last: Option<Instant>,

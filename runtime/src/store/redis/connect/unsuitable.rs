@@ -20,7 +20,7 @@ const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need
 const UNDECLARED_KEYS: &str = "its scripts may use declared keys only, and locks make further keys from the first one. Dragonfly: \
      start it with `--default_lua_flags=allow-undeclared-keys`";
 
-/// Parts of the server's text.
+/// Parts of the texts of servers' errors, each with the remedy.
 const KNOWN: &[(&str, &str)] = &[
     ("unknown command", NO_COMMAND),
     ("command called from", NO_COMMAND),
@@ -53,7 +53,7 @@ pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
     Some((advice, error))
 }
 
-/// For a connection that ends instead of an answer to HELLO, as some proxies do with a command that they do not know.
+/// The error of a connection that ends instead of an answer to HELLO. Some proxies end it at a command that they do not know.
 pub(super) fn of_end(error: &io::Error) -> Option<StoreError> {
     let is_end = error.kind() == io::ErrorKind::UnexpectedEof && !is_of_tls(error);
     is_end.then(|| {

@@ -52,7 +52,7 @@ impl Pipeline {
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
         } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
-            // The current writer or the engine will send them. The engine's own requests share a write with the
+            // The current writer or the engine will send the requests. The engine's own requests share a write with the
             // requests of the tasks that it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
@@ -69,7 +69,7 @@ impl Pipeline {
         Self::wake(state);
     }
 
-    /// Accepts no more requests, and drops the replies to those in flight.
+    /// Accepts no more requests, and drops the replies to requests in flight.
     pub(in super::super) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;

@@ -20,7 +20,7 @@ use crate::wait::lock;
 use crate::wire::{ErrorReply, Value, Writing};
 
 impl Pipeline {
-    /// Starts a connection. Returns the requests from before it.
+    /// Starts a connection. Returns the requests that were submitted before.
     pub(in super::super) fn connect(&self, socket: Writing, term: Term) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(socket));
@@ -34,7 +34,7 @@ impl Pipeline {
         std::mem::take(&mut state.waiting)
     }
 
-    /// The connection is lost: moves everything without a reply to `awaited`.
+    /// Ends the lost connection: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
         let mut state = lock(&self.state);
         // A caller that is writing at this moment must not continue on the closed socket.
@@ -48,7 +48,7 @@ impl Pipeline {
         self.under_way.store(0, Ordering::Relaxed);
     }
 
-    /// The requests that were submitted without a connection; none if the store is closed and nothing is left.
+    /// Returns the requests that were submitted without a connection; `None` if the store is closed and no request is left.
     pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
@@ -58,14 +58,14 @@ impl Pipeline {
         Some(std::mem::take(&mut state.waiting))
     }
 
-    /// The engine has ended for any reason: no request will get an answer.
+    /// Notes that the engine has ended for any reason: no request will get an answer.
     pub(in super::super) fn abandon(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         state.out.open(None);
     }
 
-    /// The engine has read something, and runs until [`poll_write`](Self::poll_write).
+    /// Notes that the engine has read something, and will call [`poll_write`](Self::poll_write) before it sleeps.
     pub(in super::super) fn awake(&self) {
         let mut state = lock(&self.state);
         state.due = true;
@@ -87,7 +87,7 @@ impl Pipeline {
         }
     }
 
-    /// A reply came.
+    /// Notes that a reply came.
     pub(in super::super) fn replied(&self) {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
@@ -113,7 +113,7 @@ impl Pipeline {
         lock(&self.state).held = true;
     }
 
-    /// Writes these before all waiting requests, after the scripts. Requires that no reply is outstanding.
+    /// Writes the scripts and then `sendings`, before all waiting requests. Requires that no reply is outstanding.
     pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
         self.load_scripts(&mut state);
@@ -130,12 +130,12 @@ impl Pipeline {
         }
     }
 
-    /// Asks the server for its term: since the last query it may have been a replica of another server.
+    /// Asks the server for its term: since the last query, the server may have been a replica of another server.
     pub(in super::super) fn ask_term(&self) {
         self.ask_term_by(&mut lock(&self.state), 0);
     }
 
-    /// Asks by the key with this index; `false` if there are fewer keys.
+    /// Asks for the term, with the key at this index; returns `false` if there are fewer keys.
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
         let asked = term::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
@@ -146,8 +146,8 @@ impl Pipeline {
         asked
     }
 
-    /// Handles the reply to the term query. If the server grants nothing, returns the time from which this applies to
-    /// the callers. An error ends the connection, since the server's state is unknown then.
+    /// Handles the reply to the term query. If the server grants nothing, returns the block for the callers. An error
+    /// ends the connection, because the server's state is unknown then.
     pub(in super::super) fn term_is(
         &self,
         key: usize,
@@ -160,10 +160,10 @@ impl Pipeline {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
                 && !(elsewhere && self.ask_term_by(&mut state, key + 1))
-                // The requests in flight were still sent to this server.
+                // With ASK and TRYAGAIN, the connection goes on: the slot of the key is only being migrated.
                 && (!elsewhere || error.code == "MOVED")
             {
-                // Not with the server's own error, which would say that the requests in flight were not executed.
+                // The server's own error is not used, because it would mean that the requests in flight were not executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
@@ -176,7 +176,7 @@ impl Pipeline {
         Ok(closed.and_then(|term| term.closing))
     }
 
-    /// The store has queued a waiter for the name.
+    /// Notes that the store has queued a waiter for the name.
     pub(in super::super) fn queued(&self, name: &Name) {
         if !self.scripts.are_of_cluster() {
             return;
@@ -235,8 +235,8 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Ping);
     }
 
-    /// Writes as much as possible now. After that the engine may sleep, and is woken for more. Ready: the store is
-    /// closed and all requests are answered.
+    /// Writes as much as possible now. Afterwards the engine may sleep: it is woken when there is more to write. Ready:
+    /// the store is closed and all requests are answered.
     pub(in super::super) fn poll_write(
         &self,
         cx: &mut Context<'_>,

@@ -8,8 +8,8 @@
 //! - When the engine has just read something and will check here anyway: the engine. Then one write contains releases,
 //!   for which no caller waits, the engine's own requests, and the requests of the tasks that it has just woken.
 //!
-//! No thread holds the lock while it writes, and only one thread writes at a time. While it writes, other threads may
-//! submit requests: it writes these too, or leaves them to the engine.
+//! No thread holds the lock while it writes, and only one thread writes at a time. Meanwhile, other threads may submit
+//! requests: the writer writes these too, or leaves them to the engine.
 
 mod caller;
 mod engine;
@@ -32,7 +32,7 @@ use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 use crate::wire::Outbox;
 
-/// How many requests may be in flight or in the buffer before others wait unencoded.
+/// The limits of requests in flight, and of bytes in the buffer. Beyond these limits, requests wait unencoded.
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
 /// The capacity that a list may keep after a burst.
@@ -47,34 +47,35 @@ pub(super) struct Pipeline {
     state: Mutex<State>,
     /// How many replies are outstanding.
     under_way: AtomicUsize,
-    /// Something was submitted and no thread has taken care of it yet.
+    /// Whether a request was submitted that no thread has taken care of yet.
     touched: AtomicBool,
 }
 
 struct State {
     out: Outbox,
-    /// In the order of the bytes; without the entries that the engine has taken over.
+    /// The requests without a reply, in the order of their bytes. Requests that the engine has moved to its own list are
+    /// not included.
     awaited: VecDeque<Awaited>,
     /// The start and end of the last command, in the bytes that no writer has taken.
     last: (usize, usize),
     /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
-    /// The store accepts no more requests.
+    /// Whether the store accepts no more requests.
     closed: bool,
-    /// New requests wait until earlier ones were written again.
+    /// Whether new requests wait until earlier ones were written again.
     held: bool,
-    /// The engine will check here before it sleeps.
+    /// Whether the engine will check this state before it sleeps.
     due: bool,
     /// The engine's thread.
     reader: Option<ThreadId>,
-    /// A caller waits for bytes that are not written yet.
+    /// Whether a caller waits for bytes that are not written yet.
     urgent: bool,
-    /// Something was written since the last check.
+    /// Whether anything was written since the last check.
     wrote: bool,
     failed: Option<io::Error>,
     /// The server's term, and from when on the server grants.
     term: Term,
-    /// Only for a node of a cluster.
+    /// `None` unless the server is a node of a cluster.
     shard_channels: Option<ShardChannels>,
     engine: Option<Waker>,
 }
@@ -90,7 +91,7 @@ impl Pipeline {
             waiting: VecDeque::new(),
             closed: false,
             held: false,
-            // The engine has not started yet.
+            // The engine checks this state when it starts.
             due: true,
             reader: None,
             urgent: false,
@@ -162,7 +163,7 @@ impl Pipeline {
         self.under_way.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Makes the engine check here.
+    /// Makes the engine check this state.
     fn wake(mut state: MutexGuard<'_, State>) {
         if !state.due {
             state.due = true;
@@ -174,7 +175,8 @@ impl Pipeline {
         }
     }
 
-    /// Writes the buffer, and requests that arrive while it writes. The engine writes what the socket does not take.
+    /// Writes the buffer, and requests that arrive during the write. Bytes that the socket does not take are left to the
+    /// engine.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {
@@ -206,7 +208,7 @@ impl State {
         self.reader == Some(thread::current().id())
     }
 
-    /// Removes the release of the same name just before `acquire` from the buffer, if both fit into one command.
+    /// If the last command in the buffer is a release of the same name, takes it back, so that one command can contain both.
     fn take_back_for(&mut self, acquire: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(release)) = self.awaited.back() else {

@@ -1,7 +1,8 @@
 //! [`Barrier`]: counts the replicas that have a grant.
 //!
-//! It uses a separate connection, since WAIT delays every later command. It touches the granted ticket and waits for
-//! that write. So a server that does not know the grant, because another server gave it, confirms nothing.
+//! The barrier uses a separate connection, because WAIT delays every later command. It touches the granted ticket, and
+//! waits until replicas have that write. So a server that does not know the grant, because another server gave it,
+//! confirms nothing.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -28,14 +29,14 @@ use crate::wire::{Connection, Value};
 const MOST: usize = 256;
 /// How long the reply to WAIT may arrive after its timeout.
 const GRACE: Duration = Duration::from_millis(500);
-/// Between two attempts to connect.
+/// The pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(in super::super) struct Barrier {
     connector: Arc<Connector>,
     replicas: Replicas,
     pipeline: Arc<Pipeline>,
-    /// The connection, and the generation of the main connection when it was made.
+    /// The connection, and the generation of the main connection at the time when this one was made.
     beside: Option<(u64, Ready)>,
 }
 
@@ -60,7 +61,7 @@ impl Barrier {
         Ok(barrier)
     }
 
-    /// Connects on first use.
+    /// Makes a barrier that connects on first use.
     pub(in super::super) fn later(
         connector: Arc<Connector>,
         replicas: Replicas,
@@ -124,7 +125,7 @@ impl Barrier {
         }
     }
 
-    /// Grants wait for the answer.
+    /// Logs in with new credentials. Grants wait until the server has answered.
     async fn authenticate(&mut self, granted: &Granted) {
         let Some((_, ready)) = &mut self.beside else {
             return;
@@ -147,7 +148,7 @@ impl Barrier {
         }
     }
 
-    /// How many replicas have each of `batch`.
+    /// Returns how many replicas have each grant of `batch`.
     async fn ask(
         &mut self,
         batch: &[Answer],
@@ -176,7 +177,7 @@ impl Barrier {
             command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
                 .write_packed_command(&mut question);
         }
-        // Zero would mean no timeout.
+        // WAIT takes a zero for no timeout.
         let millis = (left.as_millis() as u64).max(1);
         let wait = redis::cmd("WAIT")
             .arg(self.replicas.count)
@@ -208,7 +209,7 @@ async fn answers(
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
         refused = refused.or(result.err());
     }
-    // The scripts were flushed, or the server was demoted: the next connection finds out.
+    // The scripts were flushed, or the server was demoted: the set-up of the next connection handles both.
     if let Some(error) = refused {
         return Err(error.to_string());
     }
@@ -225,7 +226,7 @@ fn late(_: tokio::time::error::Elapsed) -> String {
     "no answer in time".to_owned()
 }
 
-/// Repeats the request of the grant, so it changes nothing.
+/// Makes a touch with the values of the grant's own request, so the touch changes nothing.
 fn touch(answer: &Answer) -> Op {
     let (ticket, counter, hold, place) = match answer.request.op {
         Op::Acquire {

@@ -24,7 +24,7 @@ impl Confirmed {
     /// Notes that the replicas have this grant.
     pub(super) fn note(&mut self, ticket: Ticket, token: u64) {
         let mentioned = Instant::now();
-        // Not every grant ends with a release here: another process may adopt its ticket.
+        // Old grants must be removed, because not every grant ends with a release here: another process may adopt its ticket.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
                 .retain(|_, grant| grant.mentioned.until(mentioned) <= LONGEST_LEASE);
@@ -42,7 +42,7 @@ impl Confirmed {
             .is_some()
     }
 
-    /// The ticket was released.
+    /// Notes that the ticket was released.
     pub(super) fn forget(&mut self, ticket: Ticket) {
         self.grants.remove(&ticket);
     }

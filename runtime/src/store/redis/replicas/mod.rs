@@ -74,7 +74,8 @@ impl Confirming {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Passes on or refuses a grant that so many replicas have.
+    /// Passes on the grant in `answer` if `reached`, the number of replicas that have it, is at least `wanted`. Otherwise
+    /// the answer becomes an error.
     fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
         if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");
@@ -104,7 +105,7 @@ impl Events for Confirming {
 
     fn told(&self, name: &Name, message: Message) {
         let message = match message {
-            // The member answers a grant that has already ended with a touch.
+            // A grant with a `hold` of zero has already ended, so the member answers with a touch.
             Message::Grant {
                 ticket,
                 token,

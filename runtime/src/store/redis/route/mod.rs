@@ -1,7 +1,7 @@
 //! [`Route`]: finds the server, again for every connection.
 //!
 //! This folder does not know the lock protocol. `sentinels.rs`: the primary, as the sentinels of a service report it.
-//! `sentinel.rs`: the requests to one sentinel. `watch.rs`: subscribes to one of them.
+//! `sentinel.rs`: the requests to one sentinel. `watch.rs`: subscribes to one sentinel.
 
 mod sentinel;
 mod sentinels;
@@ -32,7 +32,7 @@ impl Route {
         Self::Sentinel(Box::new(Sentinels::new(endpoint)))
     }
 
-    /// The current server.
+    /// Returns the current server.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         match self {
             Self::Fixed(address) => Ok(Primary {
@@ -43,7 +43,7 @@ impl Route {
         }
     }
 
-    /// The name in errors and logs.
+    /// Returns the name for errors and logs.
     pub(super) fn place(&self) -> String {
         match self {
             Self::Fixed(address) => address.to_string(),
@@ -68,7 +68,7 @@ impl Route {
         }
     }
 
-    /// Completes when the server is known to be elsewhere than at the last lookup.
+    /// Completes when another server is known to be the primary than at the last lookup.
     pub(super) async fn moved(&self) {
         match self {
             Self::Fixed(_) => pending().await,
@@ -80,13 +80,13 @@ impl Route {
     pub(super) async fn watch(&self) {
         match self {
             Self::Fixed(_) => pending().await,
-            // On the heap: most drivers need none.
+            // The watch is on the heap, because most drivers need no watch.
             Self::Sentinel(sentinels) => Box::pin(watch::run(sentinels)).await,
         }
     }
 }
 
-/// Arbitrary replies of a sentinel, for the fuzzers.
+/// Reads arbitrary replies of a sentinel, for the fuzzers.
 #[cfg(any(test, fuzzing))]
 pub(super) fn read(reply: &crate::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {

@@ -14,12 +14,12 @@ use crate::wire::{Connection, Limits, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Primary {
     pub(in super::super) address: Address,
-    /// Grows with each failover: of two sentinels, the higher epoch is right.
+    /// Grows with each failover: if two sentinels differ, the higher epoch is right.
     pub(super) epoch: u64,
 }
 
 impl Primary {
-    /// From the reply to SENTINEL MASTER.
+    /// Reads the reply to SENTINEL MASTER.
     pub(super) fn read(reply: &Value<'_>) -> Option<Self> {
         Some(Self {
             address: address(reply)?,
@@ -27,7 +27,7 @@ impl Primary {
         })
     }
 
-    /// Whether this is newer than `other`, and another server.
+    /// Whether this answer is newer than `other`, and names another server.
     pub(super) fn replaces(&self, other: &Self) -> bool {
         self.epoch > other.epoch && self.address != other.address
     }
@@ -49,7 +49,7 @@ pub(super) async fn open(
     Ok((sentinel, granted))
 }
 
-/// The primary of `service`; `None`: this sentinel does not know the service.
+/// Returns the primary of `service`; `None`: this sentinel does not know the service.
 pub(super) async fn primary(
     sentinel: &mut Connection,
     service: &str,
@@ -64,7 +64,7 @@ pub(super) async fn primary(
     }
 }
 
-/// The other sentinels of `service`.
+/// Returns the other sentinels of `service`.
 pub(super) async fn others(
     sentinel: &mut Connection,
     service: &str,
@@ -99,7 +99,7 @@ fn unreachable(message: &'static str) -> ConnectError {
     ConnectError::Unreachable(StoreError::disconnected(message))
 }
 
-/// The addresses in the reply to SENTINEL SENTINELS.
+/// Reads the addresses in the reply to SENTINEL SENTINELS.
 pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
     match reply {
         Value::List(all) => all.iter().filter_map(address).collect(),

@@ -16,7 +16,7 @@ use crate::wire::Limits;
 
 /// How long one sentinel may be silent.
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
-/// How long to wait for the others once one sentinel has named a primary: they may know a newer one.
+/// How long to wait for the other sentinels once one has named a primary: they may know a newer primary.
 const OTHERS: Duration = Duration::from_millis(200);
 /// How many sentinels are remembered.
 const MOST: usize = 16;
@@ -27,7 +27,7 @@ pub(crate) struct Sentinels {
     all: Mutex<Vec<Address>>,
     /// The primary of the last lookup.
     current: Mutex<Option<Primary>>,
-    /// The primary by the sentinel with the subscription; `None` without one.
+    /// The primary that the sentinel with the subscription names; `None` without a subscription.
     latest: watch::Sender<Option<Primary>>,
 }
 
@@ -48,7 +48,7 @@ impl Sentinels {
         lock(&self.all).clone()
     }
 
-    /// The primary with the highest epoch that any sentinel names.
+    /// Returns the primary with the highest epoch that any sentinel names.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
         let (mut unknown, mut failed) = (false, None);
@@ -120,7 +120,7 @@ impl Sentinels {
         }
     }
 
-    /// The sentinel with the subscription names `primary`.
+    /// Notes the primary that the sentinel with the subscription names.
     pub(super) fn told(&self, primary: Option<Primary>) {
         self.latest.send_replace(primary);
     }
@@ -133,7 +133,7 @@ impl Sentinels {
         });
         let address = match replacing.await.as_deref() {
             Ok(Some(primary)) => primary.address.to_string(),
-            // The sender lives as long as this.
+            // This never happens, because the sender lives as long as `self`.
             _ => "another server".to_owned(),
         };
         StoreError::disconnected(format!("the primary is {address} now"))
@@ -179,7 +179,7 @@ impl Sentinels {
     }
 }
 
-/// Asks one sentinel.
+/// Asks one sentinel for the primary and for the other sentinels.
 async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
     let limits = Limits {
         silence: SENTINEL_SILENCE,
@@ -205,7 +205,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
     (address, answer)
 }
 
-/// Ranks errors: first those that a person must fix, then temporary ones.
+/// Ranks errors: those that a person must fix rank highest, then timeouts.
 fn worth(error: &ConnectError) -> u8 {
     match error {
         ConnectError::Unreachable(_) => 0,

@@ -18,14 +18,14 @@ use crate::config::Address;
 use crate::wait::{self, first};
 use crate::wire::Limits;
 
-/// After so long a silence, the sentinel is asked: it may be gone, or it was cut off during a failover.
+/// After this time of silence, the sentinel is asked: it may be dead, or was cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 /// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Watches the sentinels, one after the other.
 pub(super) async fn run(sentinels: &Sentinels) {
-    // Clients should not all listen to the first one.
+    // The start is random, so that not all clients listen to the same sentinel.
     let mut index = Uuid::new_v4().as_u128() as usize;
     let mut backoff = Backoff::new();
     let mut warnings = Throttle::default();
@@ -52,7 +52,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
     }
 }
 
-/// Watches one sentinel until it is lost; `heard`: it has named the primary.
+/// Watches one sentinel until it is lost. Sets `heard` when the sentinel has named the primary.
 async fn listen(
     sentinels: &Sentinels,
     address: &Address,

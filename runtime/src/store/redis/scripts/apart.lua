@@ -55,7 +55,7 @@
       return all_of(QUEUE_KEY)
     end
 
-    -- The place of a waiter, by its position; nil if it is quiet or does not exist.
+    -- The place of a waiter, by its position; nil if the waiter is quiet or does not exist.
     function x.place(i)
       if not front then front = call('ZRANGE', QUEUE_KEY, 0, NEAR - 1, 'WITHSCORES') end
       local score = tonumber(front[2 * i])
@@ -81,7 +81,7 @@
       return need(eldest)
     end
 
-    -- Adds a holder, until r[WHEN].
+    -- Adds a holder with a lease until r[WHEN].
     function x.hold(r)
       if s[HOLDERS] == 0 then s[EXPIRES] = 0 end
       call('ZADD', HELD_KEY, int(r[WHEN]), r[TICKET])
@@ -92,7 +92,7 @@
     end
 
     function x.wait(r)
-      -- The waiter is already counted.
+      -- s[WAITING] already includes this waiter.
       if s[WAITING] == 1 then s[EXPIRES] = 0 end
       call('ZADD', QUEUE_KEY, score_of(r), r[TICKET])
       front = nil
@@ -103,7 +103,7 @@
       front = nil
     end
 
-    -- Deletes keys that remain after the first key alone was removed: that state has ended.
+    -- Deletes keys that remain after only the first key was removed: that state has ended.
     local function clear()
       if call('EXISTS', TICKETS_KEY, HELD_KEY, QUEUE_KEY) == 0 then return end
       -- A key of another type is foreign, so this fails.
@@ -114,8 +114,8 @@
     end
 
     -- The other keys must match the first one. An eviction or a user may have removed one of them. The holders and
-    -- waiters in the first key stay. The others are unknown: waiters ask again, and if there were holders, the name
-    -- is closed until the longest lease has ended.
+    -- waiters in the first key stay. The tickets in the other keys are unknown: waiters ask again, and if there were
+    -- holders, the name is closed until the longest lease has ended.
     function x.mend()
       local here = call('HLEN', TICKETS_KEY)
       local held_here = s[HELD_APART] == 0 or call('ZCARD', HELD_KEY) == s[HOLDERS]
@@ -167,7 +167,7 @@
           keeps[#keeps + 1] = text_of(r)
         end
       end
-      -- Writes in chunks, because unpack has a limit. Writes the kept records first: otherwise the hash might be deleted
+      -- Writes in chunks, because unpack has a limit. The kept records come first: otherwise the hash could be deleted
       -- and made again without its time to live.
       for i = 1, #keeps, 1000 do call('HSET', TICKETS_KEY, unpack(keeps, i, min(i + 999, #keeps))) end
       for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 999, #drops))) end

@@ -2,7 +2,8 @@
 
 -- Sends a message to a member; returns how many connections receive it.
 local function publish(member, text)
-  -- A member that waits for this name repeatedly has a shard channel in its slot, which no other node has to forward.
+  -- A member that often waits for this name has a shard channel in the slot of the name. Other nodes need not forward its
+  -- messages.
   if redis.REDIS_VERSION_NUM then
     local heard = redis.pcall('SPUBLISH', KEY .. SHARD_CHANNEL .. member, text)
     if type(heard) == 'number' and heard > 0 then return heard end
@@ -10,9 +11,9 @@ local function publish(member, text)
   return call('PUBLISH', CHANNEL .. member, text)
 end
 
--- Whether all keys of the name are at this node. During a migration of the slot, the server refuses a command with a
--- key that is not here. The last of these keys never exists, so the server refuses this command until the slot has
--- arrived. So no operation sees a part of a name's keys, or takes a key that moved for one that it removed itself.
+-- Whether all keys of the name are at this node. During a migration of the slot, the server refuses a command with a key
+-- that is not here. The last of these keys never exists, so the server refuses this command until the whole slot has
+-- arrived. So no operation sees only a part of a name's keys, and none mistakes a moved key for a removed one.
 local function are_here()
   local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
   if type(found) == 'number' then return true end

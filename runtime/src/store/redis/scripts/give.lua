@@ -1,6 +1,6 @@
   -- Adds and removes holders and waiters.
 
-  -- `newest`: its token is greater than all others.
+  -- `newest`: the token of `r` is greater than the tokens of all other holders.
   local function add_holder(r, newest)
     if r[OWNER] ~= '' then
       s[USED] = s[USED] + owning().add(r)
@@ -62,14 +62,15 @@
     return publish(sub(r[REQUEST], 33, 64), word .. ' ' .. r[TICKET] .. after)
   end
 
-  -- Makes a first write that a full memory does not deny: after it, Redis denies no other write.
+  -- Makes a write that Redis does not deny even if the memory is full. After this first write, Redis denies no other write.
   local function allow()
     if not allowed then call('PEXPIRE', KEY, FRESH_MS) end
     allowed = true
   end
 
-  -- Grants an offer to a waiter, unless the waiter is unlikely to take it: a token, whether it joins its owner, and
-  -- the number and the text of a signal (0: none). `own` is the ticket that the reply to `member` is about.
+  -- Grants an offer to the waiter `r`, unless the waiter is unlikely to claim it. The offer is a token, whether the
+  -- waiter joins its owner, and the number and the text of a signal (0: none). `own` is the ticket that the reply to
+  -- `member` is about.
   local function give(member, own, r, token, joins, number, text)
     local hold, flag = r[HOLD], 0
     if r ~= own then
@@ -91,7 +92,7 @@
     take_waiter(r)
     r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
     if number > 0 then signalling().take(number, text) end
-    -- The token may be older than other tokens only if the waiter joins its owner.
+    -- Only a waiter that joins its owner may get a token that is older than other tokens.
     local newest = token > s[TOK]
     s[TOK] = max(s[TOK], token)
     add_holder(r, newest)
@@ -108,7 +109,7 @@
       .. pack('<d', r[NUMBER]) .. text
   end
 
-  -- Encodes the numbers of a request.
+  -- Sets the numbers of a request, in the record and in its text.
   local function ask(r, counter, hold, wait, units)
     r[COUNTER], r[HOLD], r[WAIT], r[UNITS], r[CHANGED] = counter, hold, wait, units, true
     r[REQUEST] = sub(r[REQUEST], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[REQUEST], 97)

@@ -1,24 +1,25 @@
 -- Comes first, after clock.lua and server.lua or cluster.lua: plain operations on a free name or a name with a plain
--- holder, before anything else is set up. For any other operation it does nothing, and the rest of the script applies
--- all the rules.
+-- holder, before anything else is set up. For any other operation this part does nothing, and the rest of the script
+-- applies all the rules.
 --
--- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the others have the same tag and are made from it.
--- Arguments: 1 the operations, a letter for each; they run in this order, on the same state  2… the parameters of each, in one
---   text: a ticket and a member, 32 bytes each (zeros if it has none), numbers as doubles, and texts:
+-- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the other keys are made from it and have the same tag.
+-- Arguments: 1 the operations, a letter for each; they run in this order, on the same state  2… one text for each operation, with
+--   its parameters: a ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
 --     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES, 4 bytes: the length of the owner, owner, meta
---     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all)
---     RELEASE       nothing more, or: PARK_MS (0: it is not parked) USED (the token of the grant whose signal was used; 0: none was),
+--     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than UNITS; 0: it keeps all)
+--     RELEASE       nothing more, or: PARK_MS (0: do not park) USED (the token of the grant whose signal was used; 0: none),
 --                   1 byte: TOMB (1: leave a tombstone)
 --     ADOPT         COUNTER HOLD_MS PLACE_MS, the old ticket, meta
 --     RAISE         TOKEN
---     SIGNAL        1 byte: KIND (0: a token, 1: one, if more wait than there are signals, 2: one for each of these), the text of a token
+--     SIGNAL        1 byte: KIND (0: a token; 1: one signal, if there are more waiters than signals; 2: one for each such
+--                   waiter), the text of a token
 --     FORCE         owner (empty: all)
 --     KICK          TOKEN
 --     REFRESH       EXPIRE_MS, owner
---     PROBE         the member that gets it, the text of the message
+--     PROBE         the member that gets the message, the text of the message
 --     DELETE, INSPECT
---   Two letters may come before these. UNTIL has one parameter, OPENS: nothing is granted before that time. SPREAD has none:
---   it moves all waiters, and several holders, to the other keys, however few they are.
+--   Two more letters may come before the operations. UNTIL has one parameter, OPENS: nothing is granted before that time.
+--   SPREAD has no parameter: it moves all waiters to the other keys, and the holders if there are several.
 -- Replies, one for each operation, in a list if there are several: a number, which is the token of a grant or the free units
 -- after a release; {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the
 -- server's.
@@ -28,9 +29,10 @@
 --   1 d TOK                   idle, and deleted after its last use
 --   1 s HEARD TOK TOKEN REQUEST  single: one plain holder until HEARD + HOLD_MS; no waiters
 --   1 q …                     holders or waiters, without other keys: see state.lua
---   1 f …                     the full form, with other keys
--- REQUEST is an acquire's text from its second byte on. For `i` and `s`: TOK lies in one WINDOW of the server's clock, which
--- starts at a multiple of its length. The first write within this window set the time to live to twenty minutes or more.
+--   1 f …                     the full form, for every other state
+-- REQUEST is the text of an acquire. The server's clock is divided into windows of WINDOW_US, which start at multiples of
+-- this length. For `i` and `s`: the first write in the window that contains TOK set the time to live to twenty minutes or
+-- more.
 
 local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
 local call, pack, unpack_struct, sub, byte = redis.call, struct.pack, struct.unpack, string.sub, string.byte
@@ -38,8 +40,8 @@ local state = call('GET', KEY)
 local form = state and sub(state, 1, 4)
 local now
 
--- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release just before it in the
--- same call.
+-- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release, if the release
+-- comes just before the acquire in the same call.
 local free, freed
 if not state then
   free = 0
@@ -51,7 +53,7 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
       text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
     end
   elseif codes == ONE_RELEASE then
-    -- The key was written at the holder's last touch, with a sufficient time to live.
+    -- The last touch of the holder wrote the key, with a sufficient time to live.
     if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
       return (unpack_struct('<d', state, 125))
     end

@@ -1,4 +1,4 @@
--- The lock order of a namespace: keeps edges, and returns those of others. See "Lock order" in docs/protocol.md.
+-- The lock order of a namespace: keeps edges, and returns the edges of all members. See "Lock order" in docs/protocol.md.
 --
 -- Keys: 1 a hash. The field of an edge has its two classes; the field of a claim begins with a space. Each value is SINCE
 --   (since when the hash has the field) and SEEN (when it was last written), in µs, and a text: of an edge its places and
@@ -14,7 +14,7 @@ local function int(number)
   return string.format('%.0f', number)
 end
 
--- The hash: field -> {SINCE, SEEN, text}. Entries whose time is over count as removed.
+-- The hash: field -> {SINCE, SEEN, text}. Entries that were not written for too long count as removed.
 local known, size, over = {}, 0, {}
 local all = redis.call('HGETALL', key)
 for i = 1, #all, 2 do
@@ -54,7 +54,7 @@ end
 
 if #ARGV > 3 then
   if size > MOST_EDGES then
-    -- Those that were not written for the longest time make room.
+    -- Removes the entries that were not written for the longest time.
     local fields = {}
     for field, entry in pairs(known) do fields[#fields + 1] = {entry[2], field} end
     table.sort(fields, function(one, other)
@@ -67,7 +67,7 @@ if #ARGV > 3 then
     end
   end
   for _, field in ipairs(over) do
-    -- A field whose time was over may have been written again.
+    -- A field in `over` may have been written again.
     if not known[field] then redis.call('HDEL', key, field) end
   end
   redis.call('PEXPIRE', key, EDGES_KEPT_MS)

@@ -63,7 +63,7 @@ local function cut()
           waiting = waiting + 1
           local again = min(NEAR_MS, wait / 3)
           if waiting <= NEAR then
-            -- The end of the first lease.
+            -- Finds the end of the first lease.
             if form == '1 q ' then
               local start = QUEUE_START
               ahead = FAR
@@ -135,7 +135,7 @@ local function cut()
       local held, rest, left = '', queue, ''
       local to, message
       if start >= queue then
-        -- The waiter behind the first one may be granted now.
+        -- The first waiter leaves. The waiter behind it may fit now, so the rest of the script decides.
         if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
         reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, QUEUE_START, queue - 1)
         left, rest = sub(state, queue, start - 1), after
@@ -162,7 +162,7 @@ local function cut()
           end
         end
         if holders == 0 then
-          -- The first waiter may wait for a signal, and not need all units.
+          -- If waiters are left, the rest of the script handles them: the first one may wait for a signal instead of units.
           local idle = '1 i ' .. sub(state, 5, 12)
           if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
           break
@@ -170,7 +170,7 @@ local function cut()
         reply = max(0, cap - used)
       end
 
-      -- The waiter that moves up to the third place gets a message; those before it had theirs.
+      -- The waiter that moves up to the third place gets a message; the waiters before it already got theirs.
       local near
       if waiting >= NEAR then
         local third = left == '' and rest or queue

@@ -3,7 +3,7 @@
   if not plain then
   local reached, looked = false, false
 
-  -- Comes before any other key is read, and before anything is written or published.
+  -- Must be called before any other key is read, and before anything is written or published.
   function reach()
     if not reached and not are_here() then error('TRYAGAIN a part of the keys is on its way', 0) end
     reached = true
@@ -32,7 +32,7 @@
     return s[QUEUE_APART] == 1 and others().waiters() or all_of(queue)
   end
 
-  -- Signals that wait: a sorted set, '<number> <text>' -> number.
+  -- The available signals: a sorted set, '<number> <text>' -> number.
   local signal
   function signalling()
     if signal then return signal end
@@ -42,7 +42,7 @@
 
     function x.put(number, text)
       if s[SIGNALS] == 0 then
-        -- Deletes signals that remain after the first key alone was removed: that state has ended.
+        -- Deletes signals that remain after only the first key was removed: that state has ended.
         if call('ZCARD', SIGNALS_KEY) > 0 then call('DEL', SIGNALS_KEY) end
         s[EXPIRES] = 0
       end
@@ -65,7 +65,7 @@
     return x
   end
 
-  -- Owners: their holders share a hold.
+  -- Owners. The holders of one owner share a hold.
   local owners
   function owning()
     if owners then return owners end
@@ -86,8 +86,9 @@
       return r[NUMBER] > 0 and 0 or r[UNITS]
     end
 
-    -- The units of all holders of an owner. For those that are not parked, also their units and highest token; nil if
-    -- there are none.
+    -- Returns how many units the holders of an owner use together: as many as the holder with the most, because they
+    -- share a hold. Also returns this number for the holders that are not parked, and their highest token; nil for both
+    -- if there are no such holders.
     function x.share(owner)
       local all, units, token = 0, nil, nil
       for _, r in pairs(of[owner] or {}) do
@@ -123,7 +124,7 @@
     local function drop_holder(r, returns)
       remove_holder(r)
       records[r[TICKET]] = false
-      -- Returns the signal that it holds to its place.
+      -- Puts the signal that the ticket holds back into its place.
       if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
     end
 
@@ -155,8 +156,8 @@
         drop_holder(r, true)
       else
         remove_holder(r)
-        -- The member could not claim the signal while the store granted nothing. The signal is older than the waiters
-        -- behind it.
+        -- `waits`: the member could not claim the signal, because the store granted nothing. Then the ticket does not
+        -- become quiet, so that no later waiter gets the signal before it.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
         if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
@@ -165,7 +166,7 @@
       end
     end
 
-    -- Looks for leases and places that have ended.
+    -- Ends the leases and places whose time is over.
     local function scan(releasing)
       s[DUE] = FAR
       for _, r in ipairs(all_holders()) do
@@ -182,14 +183,14 @@
       end
     end
 
-    -- The first step of every operation. A plain holder that this operation releases stays until the release.
+    -- The first step of every operation. A plain holder that this operation releases is kept until the release.
     function x.prune(code, ticket, text)
       local tomb = code == RELEASE and #text > 64 and byte(text, 81) == 1
       if tomb or code == SIGNAL or s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] + s[QUEUE_APART] > 0 then
         reach()
         if renews then allow() end
       end
-      -- The check is made only once, because changes are written at the end.
+      -- `mend` runs only once, because changes are written at the end.
       if not looked and s[HELD_APART] + s[QUEUE_APART] > 0 then others().mend() end
       looked = true
       -- Counts the signals that still exist.
@@ -212,7 +213,7 @@
       return call('ZSCORE', KEY .. OF_GONE, ticket)
     end
 
-    -- Waiters of an owner that holds are granted, regardless of their place.
+    -- Grants to the waiters of an owner that holds, regardless of their places.
     function x.let_in(member, own, owner)
       local _, units, token = owning().share(owner)
       if not units then return end
@@ -229,8 +230,8 @@
       end
     end
 
-    -- The rare operations. Returns the ticket, the ticket that the reply is about, whether it touched, and the reply,
-    -- if known.
+    -- Runs a rare operation. Returns the ticket, the ticket that the reply is about, whether the latter was touched, and
+    -- the reply, if it is known already.
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
       if code == FORCE or code == KICK or code == REFRESH then
@@ -260,7 +261,7 @@
         end
         return r, nil, false
       elseif code == SIGNAL then
-        -- Called in any case, so that a foreign key is found before anything is written.
+        -- `is_buried` is called in any case, so that a foreign key is found before anything is written.
         if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
         local kind = byte(text, 65)
         local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
@@ -278,7 +279,7 @@
       -- A DELETE runs after the grants.
     end
 
-    -- A new ticket takes over the hold of another, with all its units and a new token; the old ticket is gone.
+    -- A new ticket takes over the hold of another ticket, with all its units and a new token. The old ticket is removed.
     function x.adopt(text, ticket)
       local r = find(ticket)
       if s[TOMBS] > 0 and x.is_buried(ticket) then return r, r, false, 'REFUSED' end
@@ -304,10 +305,10 @@
       return existed and 'DELETED 1' or 'DELETED 0'
     end
 
-    -- Reports the state without what has ended: the token, the capacity, the used units, the number of signals,
-    -- whether the name exists, the holders (in order of token, then of place) and the waiters (by place). Each of
-    -- them is {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}. The place of a waiter
-    -- is the time when it came.
+    -- Reports the state without what has ended: the token, the capacity, the used units, the number of signals, whether
+    -- the name exists, the holders (in order of token, then of place) and the waiters (by place). Each holder or waiter
+    -- is {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}. The place of a waiter is the
+    -- time when the waiter came.
     function x.inspect()
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -342,7 +343,7 @@
       return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting}
     end
 
-    -- Moves tickets that do not fit into the first key to the other keys, or back, and writes those in the other keys.
+    -- Moves tickets that do not fit into the first key to the other keys, or back, and writes the tickets in the other keys.
     function x.settle()
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
       -- During a migration of the slot, tickets stay in the keys in which they are.
@@ -352,13 +353,13 @@
       end
     end
 
-    -- The minimum time to live of the other keys.
+    -- Makes sure that the other keys live long enough.
     function x.expire(ms)
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
       if not apart and s[SIGNALS] == 0 then
         s[EXPIRES] = 0
       elseif s[EXPIRES] < now + (ms - KEPT_MS) * 1000 then
-        -- Longer than needed, so that not every operation must set it.
+        -- The time is longer than needed, so that not every operation must set it.
         if apart then others().expire(ms) end
         if s[SIGNALS] > 0 then call('PEXPIRE', KEY .. OF_SIGNALS, ms) end
         s[EXPIRES] = now + ms * 1000

@@ -22,17 +22,17 @@
 local function run()
   local ceil, insert, remove = math.ceil, table.insert, table.remove
   local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-  -- The content of the first key: each entry is a record or, until it is decoded, its index in `starts`, which has
-  -- its position in `state`.
+  -- The content of the first key. Each entry is a record or, until the record is decoded, its index in `starts`. `starts`
+  -- has the record's position in `state`.
   local held, queue, starts = {}, {}, {}
   -- Ticket -> record; false: no record.
   local records = {}
-  -- The holder in the other keys that has held the longest; zeros: unknown.
+  -- The ticket in the other keys that has held the longest; zeros: unknown.
   local eldest = NOBODY
   local opens, closed, renews, plain = 0, false, false, true
-  -- `moved`: the first waiters may have changed. `allowed`: a first write was made, so that no other is denied.
+  -- `moved`: the first waiters may have changed. `allowed`: a first write was made, so Redis denies no other write.
   local moved, allowed = false, false
-  -- The maximum number of holders, or waiters, in the first key; and the number at which they move back.
+  -- The maximum number of holders, or waiters, in the first key; and the number at which they move back to it.
   local most, few = MOST, FEW
   -- Functions for rare cases.
   local reach, others, signalling, owning, seldom
@@ -41,8 +41,8 @@ local function run()
     error('FOREIGN ' .. what, 0)
   end
 
-  -- A number as text, exactly. A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at 2^31
-  -- on some servers.
+  -- Converts a number to text, exactly. A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at
+  -- 2^31 on some servers.
   local function int(number)
     if number < 1000000000 then return string.format('%d', number) end
     return string.format('%d%09d', number / 1000000000, number % 1000000000)
@@ -75,7 +75,7 @@ local function run()
     return record_of(sub(text, from, stop - signal), flag, place, heard, time, token, number, sub(text, next, stop))
   end
 
-  -- An entry of `held` or `queue`, decoded.
+  -- Returns an entry of `held` or `queue`, decoded.
   local function fetch(list, i)
     local r = list[i]
     if type(r) == 'number' then
@@ -93,7 +93,7 @@ local function run()
     foreign('a record is missing')
   end
 
-  -- The record of a ticket, or false.
+  -- Returns the record of a ticket, or false.
   local function find(ticket)
     local r = records[ticket]
     if r ~= nil then return r end
@@ -116,8 +116,8 @@ local function run()
     return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
   end
 
-  -- The place of a waiter, by its position; nil if it is quiet or does not exist. Also the time of its last message,
-  -- if decoded.
+  -- Returns the place of a waiter, by its position; nil if the waiter is quiet or does not exist. If the waiter is in the
+  -- first key, also returns the time of its last message.
   local function place_at(i)
     if s[QUEUE_APART] == 1 then return others().place(i) end
     local r = queue[i]

@@ -4,8 +4,9 @@
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-    -- `r`: the ticket of the operation. `own`: the ticket that the reply is about. `heard`: `own` was touched. `word`: the
-    -- reply, unless that is the status of `r`.
+    -- `r`: the record of the operation's ticket. `own`: the same record, if the reply reports a grant to it, so that the
+    -- grant needs no message. `heard`: the operation touches `own`. `word`: the reply, unless the reply is the status of
+    -- `r`.
     local r, own, heard, word, capacity, unclaimed
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
@@ -34,7 +35,7 @@
         elseif r then
           own, heard = r, true
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
-          -- Whether the first ticket takes signals tells a semaphore of one permit from a mutex.
+          -- A semaphore of one permit differs from a mutex: its tickets take signals.
           local known
           if s[HOLDERS] > 0 then
             known = s[HELD_APART] == 0 and fetch(held, 1) or others().eldest()
@@ -44,7 +45,7 @@
           end
           word = string.format('MISMATCH %d %d', s[CAP], known[TAKES])
         else
-          -- A new waiter at the end of the queue. It asks again soon by itself.
+          -- A new waiter at the end of the queue. It asks again soon by itself, so it needs no message.
           s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
           r = record_of(text, 0, s[SEQ], now, now, 0, 0)
           own = r
@@ -70,7 +71,7 @@
           if r[FLAG] == 2 then
             -- The ticket was already released.
           elseif park > 0 and r[NUMBER] == 0 then
-            -- The ticket stays, held by nobody.
+            -- The ticket stays as a parked holder.
             r[FLAG] = 2
             ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
             lease_until(r, now + park * 1000)
@@ -85,12 +86,12 @@
         r, own, heard, word = seldom().operate(code, text, ticket)
       end
 
-      -- A known ticket touched.
+      -- The operation touches a known ticket.
       if heard then
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         own[HEARD] = now
-        -- It would claim, but a store that grants nothing accepts no claims. The grant is not taken back either: its
-        -- member may rely on it until it ends.
+        -- The touch would claim the grant, but a store that grants nothing accepts no claims. The grant is not taken back
+        -- either, because its member may rely on it until it ends.
         unclaimed = closed and own[FLAG] == 1
         ask(own, max(counter, own[COUNTER]), unclaimed and own[HOLD] or hold, wait, own[UNITS])
         if own[TOKEN] > 0 then
@@ -99,7 +100,7 @@
             lease_until(own, now + hold * 1000)
           end
           if code == TOUCH and units > 0 and units < own[UNITS] then
-            -- Gives back the units beyond these.
+            -- Gives back the units beyond `units`.
             remove_holder(own)
             ask(own, own[COUNTER], own[HOLD], wait, units)
             add_holder(own, false)
@@ -150,7 +151,7 @@
         for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
       end
 
-      -- The first three get a message to ask soon.
+      -- The first three waiters get a message to ask soon.
       if moved and s[WAITING] > 0 then
         for position = 1, NEAR do
           local place, told = place_at(position)
@@ -209,7 +210,7 @@
             first = type(first) == 'table' and first or fetch(held, 1)
             word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. sub(first[REQUEST], REQUEST_SIZE + 1 + #first[OWNER])
           else
-            -- Here no ticket has an owner or a signal.
+            -- In this case, no ticket has an owner or a signal.
             local start = starts[first]
             word = word .. ' ' .. int((unpack_struct('<d', state, start + 33))) .. ' '
               .. sub(state, start + RECORD_SIZE + REQUEST_SIZE, starts[first + 1] - 1)

@@ -1,19 +1,21 @@
 -- Returns from when on this server may grant, and records it for all clients: see "Restart and failover" in docs/protocol.md.
 --
--- A term is one life of this server as a primary: the process, and how it last became one. The note has the term, the time when
--- the last promotion was seen (in this term or an earlier one), and the longest lease and lag that any client has reported, until
--- nobody has reported them for a week. Each of them can only postpone the grants.
+-- A term is one life of this server as a primary: it is identified by the process and its last promotion. The note has
+-- the term, the time when the last promotion was seen (in this term or an earlier one), and the longest lease and lag
+-- that any client has reported. A lease or lag is dropped when no client has reported it for a week. Each of these values
+-- can only postpone the grants.
 --
 -- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
---         turn (µs: each week, next_lease_ms and next_lag_ms, the highest values reported since then, replace lease_ms and lag_ms),
---         noted (µs: when it was written; kept for a week from then). No key: the client knows of no slot that this node of a
---         cluster serves; it keeps the note itself
--- Arguments: 1 lease_ms, the client's longest lease  2 lag_ms: for how long a primary that lost its replicas may go on at most
---            3 guard ('0': only a failover counts; '1': a restart too; '2': and the server may have been promoted before it)
---            4 '0': a failover does not count  5 a term and  6 since, as another key said: if it is this term, it counts as noted here
---            7 lease_ms and  8 turn, as another key said: it counts unless this key has had its turn since
--- Replies: {opens (0: it is open), microseconds until then, 'restart' or 'failover', term, since, lease_ms, turn}
---          error READONLY: this is no primary
+--         turn (µs: each week, next_lease_ms and next_lag_ms, the highest values reported since then, replace lease_ms and
+--         lag_ms), noted (µs: when the note was written; it is kept for a week from then). No key: the client knows of no slot
+--         that this node of a cluster serves, and keeps the note itself
+-- Arguments: 1 lease_ms, the client's longest lease  2 lag_ms: how long a primary without its replicas may go on at most
+--            3 guard ('0': only a failover counts; '1': a restart too; '2': the server may also have been promoted before that)
+--            4 '0': a failover does not count
+--            5 a term and  6 since, from the note of another key: since counts if the term is this one
+--            7 lease_ms and  8 turn, from the note of another key: lease_ms counts unless this key has had its turn since
+-- Replies: {opens (0: the server grants now), microseconds until then, 'restart' or 'failover', term, since, lease_ms, turn}
+--          error READONLY: this server is no primary
 
 local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local WEEK_MS, DAY_US = 604800000, 86400000000
@@ -37,11 +39,11 @@ if promoted then term = term .. ':' .. before .. ':' .. field(replication, 'seco
 
 local FIELDS = {'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'turn', 'next_lease_ms', 'next_lag_ms', 'noted'}
 local known = epoch and redis.call('HMGET', epoch, unpack(FIELDS)) or {}
--- At most now: the clock may have been stepped back.
+-- `since` is at most now, because the clock may have been stepped back.
 local since = math.min(now, tonumber(known[2]) or 0)
 if promoted and (known[1] ~= term or since == 0) then since = now end
 if ARGV[5] == term then
-  -- Two notes of the same promotion: the earlier one is more precise.
+  -- There are two notes of the same promotion: the earlier one is more precise.
   since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
 if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
@@ -51,7 +53,7 @@ local lease, lag = math.max(own_lease, tonumber(known[4]) or 0), math.max(own_la
 if elsewhere >= turn then lease = math.max(lease, tonumber(ARGV[7])) end
 local next_lease, next_lag = math.max(own_lease, tonumber(known[7]) or 0), math.max(own_lag, tonumber(known[8]) or 0)
 if turn == 0 then turn = elsewhere end
--- Later than now: the clock was stepped back.
+-- A turn later than now means that the clock was stepped back.
 if turn == 0 or turn > now then turn = now end
 if now - turn > WEEK_MS * 1000 then
   lease, lag, next_lease, next_lag, turn = next_lease, next_lag, own_lease, own_lag, now
@@ -63,7 +65,7 @@ local age = now - (tonumber(known[9]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 8 do stale = stale or note[i] ~= known[i] end
 if epoch and stale then
-  -- A full memory never denies this write, nor any write after it: see give.lua.
+  -- A full memory denies neither this write nor the writes after it: see give.lua.
   redis.call('HDEL', epoch, '')
   for i, field in ipairs(FIELDS) do redis.call('HSET', epoch, field, note[i]) end
   redis.call('PEXPIRE', epoch, WEEK_MS)

@@ -3,7 +3,7 @@
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
   if not plain then seldom().settle() end
-  -- The next operation must check the first waiters, since this one did not.
+  -- The next operation must check the first waiters, because this one did not.
   if moved then s[TOLD] = 0 end
   local signals = s[SIGNALS] + s[LENT] > 0
   local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))

@@ -36,7 +36,7 @@ pub(crate) struct Dialed {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
 
-/// Makes the program connect.
+/// Calls the program's dialer, and waits until it has connected.
 pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<Dialed> {
     let (near, far) = StdUnixStream::pair()?;
     near.set_nonblocking(true)?;
@@ -59,7 +59,7 @@ pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<D
     }
 }
 
-/// Reads from our end. At the end of the data, returns why the program's stream failed.
+/// Reads from our end. At the end of the data, returns why the program's stream failed, if it did.
 pub(super) fn poll_read(
     near: &mut (impl AsyncRead + Unpin),
     fault: &Fault,
@@ -77,7 +77,7 @@ impl Fault {
         *lock(&self.0) = error;
     }
 
-    /// The data that our end has read, or the reason why there is no more.
+    /// Returns the data that our end has read, or the reason why there is no more data.
     pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,

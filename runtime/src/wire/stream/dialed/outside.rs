@@ -1,7 +1,7 @@
 //! [`start`]: runs the program's code on threads of its own.
 //!
-//! Each call of the dialer has a thread, which may block. The streams share one more thread with a runtime. Each engine
-//! has a thread for streams of its own. It starts with the first call, and ends with the engine.
+//! Each call of the dialer has a thread of its own, which may block. All streams of an engine share one more thread, with
+//! a runtime. That thread starts with the first call, and ends with the engine.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -33,7 +33,7 @@ pub(super) struct Call {
     /// The end of the socket pair that belongs to the program's stream.
     pub(super) far: StdUnixStream,
     pub(super) fault: Fault,
-    /// When it is closed, no caller waits any more.
+    /// When this channel is closed, no caller waits for the outcome.
     pub(super) outcome: oneshot::Sender<io::Result<()>>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Call {
 struct Outside {
     handle: Handle,
     calls: Arc<AtomicUsize>,
-    /// Ends the thread when it is dropped.
+    /// Ends the thread when this sender is dropped.
     _open: oneshot::Sender<Infallible>,
 }
 
@@ -74,7 +74,7 @@ impl Outside {
         let thread = thread::Builder::new().name("auto-mutex-dials".to_owned());
         thread.spawn(move || {
             let _ = runtime.block_on(closed);
-            // Does not wait for blocking work of the program on this thread.
+            // This does not wait for blocking work of the program on this thread.
             runtime.shutdown_background();
         })?;
         Ok(Self {
@@ -128,7 +128,7 @@ impl Call {
     }
 }
 
-/// Passes the stream to the other thread.
+/// Passes the stream to the thread for the streams.
 fn attach(
     handle: &Handle,
     stream: Box<dyn DialedStream>,

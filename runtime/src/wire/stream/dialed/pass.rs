@@ -20,7 +20,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How many bytes of replies are read at once.
 const BUFFER: usize = 8 * 1024;
 
-/// Says so if the program's stream panics.
+/// Sets the fault if the program's stream panics.
 struct Panicking<'a>(&'a Fault);
 
 impl Drop for Panicking<'_> {
@@ -38,8 +38,8 @@ enum Ended {
     Replies(io::Result<()>),
 }
 
-/// Passes on all that was read before it reads again: `copy` reads on while it cannot write, and forgets what it has read
-/// if that fails.
+/// Writes all bytes that it has read before it reads again. In contrast, `copy` reads on while it cannot write, and loses
+/// the bytes that it has read if the next read fails.
 async fn forward(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -56,7 +56,7 @@ async fn forward(
 pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
     let (mut from_server, mut to_server) = split(stream);
     let (mut from_us, mut to_us) = far.into_split();
-    // Dropped before our end sees that the connection has ended.
+    // This guard is dropped before our end sees that the connection has ended.
     let _panicking = Panicking(&fault);
     let mut replies = pin!(forward(&mut from_server, &mut to_us));
     let ended = {
@@ -72,7 +72,7 @@ pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: 
     let error = match ended {
         Ended::Replies(end) => end.err(),
         Ended::Requests(Ok(_)) => {
-            // We have closed the connection.
+            // Our end has closed the connection.
             let _ = timeout(LAST_WORDS, to_server.shutdown()).await;
             None
         }

@@ -1,4 +1,4 @@
-//! Programs whose dialers and streams break their contract.
+//! Dialers and streams of programs that break their contract.
 
 use std::future::{Future as _, pending, poll_fn, ready};
 use std::io;
@@ -26,7 +26,7 @@ async fn connect(dialer: &Dialer) -> io::Result<Socket> {
     timeout(LONG, connecting).await.unwrap()
 }
 
-/// Our end, and the other end of the program's stream.
+/// Returns our end of a dialed stream, and the other end of the program's stream.
 async fn pair() -> (Socket, DuplexStream) {
     let (sender, streams) = mpsc::channel();
     let dialer = Dialer::new(move |host, port| {
@@ -46,7 +46,7 @@ enum Trouble {
     Panic,
 }
 
-/// The data that a server sent before the fault is read first.
+/// A stream that returns data of the server, and then a fault. The data must be read first.
 struct Troubled {
     last_words: &'static [u8],
     trouble: Trouble,
@@ -103,7 +103,7 @@ async fn troubled(trouble: Trouble) -> Socket {
     connect(&dialer).await.unwrap()
 }
 
-/// All that there is to read, and how it ends.
+/// Reads all data; returns it with the result of the end.
 async fn read_all(mut socket: Socket) -> (Vec<u8>, io::Result<usize>) {
     let mut found = Vec::new();
     let end = timeout(LONG, socket.read_to_end(&mut found)).await.unwrap();
@@ -129,7 +129,7 @@ async fn bytes_go_both_ways_and_the_end_is_passed_on() {
     written.unwrap().unwrap();
     assert!(found == sent);
     drop((reading, writing));
-    // The program's stream is closed too.
+    // The program's stream has been closed too.
     timeout(LONG, echo).await.unwrap().unwrap().unwrap();
 }
 
@@ -188,7 +188,7 @@ async fn an_error_or_a_panic_of_a_dialer_is_told() {
     assert_eq!(error.to_string(), "the dialer panicked");
 }
 
-/// Reports when it is dropped.
+/// A value that reports when it is dropped.
 struct Told(mpsc::Sender<()>);
 
 impl Drop for Told {
@@ -197,7 +197,7 @@ impl Drop for Told {
     }
 }
 
-/// Starts a call, and gives it up once the dialer runs.
+/// Starts a call of the dialer, and gives it up once the dialer runs.
 async fn give_up(dialer: &Dialer, called: &mpsc::Receiver<()>) {
     let mut connecting = pin!(connect(dialer));
     poll_fn(|cx| {
@@ -251,7 +251,7 @@ async fn a_dialer_that_blocks_holds_up_no_other_and_takes_no_more_than_so_many_t
     socket.write_all(b"x").await.unwrap();
     let read = timeout(LONG, stream.read_u8()).await.unwrap();
     assert_eq!(read.unwrap(), b'x');
-    // One more, or two if the call of the pair has ended.
+    // One more call is allowed, or two if the call of the pair has ended.
     let mut waiting = Vec::new();
     let error = loop {
         let mut connecting = Box::pin(connect(&blocks));

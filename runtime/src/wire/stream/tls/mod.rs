@@ -1,6 +1,6 @@
 //! TLS over TCP.
 //!
-//! - `trust.rs`: trusted certificates and our own, from files. `session.rs`: a connection, both ways.
+//! - `trust.rs`: trusted certificates and the client's own, from files. `session.rs`: a connection, both ways.
 //! - `fault.rs`: the cause of a failure, and what to fix.
 
 mod fault;

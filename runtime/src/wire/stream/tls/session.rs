@@ -1,4 +1,4 @@
-//! [`Session`]: one TLS connection; the engine reads it, callers write too.
+//! [`Session`]: one TLS connection. The engine reads from it; the engine and the callers write to it.
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
@@ -75,8 +75,8 @@ impl Session {
         }
     }
 
-    /// Encrypts and writes. If the socket takes only a part of the encrypted bytes, returns `WouldBlock`: the caller
-    /// offers the same bytes again until they count as written.
+    /// Encrypts and writes. If the socket takes only a part of the encrypted bytes, returns `WouldBlock`. Then the caller
+    /// must offer the same bytes again until they count as written.
     pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Self { socket, state } = self;
         let state = &mut *lock(state);
@@ -86,7 +86,7 @@ impl Session {
         match state.send(socket) {
             Ok(()) => Ok(std::mem::take(&mut state.owed)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // A server that refuses us may have sent the reason before it closed the connection.
+            // A server that refuses the client may have sent the reason before it closed the connection.
             Err(error) => {
                 // The runtime may not have seen yet that the socket is readable.
                 let heard = state.receive(&mut &*socket.raw(), socket);

@@ -1,4 +1,4 @@
-//! A session whose socket is narrow, and a peer that reads when it is told to.
+//! A session whose socket has small buffers, and a peer that reads only when the test tells it to.
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -23,7 +23,7 @@ use crate::error::TlsError;
 const LONG: Duration = Duration::from_secs(60);
 type Peer = StreamOwned<ServerConnection, TcpStream>;
 
-/// A session, and a thread at its other end, which waits for a word and then does `work`.
+/// Makes a session, and a thread at its other end that waits for a start message and then does `work`.
 async fn session<T: Send + 'static>(
     work: impl FnOnce(Peer) -> T + Send + 'static,
 ) -> (Session, Sender<()>, JoinHandle<T>) {
@@ -66,7 +66,7 @@ fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 % 251) as u8).collect()
 }
 
-/// As much as goes without waiting.
+/// Writes as many bytes as the session takes without waiting.
 fn write_some(session: &Session, bytes: &mut &[u8]) {
     while !bytes.is_empty() {
         match session.try_write(bytes) {
@@ -123,7 +123,7 @@ async fn what_was_taken_has_left_whatever_is_written_next() {
     assert!(!rest.is_empty(), "the socket takes all there is");
     go.send(()).unwrap();
     timeout(LONG, write_all(&session, rest)).await.unwrap();
-    // Nothing more is written: what was counted as written must arrive by itself.
+    // Nothing more is written: the bytes that count as written must arrive without another write.
     assert!(peer.join().unwrap() == sent);
 }
 
@@ -145,7 +145,7 @@ async fn replies_longer_than_a_record_are_read_in_full() {
 async fn keys_may_be_changed_while_the_socket_is_stuck() {
     const LENGTH: usize = 1 << 20;
     let (session, go, peer) = session(|mut peer| {
-        // Asks for another key of the other side too.
+        // The peer changes its key, and asks the session to change its key too.
         peer.conn.refresh_traffic_keys().unwrap();
         peer.write_all(b"hello").unwrap();
         let mut found = vec![0; LENGTH];

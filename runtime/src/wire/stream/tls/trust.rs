@@ -1,4 +1,4 @@
-//! Trusted certificates and our own: read for each connection, so that renewed files take effect.
+//! Trusted certificates and the client's own: read for each connection, so that renewed files take effect.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -14,7 +14,7 @@ use super::fault;
 use crate::config::Tls;
 use crate::error::TlsError;
 
-/// Four times the size of the certificates of all common authorities.
+/// The largest file that is read: four times the size of the certificates of all common authorities.
 const LARGEST: u64 = 1 << 20;
 
 /// The input of a handshake: certificates, and the name that the server's certificate must have.
@@ -52,7 +52,7 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     Ok((Arc::new(config), server))
 }
 
-/// No certificate contains the zone of an IPv6 address, because only this machine knows the zone.
+/// Removes the zone of an IPv6 address. No certificate contains a zone, because only this machine knows it.
 fn without_zone(host: &str) -> &str {
     match host.split_once('%') {
         Some((address, _)) if address.contains(':') => address,
@@ -60,8 +60,8 @@ fn without_zone(host: &str) -> &str {
     }
 }
 
-/// The cryptography provider that the program has installed for the process, or else ours. The library installs none,
-/// because that choice belongs to the program.
+/// Returns the cryptography provider that the program has installed for the process; without one, our own provider. The
+/// library installs no provider, because that choice belongs to the program.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
     match CryptoProvider::get_default() {
         Some(chosen) => Ok(chosen.clone()),
